@@ -14,15 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-#[cfg(target_os = "linux")]
-use rustix::fs::ResolveFlags;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::lock::HOLDER_BYTES;
 use super::{Access, Disk, DiskFile, LockGuard, check_name, if_there, map};
-use crate::bytes::Buffer;
+use crate::bytes::Bytes;
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, OrIo as _, Result};
 
 /// A folder of a local file system.
@@ -237,25 +235,15 @@ impl FileDisk {
     }
 
     fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        check_name(name)?;
+        let (folder, last) = self.place(name)?;
         // Without O_NONBLOCK, opening a pipe would block for ever.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mode = Mode::RUSR | Mode::WUSR;
-        if !name.contains('/') {
-            return Ok(File::from(rustix::fs::openat(&self.folder, name, flags, mode)?));
-        }
-        #[cfg(target_os = "linux")]
-        if !flags.contains(OFlags::CREATE) {
-            // This call replaces three calls for each segment when a store is opened.
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-            match rustix::fs::openat2(&self.folder, name, flags, Mode::empty(), resolve) {
-                // An older kernel or a sandbox does not support the call.
-                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-                other => return Ok(File::from(other?)),
-            }
-        }
-        let (folder, last) = self.place(name)?;
-        Ok(File::from(rustix::fs::openat(folder, last, flags, mode)?))
+        Ok(File::from(rustix::fs::openat(
+            folder,
+            last,
+            flags,
+            Mode::RUSR | Mode::WUSR,
+        )?))
     }
 }
 
@@ -336,13 +324,8 @@ impl Disk for FileDisk {
         let folder = self
             .subfolder(folder)
             .map_err(|error| self.refused(folder, true, error))?;
-        // Opens the folder again, because duplicates of a handle share the position of a listing.
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::openat(&folder, ".", flags, Mode::empty())?;
         let mut names = Vec::new();
-        let mut buffer = Vec::with_capacity(8192);
-        let mut entries = RawDir::new(folder, buffer.spare_capacity_mut());
-        while let Some(entry) = entries.next() {
+        for entry in Dir::read_from(folder)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if name != "." && name != ".." {
                 names.push(name);
@@ -476,8 +459,8 @@ impl DiskFile for OpenFile {
         Ok(self.0.metadata()?.len())
     }
 
-    fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
-        map::map_sealed(&self.0, length).map(Some)
+    fn map(&self, length: u64) -> io::Result<Bytes> {
+        map::map_sealed(&self.0, length)
     }
 }
 

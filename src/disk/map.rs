@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use crate::bytes::Buffer;
+use crate::bytes::{Buffer, Bytes};
 
 struct Map(memmap2::Mmap);
 
@@ -29,18 +29,18 @@ impl Buffer for Map {
 ///
 /// # Errors
 /// `UnexpectedEof` if the file is shorter, or the error of the operating system.
-pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Arc<dyn Buffer>> {
+pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Bytes> {
     // MAP-2: an access to a page beyond the end of the file would kill the process.
     if file.metadata()?.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     if length == 0 {
-        return Ok(Arc::new(Vec::new()));
+        return Ok(Bytes::from(Vec::new()));
     }
     let length = usize::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
     // SAFETY: the mapped bytes belong to a sealed file. By the store's protocol, no process writes to them or shortens
     // the file, so the slice never changes while it is borrowed (MAP-1). It lies within the file (MAP-2). A foreign
     // program that truncates the file breaks this; docs/durability.md describes the effect.
     let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
-    Ok(Arc::new(Map(map)))
+    Ok(Bytes::new(Arc::new(Map(map))))
 }

@@ -9,18 +9,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Access, Disk, DiskFile, LockGuard, check_name, folder_of};
-use crate::bytes::Buffer;
+use crate::bytes::{Buffer, Bytes};
 use crate::threads::{Mutex, RwLock};
 
 /// A folder in memory. Clones share the same folder.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct MemDisk {
     files: Arc<Mutex<BTreeMap<String, Content>>>,
     locked: Arc<Mutex<BTreeSet<String>>>,
-    number: u64,
 }
 
 /// The bytes of a file. Maps share them until the next write, which copies them.
@@ -29,18 +27,7 @@ type Content = Arc<RwLock<Arc<Vec<u8>>>>;
 impl MemDisk {
     /// Creates an empty folder.
     pub fn new() -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(1);
-        Self {
-            files: Arc::default(),
-            locked: Arc::default(),
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
-        }
-    }
-}
-
-impl Default for MemDisk {
-    fn default() -> Self {
-        Self::new()
+        Self::default()
     }
 }
 
@@ -140,8 +127,8 @@ impl Disk for MemDisk {
     }
 
     fn identity(&self) -> (u64, u64) {
-        // No real device has this number.
-        (u64::MAX, self.number)
+        // No real device has this number. Two folders never have one address.
+        (u64::MAX, Arc::as_ptr(&self.files).addr() as u64)
     }
 
     fn describe(&self) -> String {
@@ -185,25 +172,11 @@ impl DiskFile for MemFile {
         Ok(self.content.read().len() as u64)
     }
 
-    fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
-        let content = Arc::clone(&self.content.read());
-        if (content.len() as u64) < length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let length = length as usize;
-        Ok(Some(Arc::new(MemMap { content, length })))
-    }
-}
-
-/// The first bytes of a file as they were when it was mapped.
-struct MemMap {
-    content: Arc<Vec<u8>>,
-    length: usize,
-}
-
-impl Buffer for MemMap {
-    fn bytes(&self) -> &[u8] {
-        self.content.get(..self.length).unwrap_or_default()
+    fn map(&self, length: u64) -> io::Result<Bytes> {
+        let content = Bytes::new(Arc::clone(&self.content.read()) as Arc<dyn Buffer>);
+        content
+            .slice(0..length as usize)
+            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }
 

@@ -32,7 +32,7 @@ pub use file_disk::FileDisk;
 pub use lock::{LockGuard, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
 
-use crate::bytes::Buffer;
+use crate::bytes::Bytes;
 use crate::error::Damage;
 
 /// The purpose of opening a file.
@@ -133,9 +133,9 @@ pub trait DiskFile: Send + Sync {
     /// Returns the length of the file in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Returns the first `length` bytes, shared with the page cache. Returns `None` if the system does not support
-    /// that. The caller must know that no process will ever change these bytes or shorten the file.
-    fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>>;
+    /// Returns the first `length` bytes, shared with the page cache. The caller must know that no process will ever
+    /// change these bytes or shorten the file.
+    fn map(&self, length: u64) -> io::Result<Bytes>;
 }
 
 /// Reads until `buffer` is full or the file ends.

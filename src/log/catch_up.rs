@@ -86,7 +86,7 @@ impl Log {
             limit = None;
         }
         let tail = self.read_active(live, limit, visit)?;
-        self.check_unlisted(self.cursor.batch)?;
+        self.check_unlisted()?;
         Ok(tail)
     }
 
@@ -112,7 +112,8 @@ impl Log {
             // The active segment has the highest number, so the mark is older than the manifest. Its segment may have
             // been dropped: by a recovery if it never got a batch, or by a rewrite if it ended before the cut.
             None if live.segment < self.manifest.active().id
-                && (live.offset == FIRST_OFFSET || self.manifest.has_replaced(live.batch)) =>
+                && (live.offset == FIRST_OFFSET
+                    || self.manifest.epoch > 0 && live.batch < self.manifest.active().first_batch) =>
             {
                 None
             }
@@ -155,7 +156,10 @@ impl Log {
         }
         self.unsynced = None;
         let manifest = self.manifest.clone();
-        let (is_listed, durable) = (manifest.lists(here), self.durable_batch());
+        let is_listed = manifest.lists(here);
+        // Recovery cannot move this batch any more.
+        let first_unproven = self.unproven.first().map(|batch| batch.number);
+        let durable = first_unproven.map_or(self.visited, |number| number.saturating_sub(1));
         // A segment that is no longer listed had no durable batch. Reading continues at the new place of its first
         // batch.
         let is_read = |entry: &SegmentEntry| {
@@ -170,13 +174,6 @@ impl Log {
         }
         self.enter(manifest.active_place());
         Ok(())
-    }
-
-    /// Returns the newest batch that recovery cannot move any more.
-    fn durable_batch(&self) -> u64 {
-        self.unproven
-            .first()
-            .map_or(self.visited, |batch| batch.number.saturating_sub(1))
     }
 
     /// Moves the cursor to the start of a segment.
@@ -208,13 +205,12 @@ impl Log {
     }
 
     fn read_active(&mut self, live: Option<Live>, limit: Option<u64>, visit: &mut Visit<'_>) -> Result<Tail> {
-        let from = self.cursor.offset;
         let segment = self.active_segment()?;
-        if limit.is_some_and(|limit| limit <= from) {
+        if limit.is_some_and(|limit| limit <= self.cursor.offset) {
             return Ok(Tail::default());
         }
         let scan = self.scan_active(&segment, self.cursor, live, limit)?;
-        segment.keep(from, scan.bytes);
+        segment.keep(self.cursor.offset, scan.bytes);
         for scanned in scan.batches {
             let proven = scanned.end <= scan.durable;
             self.deliver(scanned, proven, visit)?;
@@ -332,9 +328,8 @@ impl Log {
         Ok(())
     }
 
-    /// Refuses a log with an unlisted segment that has batches after `newest`, the last listed one. A handle checks
-    /// this once.
-    pub(super) fn check_unlisted(&mut self, newest: u64) -> Result<()> {
+    /// Refuses a log with an unlisted segment that has batches after the last listed one. A handle checks this once.
+    pub(super) fn check_unlisted(&mut self) -> Result<()> {
         if self.unlisted_checked {
             return Ok(());
         }
@@ -343,7 +338,6 @@ impl Log {
             // A reader that stopped at `live` has not read all listed batches, so this call reads on before it decides.
             if unfinished
                 || self.manifest.lists(id)
-                || self.unlisted(id, newest)? != Unlisted::Newer
                 || self.unlisted(id, self.newest_listed()?)? != Unlisted::Newer
             {
                 continue;

@@ -55,7 +55,6 @@ impl Log {
             guard: lock_within(&*self.disk, LOCK_NAME, wait)?,
             log: self.identity,
             number: next_number(),
-            process: self.process,
         })
     }
 
@@ -78,7 +77,7 @@ impl Log {
         }
         self.poison_on_error(Self::make_names_durable)?;
         if self.go_on_in_place(live, &segment, visit)? {
-            self.check_unlisted(self.cursor.batch)?;
+            self.check_unlisted()?;
         } else {
             self.recover(live, &segment, visit)?;
         }

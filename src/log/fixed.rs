@@ -1,9 +1,90 @@
-//! The common layout of the small files and of segment headers: a magic number first, a checksum last.
+//! Values with a fixed number of bytes, and the common layout of the small files and of segment headers: a magic number
+//! first, a checksum last.
 //!
 //! # Layer
 //! Layer 2.
 
 use crate::codec::{DecodeError, Reader};
+use crate::digest::{BatchDigest, CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root};
+
+/// A value with a fixed number of bytes.
+pub(crate) trait Fixed: Copy + 'static {
+    /// The number of bytes.
+    const BYTES: usize;
+
+    fn put(&self, out: &mut Vec<u8>);
+
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+
+    /// Returns the names and lengths of the parts of a value called `name`.
+    fn parts(name: &'static str) -> Vec<(&'static str, usize)> {
+        vec![(name, Self::BYTES)]
+    }
+}
+
+/// Implements [`Fixed`] for structs. Their bytes are those of their fields, in the order given here. A part has the name
+/// of its field, unless another one is given.
+macro_rules! layout {
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
+    ($($type:ident { $($field:ident $(as $name:literal)?: $part:ty),* $(,)? })*) => { $(
+        impl $crate::log::Fixed for $type {
+            const BYTES: usize = 0 $(+ <$part as $crate::log::Fixed>::BYTES)*;
+
+            fn put(&self, out: &mut Vec<u8>) {
+                $(self.$field.put(out);)*
+            }
+
+            fn take(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                Ok(Self { $($field: $crate::log::Fixed::take(reader)?),* })
+            }
+
+            fn parts(_name: &'static str) -> Vec<(&'static str, usize)> {
+                [$(<$part as $crate::log::Fixed>::parts($crate::log::layout!(@name $field $($name)?))),*].concat()
+            }
+        }
+    )* };
+}
+pub(crate) use layout;
+
+/// Implements [`Fixed`] for types that are made from an array of bytes, and converted to one.
+macro_rules! fields {
+    ($($type:ty: $bytes:expr, $from:expr, $to:expr;)*) => { $(
+        impl $crate::log::Fixed for $type {
+            const BYTES: usize = $bytes;
+
+            fn put(&self, out: &mut Vec<u8>) {
+                let to: fn(Self) -> [u8; $bytes] = $to;
+                out.extend_from_slice(&to(*self));
+            }
+
+            fn take(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                let from: fn([u8; $bytes]) -> Self = $from;
+                reader.array().map(from)
+            }
+        }
+    )* };
+}
+pub(crate) use fields;
+
+const NONE: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
+
+fields! {
+    u64: 8, u64::from_le_bytes, u64::to_le_bytes;
+    i64: 8, i64::from_le_bytes, i64::to_le_bytes;
+    [u8; 16]: 16, |bytes| bytes, |bytes| bytes;
+    [u8; DIGEST_LEN]: DIGEST_LEN, |bytes| bytes, |bytes| bytes;
+    KeyPath: DIGEST_LEN, Self::from_bytes, |key| *key.as_bytes();
+    CommitDigest: DIGEST_LEN, Self::from_bytes, |digest| *digest.as_bytes();
+    BatchDigest: DIGEST_LEN, Self::from_bytes, |digest| *digest.as_bytes();
+    Root: DIGEST_LEN, Self::from_bytes, |root| *root.as_bytes();
+    Option<KeyPath>: DIGEST_LEN,
+        |bytes| (bytes != NONE).then(|| KeyPath::from_bytes(bytes)),
+        |key| key.map_or(NONE, |key| *key.as_bytes());
+    Option<ObjectDigest>: DIGEST_LEN,
+        |bytes| (bytes != NONE).then(|| ObjectDigest::from_bytes(bytes)),
+        |digest| digest.map_or(NONE, |digest| *digest.as_bytes());
+}
 
 const CHECKSUM_BYTES: usize = 4;
 static ZEROS: [u8; 4096] = [0; 4096];

@@ -294,7 +294,11 @@ impl Log {
             return Ok(());
         }
         self.seal(&segment, entry.length);
-        segment.check_length(entry.length)
+        let length = segment.length()?;
+        if length < entry.length {
+            return Err(segment.damage(length, Cause::Shorter));
+        }
+        Ok(())
     }
 
     /// Returns the identity and the format of the store.
@@ -367,7 +371,7 @@ impl Log {
 
     pub(super) fn check_lock(&self, lock: &WriteLock) -> Result<()> {
         self.check_writable()?;
-        if lock.log != self.identity || lock.process != self.process {
+        if lock.log != self.identity {
             return Err(Error::internal("the lock belongs to another handle"));
         }
         Ok(())

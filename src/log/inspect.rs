@@ -32,7 +32,7 @@ use super::segment::{
 use crate::disk::{Access, Disk, if_there};
 use crate::error::{Cause, Error, ErrorCode, OrIo as _, Result};
 pub use frames::{Found, Frame, Frames};
-use parts::{FORMAT_PARTS, LIVE_PARTS, SEGMENT_PARTS, manifest_parts, with_checksum};
+use parts::{FORMAT_PARTS, live_parts, manifest_parts, segment_parts, with_checksum};
 pub use parts::{Part, link_parts, seal_parts, unlink_parts};
 
 /// A small file, or the start of a large one, part by part.
@@ -145,7 +145,7 @@ impl Inspection {
             }),
             StoreFile::Live => (LIVE_NAME.to_owned(), LIVE_BYTES + 1, |bytes| {
                 let trouble = Live::decode(bytes).is_none();
-                (with_checksum(bytes, LIVE_PARTS), trouble.then_some(Cause::NoMark))
+                (live_parts(bytes), trouble.then_some(Cause::NoMark))
             }),
             StoreFile::Manifest => (MANIFEST_NAME.to_owned(), MANIFEST_BYTES_MAX, |bytes| {
                 let trouble = Manifest::decode(bytes).err();
@@ -153,8 +153,7 @@ impl Inspection {
             }),
             StoreFile::Segment(id) => (segment_name(id), SEGMENT_HEADER_BYTES, |bytes| {
                 let trouble = SegmentHeader::decode(bytes).err();
-                let parts = with_checksum(bytes, SEGMENT_PARTS);
-                (parts, trouble.as_ref().map(undecodable))
+                (segment_parts(bytes), trouble.as_ref().map(undecodable))
             }),
         };
         let (parts, trouble) = match read_small(&*self.disk, &name, limit)? {

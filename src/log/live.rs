@@ -16,7 +16,7 @@
 use std::time::Duration;
 
 use super::batch::HeadMark;
-use super::fixed::{checked, with_checksum, zeros_left};
+use super::fixed::{Fixed, checked, layout, with_checksum, zeros_left};
 use super::format_file::Format;
 use crate::codec::DecodeError;
 use crate::digest::{CommitDigest, Root};
@@ -43,19 +43,23 @@ pub(super) struct Live {
     pub(super) head: HeadMark,
 }
 
+layout! {
+    HeadMark { commit: CommitDigest, root: Root, seq: u64 }
+    Live {
+        lineage: [u8; 16],
+        instance: [u8; 16],
+        boot: [u8; 16],
+        segment: u64,
+        offset as "durable offset": u64,
+        batch: u64,
+        head: HeadMark,
+    }
+}
+
 impl Live {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(LIVE_BYTES);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&self.lineage);
-        bytes.extend_from_slice(&self.instance);
-        bytes.extend_from_slice(&self.boot);
-        for number in [self.segment, self.offset, self.batch] {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        bytes.extend_from_slice(self.head.commit.as_bytes());
-        bytes.extend_from_slice(self.head.root.as_bytes());
-        bytes.extend_from_slice(&self.head.seq.to_le_bytes());
+        let mut bytes = MAGIC.to_vec();
+        self.put(&mut bytes);
         with_checksum(bytes, LIVE_BYTES)
     }
 
@@ -63,19 +67,7 @@ impl Live {
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let decode = || {
             let mut reader = checked(bytes, LIVE_BYTES, MAGIC)?;
-            let live = Self {
-                lineage: reader.array()?,
-                instance: reader.array()?,
-                boot: reader.array()?,
-                segment: reader.u64()?,
-                offset: reader.u64()?,
-                batch: reader.u64()?,
-                head: HeadMark {
-                    commit: CommitDigest::from_bytes(reader.array()?),
-                    root: Root::from_bytes(reader.array()?),
-                    seq: reader.u64()?,
-                },
-            };
+            let live = Self::take(&mut reader)?;
             zeros_left(&mut reader)?;
             Ok::<_, DecodeError>(live)
         };

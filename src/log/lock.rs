@@ -23,7 +23,6 @@ pub struct WriteLock {
     /// The number of the log handle, and the number of this lock.
     pub(super) log: u64,
     pub(super) number: u64,
-    pub(super) process: u32,
 }
 
 /// The right to rewrite the log, held until it is dropped. Other processes may append meanwhile.

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use super::fixed::{checked, with_checksum};
+use super::fixed::{Fixed, checked, layout, with_checksum};
 use super::seal::Chain;
 use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentEnd};
 use crate::codec::DecodeError;
@@ -33,7 +33,7 @@ const MAGIC: &[u8; 8] = b"TRmanif1";
 /// The largest generation and batch number.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 const HEADER_BYTES: usize = 40;
-const ENTRY_BYTES: usize = 64;
+const ENTRY_BYTES: usize = SegmentEntry::BYTES;
 const CHECKSUM_BYTES: usize = 4;
 
 /// One segment in the manifest.
@@ -46,6 +46,16 @@ pub(super) struct SegmentEntry {
     pub(super) length: u64,
     pub(super) last_batch: u64,
     pub(super) last_digest: [u8; 32],
+}
+
+layout! {
+    SegmentEntry {
+        id as "segment": u64,
+        first_batch as "first batch": u64,
+        length: u64,
+        last_batch as "last batch": u64,
+        last_digest as "last digest": [u8; 32],
+    }
 }
 
 impl SegmentEntry {
@@ -137,11 +147,6 @@ impl Manifest {
         (self.before_active(), &self.active)
     }
 
-    /// Returns whether a rewrite replaced the segment with batch `number`, which is no longer listed.
-    pub(super) fn has_replaced(&self, number: u64) -> bool {
-        self.epoch > 0 && number < self.active.first_batch
-    }
-
     pub(super) fn lists(&self, id: u64) -> bool {
         self.entries().any(|entry| entry.id == id)
     }
@@ -164,10 +169,7 @@ impl Manifest {
         bytes.extend_from_slice(&(count as u32).to_le_bytes());
         bytes.extend_from_slice(&self.epoch.to_le_bytes());
         for entry in self.entries() {
-            for number in [entry.id, entry.first_batch, entry.length, entry.last_batch] {
-                bytes.extend_from_slice(&number.to_le_bytes());
-            }
-            bytes.extend_from_slice(&entry.last_digest);
+            entry.put(&mut bytes);
         }
         let length = bytes.len() + CHECKSUM_BYTES;
         with_checksum(bytes, length)
@@ -186,13 +188,7 @@ impl Manifest {
         }
         let mut sealed = Vec::with_capacity(count);
         for _ in 0..count {
-            sealed.push(SegmentEntry {
-                id: reader.u64()?,
-                first_batch: reader.u64()?,
-                length: reader.u64()?,
-                last_batch: reader.u64()?,
-                last_digest: reader.array()?,
-            });
+            sealed.push(SegmentEntry::take(&mut reader)?);
         }
         reader.finish()?;
         let active = sealed.pop().ok_or(DecodeError::Invalid("it lists no segment"))?;

@@ -56,13 +56,23 @@ impl LogReader {
         self.segment(locator.segment())?.read(locator)
     }
 
-    /// Reads the header of the frame at `locator` and at most the first `count` bytes of its body. The body is not
-    /// checked, so it only helps to choose a record to read.
+    /// Reads from the file the header of the frame at `locator` and at most the first `count` bytes of its body. The body
+    /// is not checked, so it only helps to choose a record to read.
     ///
     /// # Errors
     /// As [`Self::read`], except for the body.
     pub fn peek(&self, locator: Locator, count: usize) -> Result<Peeked> {
-        self.segment(locator.segment())?.peek(locator, count)
+        let (segment, offset) = (self.segment(locator.segment())?, locator.offset());
+        let mut bytes = read_bytes(&*segment.file, offset, FRAME_HEADER_BYTES + count)
+            .map_err(|error| segment.cannot_read(error))?;
+        let header = FrameHeader::parse(&bytes, segment.header.seed(), offset)
+            .map_err(|cause| segment.damage(offset, cause))?;
+        bytes.truncate(header.body_range().end);
+        Ok(Peeked {
+            kind: header.kind,
+            next: locator.behind(header.body_length),
+            start: bytes.split_off(FRAME_HEADER_BYTES),
+        })
     }
 
     /// Passes the complete batches after `from`, up to number `upto`, to `visit`, in order. The log must have delivered
@@ -145,7 +155,7 @@ pub(super) struct SegmentFile {
     /// The sealed length. The first read maps the file up to it.
     to_map: OnceLock<u64>,
     mapped: OnceLock<Bytes>,
-    /// The written or scanned parts of the file, by their offsets; they do not overlap.
+    /// The parts that this handle wrote or scanned since the segment became active, by their offsets.
     kept: RwLock<BTreeMap<u64, Bytes>>,
 }
 
@@ -223,12 +233,8 @@ impl SegmentFile {
             Some(from) => (from.offset, from.chain()),
             None => (FIRST_OFFSET, self.chain_from((before, entry))),
         };
-        let (end, window_end) = if entry.is_active() {
-            (u64::MAX, self.kept_end()?)
-        } else {
-            (entry.length, entry.length)
-        };
-        let window = self.window(at, window_end.max(at), suite)?;
+        let end = if entry.is_active() { u64::MAX } else { entry.length };
+        let window = self.window(at, end, suite)?;
         let mut walk = window.batches(at..end, chain);
         while walk.chain.batch < upto
             && let Some(scanned) = walk.next()
@@ -241,14 +247,6 @@ impl SegmentFile {
         Ok(())
     }
 
-    /// Returns the end of the bytes in memory; without any, the end of the file.
-    fn kept_end(&self) -> Result<u64> {
-        match self.kept.read().last_key_value() {
-            Some((start, bytes)) => Ok(start + bytes.len() as u64),
-            None => self.length(),
-        }
-    }
-
     pub(super) fn name(&self) -> String {
         segment_name(self.header.id)
     }
@@ -258,7 +256,7 @@ impl SegmentFile {
         damage(&self.name(), offset, cause)
     }
 
-    fn length(&self) -> Result<u64> {
+    pub(super) fn length(&self) -> Result<u64> {
         self.file.length().map_err(|error| self.cannot_read(error))
     }
 
@@ -266,24 +264,17 @@ impl SegmentFile {
         Error::io(format!("cannot read {}", self.name()), error)
     }
 
-    /// Checks that the file is at least as long as its sealed length.
-    pub(super) fn check_length(&self, sealed: u64) -> Result<()> {
-        let length = self.length()?;
-        if length < sealed {
-            return Err(self.damage(length, Cause::Shorter));
-        }
-        Ok(())
-    }
-
     /// Makes the first read map the segment, which is sealed at `length`. Opening a store thus takes no extra time for
     /// each segment. Drops buffers with the same bytes.
     pub(super) fn seal(&self, length: u64) {
         // If another thread set the value, it is the same.
         let _ = self.to_map.set(length);
-        let is_kept = |start: &u64, bytes: &mut Bytes| start + bytes.len() as u64 > length;
-        if !self.kept.read().is_empty() && self.mapped().is_some() {
-            self.kept.write().retain(is_kept);
-        }
+        self.kept.write().clear();
+    }
+
+    /// Keeps written or scanned bytes in memory for later reads.
+    pub(super) fn keep(&self, start: u64, bytes: Bytes) {
+        self.kept.write().insert(start, bytes);
     }
 
     /// Returns the bytes up to the sealed length, if they are mapped. If mapping fails, every read uses the file and
@@ -292,21 +283,12 @@ impl SegmentFile {
         // RDR-2: a writer may have left torn bytes after this length.
         if self.mapped.get().is_none()
             && let Some(&length) = self.to_map.get()
-            && let Ok(Some(bytes)) = self.file.map(length)
+            && let Ok(bytes) = self.file.map(length)
         {
             // If another thread mapped the file, its bytes are the same.
-            drop(self.mapped.set(Bytes::new(bytes)));
+            drop(self.mapped.set(bytes));
         }
         self.mapped.get()
-    }
-
-    /// Keeps written or scanned bytes in memory for later reads, if they follow the bytes kept already.
-    pub(super) fn keep(&self, start: u64, bytes: Bytes) {
-        let mut kept = self.kept.write();
-        let last = kept.last_key_value();
-        if !bytes.is_empty() && last.is_none_or(|(last, bytes)| last + bytes.len() as u64 <= start) {
-            kept.insert(start, bytes);
-        }
     }
 
     /// Returns the bytes from `from` to `to` for a scan, or fewer if the file or its batches end before.
@@ -361,7 +343,6 @@ impl SegmentFile {
         };
         found.map_err(|cause| self.damage(offset, cause))
     }
-
     /// Returns the bytes in memory that contain this offset, mapped or kept, and their start.
     fn in_memory(&self, offset: u64) -> Option<(u64, Bytes)> {
         if let Some(mapped) = self.mapped()
@@ -372,24 +353,5 @@ impl SegmentFile {
         let kept = self.kept.read();
         let (start, bytes) = kept.range(..=offset).next_back()?;
         (offset < start + bytes.len() as u64).then(|| (*start, bytes.clone()))
-    }
-
-    fn peek(&self, locator: Locator, count: usize) -> Result<Peeked> {
-        let (offset, wanted) = (locator.offset(), FRAME_HEADER_BYTES + count);
-        let mut bytes = match self.in_memory(offset) {
-            Some((start, bytes)) => {
-                let rest = bytes.get((offset - start) as usize..).unwrap_or_default();
-                rest.get(..wanted).unwrap_or(rest).to_vec()
-            }
-            None => read_bytes(&*self.file, offset, wanted).map_err(|error| self.cannot_read(error))?,
-        };
-        let header = FrameHeader::parse(&bytes, self.header.seed(), offset)
-            .map_err(|cause| self.damage(offset, cause))?;
-        bytes.truncate(header.body_range().end);
-        Ok(Peeked {
-            kind: header.kind,
-            next: locator.behind(header.body_length),
-            start: bytes.split_off(FRAME_HEADER_BYTES),
-        })
     }
 }

@@ -77,7 +77,7 @@ impl Log {
             .last()
             .or(scan.batches.last())
             .map_or(start.batch, |scanned| scanned.batch.number);
-        self.check_unlisted(newest)?;
+        self.check_unlisted()?;
         if newest < self.visited {
             return Err(lost(self.visited));
         }
@@ -93,9 +93,8 @@ impl Log {
         let segment = self.active_segment()?;
         let active = segment.header.id;
         if let Some(offset) = self.end_in_place(live, &segment)? {
-            let scan = self.scan_active(&segment, self.cursor, live, Some(offset))?;
-            let newest = scan.batches.last();
-            self.check_unlisted(newest.map_or(self.cursor.batch, |scanned| scanned.batch.number))?;
+            self.scan_active(&segment, self.cursor, live, Some(offset))?;
+            self.check_unlisted()?;
             return Ok(NextWriter::GoOn {
                 segment: active,
                 offset,
@@ -126,9 +125,6 @@ impl Log {
             }
             self.cursor = after;
         }
-        let kept = scan.durable.saturating_sub(FIRST_OFFSET) as usize;
-        let bytes = scan.bytes.slice(0..kept);
-        segment.keep(FIRST_OFFSET, bytes.unwrap_or(scan.bytes));
         self.unsynced = None;
         let rebuilt = beyond
             .iter()

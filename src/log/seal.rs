@@ -11,16 +11,16 @@
 //! # Format
 //! docs/format.md, "Batch and seal".
 
+use super::fixed::{Fixed, layout};
 use super::frame::framed_bytes;
 use super::segment::SEGMENT_HEADER_BYTES;
 use crate::codec::Reader;
 use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite};
 
 /// The number of bytes in a seal's body.
-pub(super) const SEAL_BYTES: usize = 128;
+pub(super) const SEAL_BYTES: usize = Seal::BYTES + BatchDigest::BYTES;
 /// The number of bytes in a seal's frame.
 pub(super) const SEAL_FRAME_BYTES: u64 = framed_bytes(SEAL_BYTES) as u64;
-const COVERED_BYTES: usize = 96;
 
 /// The end of the chain of batches, which the next batch continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,48 +65,43 @@ impl Chain {
     }
 }
 
-impl Seal {
-    fn encode_covered(&self) -> [u8; COVERED_BYTES] {
-        let mut bytes = [0; COVERED_BYTES];
-        bytes[0..8].copy_from_slice(&self.batch.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.start.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.length.to_le_bytes());
-        bytes[24..32].copy_from_slice(&self.synced_upto.to_le_bytes());
-        bytes[32..64].copy_from_slice(&self.previous);
-        bytes[64..96].copy_from_slice(self.commit.as_bytes());
-        bytes
+layout! {
+    Seal {
+        batch: u64,
+        start: u64,
+        length: u64,
+        synced_upto as "synced up to": u64,
+        previous as "previous digest": [u8; 32],
+        commit: CommitDigest,
     }
+}
 
+impl Seal {
     /// Returns the digest of the batch that this seal ends, computed over the bytes of its frames (SEA-1).
     pub(super) fn digest(&self, suite: HashSuite, frames: &[u8]) -> BatchDigest {
-        let length = (COVERED_BYTES + frames.len()) as u64;
-        let parts: [&[u8]; 3] = [&length.to_le_bytes(), &self.encode_covered(), frames];
+        let length = (Self::BYTES + frames.len()) as u64;
+        let mut covered = Vec::with_capacity(Self::BYTES);
+        self.put(&mut covered);
+        let parts: [&[u8]; 3] = [&length.to_le_bytes(), &covered, frames];
         BatchDigest::from_bytes(suite.hash_fixed(Domain::Batch, &parts))
     }
 
     /// Returns the body of the seal's frame.
-    pub(super) fn encode(&self, digest: BatchDigest) -> [u8; SEAL_BYTES] {
-        let mut bytes = [0; SEAL_BYTES];
-        bytes[..COVERED_BYTES].copy_from_slice(&self.encode_covered());
-        bytes[COVERED_BYTES..].copy_from_slice(digest.as_bytes());
+    pub(super) fn encode(&self, digest: BatchDigest) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(SEAL_BYTES);
+        self.put(&mut bytes);
+        digest.put(&mut bytes);
         bytes
     }
 
     /// Decodes a seal and its digest; returns `None` if the fields contradict each other.
     pub(super) fn decode(body: &[u8]) -> Option<(Self, BatchDigest)> {
-        if body.len() != SEAL_BYTES {
-            return None;
-        }
         let mut reader = Reader::new(body);
-        let seal = Self {
-            batch: reader.u64().ok()?,
-            start: reader.u64().ok()?,
-            length: reader.u64().ok()?,
-            synced_upto: reader.u64().ok()?,
-            previous: reader.array().ok()?,
-            commit: CommitDigest::from_bytes(reader.array().ok()?),
-        };
-        let digest = BatchDigest::from_bytes(reader.array().ok()?);
+        let (seal, digest) = (
+            Self::take(&mut reader).ok()?,
+            BatchDigest::take(&mut reader).ok()?,
+        );
+        reader.finish().ok()?;
         // INVARIANT SEA-2: the seal's `synced_upto` is never after the start of its batch.
         let plausible = seal.synced_upto <= seal.start && seal.synced_upto >= SEGMENT_HEADER_BYTES as u64;
         (plausible && seal.start.checked_add(seal.length).is_some()).then_some((seal, digest))

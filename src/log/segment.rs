@@ -10,7 +10,7 @@
 //! # Format
 //! docs/format.md, "Segment".
 
-use super::fixed::{checked, with_checksum, zeros_left};
+use super::fixed::{Fixed, checked, layout, with_checksum, zeros_left};
 use super::frame::FrameSeed;
 use crate::codec::DecodeError;
 
@@ -44,19 +44,20 @@ pub(super) struct SegmentHeader {
     pub(super) previous: SegmentEnd,
 }
 
+layout! {
+    SegmentEnd {
+        id as "previous segment": u64,
+        length as "previous length": u64,
+        last_batch as "previous batch": u64,
+        last_digest as "previous digest": [u8; 32],
+    }
+    SegmentHeader { instance: [u8; 16], id as "segment": u64, nonce: [u8; 16], previous: SegmentEnd }
+}
+
 impl SegmentHeader {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(SEGMENT_HEADER_BYTES);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&FORMAT.to_le_bytes());
-        bytes.extend_from_slice(&[0; 4]);
-        bytes.extend_from_slice(&self.instance);
-        bytes.extend_from_slice(&self.id.to_le_bytes());
-        bytes.extend_from_slice(&self.nonce);
-        for number in [self.previous.id, self.previous.length, self.previous.last_batch] {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        bytes.extend_from_slice(&self.previous.last_digest);
+        let mut bytes = [&MAGIC[..], &FORMAT.to_le_bytes(), &[0; 4]].concat();
+        self.put(&mut bytes);
         with_checksum(bytes, SEGMENT_HEADER_BYTES)
     }
 
@@ -65,17 +66,7 @@ impl SegmentHeader {
         if reader.u32()? != FORMAT || reader.u32()? != 0 {
             return Err(DecodeError::Invalid("its header is of another format"));
         }
-        let header = Self {
-            instance: reader.array()?,
-            id: reader.u64()?,
-            nonce: reader.array()?,
-            previous: SegmentEnd {
-                id: reader.u64()?,
-                length: reader.u64()?,
-                last_batch: reader.u64()?,
-                last_digest: reader.array()?,
-            },
-        };
+        let header = Self::take(&mut reader)?;
         zeros_left(&mut reader)?;
         Ok(header)
     }

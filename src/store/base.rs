@@ -154,12 +154,10 @@ impl Base {
                 .with_code(ErrorCode::CheckpointDamaged)
         };
         self.ask(|checkpoint| {
-            let rows = checkpoint.references();
-            rows.map(|row| {
-                let (batch, bytes) = row?;
-                Ok((batch, Reference::decode(&bytes).map_err(bad)?))
-            })
-            .collect()
+            let references = checkpoint.references()?.into_iter();
+            let decode =
+                |(batch, bytes): (u64, Vec<u8>)| Ok((batch, Reference::decode(&bytes).map_err(bad)?));
+            references.map(decode).collect()
         })
     }
 

@@ -71,16 +71,10 @@ impl Store {
         self.flush()?;
         let states = self.past_states(position, apart)?;
         let base = self.base.as_ref().map(|base| base.checkpoint());
-        let (newer, unlinked): (Vec<_>, Vec<_>) = {
-            let catalog = self.catalog.read_recursive();
-            let unlinked = catalog.unlinked.iter();
-            (
-                catalog.line.iter().map(|entry| Ok(row_of(entry))).collect(),
-                unlinked
-                    .map(|(&key, &created)| Ok(FirstWritten { key, created }))
-                    .collect(),
-            )
-        };
+        let newer = self.catalog.read_recursive().line.kept.clone();
+        let newer = newer.into_iter().map(|entry| Ok(row_of(&entry)));
+        let unlinked = self.catalog.read_recursive().unlinked.clone().into_iter();
+        let unlinked = unlinked.map(|(key, created)| Ok(FirstWritten { key, created }));
         let commits = base.into_iter().flat_map(|base| base.commits().iter());
         let first_written = base.into_iter().flat_map(|base| base.first_written_rows().iter());
         let mut references: Vec<_> = self
@@ -119,7 +113,7 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::state`].
     pub(crate) fn is_heavy(&self, many: usize) -> Result<bool> {
-        let newer = self.catalog.read_recursive().line.len();
+        let newer = self.catalog.read_recursive().line.kept.len();
         let state = self.state(&*self.head()?)?.len() as usize;
         let weight = newer * VERSIONS_A_COMMIT + self.records.newer();
         Ok(weight >= many.max(2 * state).max(self.base_len()))
@@ -185,7 +179,7 @@ impl Store {
                 }
             }
         }
-        let newer: Vec<_> = self.catalog.read_recursive().line.iter().cloned().collect();
+        let newer = self.catalog.read_recursive().line.kept.clone();
         for entry in newer.iter().filter(|entry| wanted(entry.seq())) {
             past.push(State {
                 seq: entry.seq(),
@@ -205,15 +199,12 @@ impl Store {
 
     /// Returns the seqs of the newest commits that references name.
     fn named_commits(&self) -> Result<HashSet<u64>> {
-        let named: Vec<_> = {
-            let references = self.references();
-            let mut named: Vec<_> = references
-                .iter()
-                .filter_map(|entry| Some((entry.batch, entry.reference.commit?)))
-                .collect();
-            named.sort_by_key(|(batch, _)| std::cmp::Reverse(*batch));
-            named
-        };
+        let mut named: Vec<_> = self
+            .references()
+            .iter()
+            .filter_map(|entry| Some((entry.batch, entry.reference.commit?)))
+            .collect();
+        named.sort_by_key(|(batch, _)| std::cmp::Reverse(*batch));
         let mut found = HashSet::new();
         for (_, commit) in named.into_iter().take(NAMED_STATES) {
             found.extend(self.by_digest(commit)?.map(|entry| entry.seq()));

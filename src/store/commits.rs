@@ -98,21 +98,14 @@ pub(crate) struct Gap {
 /// The line of kept commits.
 #[derive(Default)]
 pub(super) struct Line {
-    kept: Vec<Arc<CommitEntry>>,
+    /// The kept commits; [`Self::push`] adds one.
+    pub(super) kept: Vec<Arc<CommitEntry>>,
     /// The index of each commit by its digest, and of the newest commit of each root by the root.
     indexes: [BTreeMap<[u8; DIGEST_LEN], usize>; 2],
-    gaps: Vec<Gap>,
+    pub(super) gaps: Vec<Gap>,
 }
 
 impl Line {
-    pub(super) fn len(&self) -> usize {
-        self.kept.len()
-    }
-
-    pub(super) fn get(&self, index: usize) -> Option<&Arc<CommitEntry>> {
-        self.kept.get(index)
-    }
-
     /// Returns the index of commit `seq` in the line, or the index at which it would be inserted.
     pub(super) fn position(&self, seq: u64) -> Result<usize, usize> {
         self.kept.binary_search_by_key(&seq, |entry| entry.seq())
@@ -133,18 +126,6 @@ impl Line {
     ) -> impl Iterator<Item = ([u8; DIGEST_LEN], usize)> {
         let range = self.indexes[usize::from(by_root)].range(low..=high);
         range.map(|(&digest, &index)| (digest, index))
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<CommitEntry>> {
-        self.kept.iter()
-    }
-
-    pub(super) fn gaps(&self) -> &[Gap] {
-        &self.gaps
-    }
-
-    pub(super) fn push_gap(&mut self, gap: Gap) {
-        self.gaps.push(gap);
     }
 
     pub(super) fn push(&mut self, entry: Arc<CommitEntry>) {

@@ -18,25 +18,19 @@ impl Store {
     /// Iterates the commits of a lane, newest first, except the first commit of the store.
     fn of_lane<'a>(&'a self, lane: &'a str) -> impl Iterator<Item = Result<Arc<CommitEntry>>> + 'a {
         let number = lane_number(lane);
-        let indexes = (0..self.kept()).rev();
-        let entries = indexes.filter_map(move |index| match self.may_be_of_lane(index, number) {
-            Ok(true) => self.commit_at(index).transpose(),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        });
-        entries.filter(move |entry| {
-            entry.as_ref().map_or(true, |entry| {
-                entry.commit.lane() == lane && entry.commit.op.as_str() != Op::INIT
-            })
-        })
-    }
-
-    /// Returns whether the commit at this index may belong to the lane with this number. Does not read the commit.
-    fn may_be_of_lane(&self, index: usize, number: u64) -> Result<bool> {
-        match self.base.as_ref().filter(|base| index < base.len()) {
-            Some(base) => Ok(base.row(index)?.lane == number),
-            None => Ok(true),
-        }
+        let commit_at = move |index| {
+            // The row of another lane is enough to skip a commit without reading it.
+            if let Some(base) = self.base.as_ref().filter(|base| index < base.len())
+                && base.row(index)?.lane != number
+            {
+                return Ok(None);
+            }
+            let entry = self.commit_at(index)?;
+            Ok(entry.filter(|entry| entry.commit.lane() == lane && entry.commit.op.as_str() != Op::INIT))
+        };
+        (0..self.kept())
+            .rev()
+            .filter_map(move |index| commit_at(index).transpose())
     }
 
     /// Returns the newest commit of the lane that is not an undo or redo, and was not undone. Skips erasures, because

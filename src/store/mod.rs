@@ -101,7 +101,7 @@ impl Store {
         let mut catalog = Catalog::new(suite);
         catalog.history = base.ask(Checkpoint::history)?;
         for gap in base.ask(|checkpoint| checkpoint.gaps().iter().collect::<Result<Vec<_>>>())? {
-            catalog.line.push_gap(gap);
+            catalog.line.gaps.push(gap);
         }
         for (batch, reference) in base.references()? {
             catalog.references.push(reference, batch);
@@ -137,7 +137,7 @@ impl Store {
 
     /// Returns the number of kept commits.
     pub(crate) fn kept(&self) -> usize {
-        self.base_len() + self.catalog.read_recursive().line.len()
+        self.base_len() + self.catalog.read_recursive().line.kept.len()
     }
 
     /// Returns the kept commit at an index in the line, oldest first.
@@ -149,7 +149,7 @@ impl Store {
             Some(base) if index < base.len() => self.loaded_commit(base, index).map(Some),
             _ => {
                 let newer = index - self.base_len();
-                Ok(self.catalog.read_recursive().line.get(newer).cloned())
+                Ok(self.catalog.read_recursive().line.kept.get(newer).cloned())
             }
         }
     }
@@ -228,15 +228,6 @@ impl Store {
         self.commit_below(self.first_where(|entry| entry.commit.time > time)?)
     }
 
-    /// Returns the commit of batch `batch`, or of the next batch that has a commit.
-    ///
-    /// # Errors
-    /// The errors of [`Self::commit_at`].
-    pub(crate) fn of_batch(&self, batch: u64) -> Result<Option<Arc<CommitEntry>>> {
-        let index = self.first_where(|entry| entry.batch >= batch)?;
-        self.commit_at(index)
-    }
-
     /// Returns the index of the first commit for which `holds` is true. If `holds` is true for a commit, it must be
     /// true for all later ones.
     ///
@@ -262,7 +253,8 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn updated(&self, entry: &Entry) -> Result<Option<Time>> {
-        let Some(commit) = self.of_batch(self.records.batch_of(entry.place)?)? else {
+        let batch = self.records.batch_of(entry.place)?;
+        let Some(commit) = self.commit_at(self.first_where(|commit| commit.batch >= batch)?)? else {
             return Ok(None);
         };
         let map_record = self.records.map_record(&commit, &entry.key)?;
@@ -307,7 +299,7 @@ impl Store {
 
     /// Returns the runs of thinned commits, oldest first.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
-        self.catalog.read_recursive().line.gaps().to_vec()
+        self.catalog.read_recursive().line.gaps.clone()
     }
 
     /// Returns the current references. Writers wait as long as the caller holds the result.

@@ -323,9 +323,9 @@ impl Records {
             if !matches!(peeked.kind, RecordKind::Base | RecordKind::Delta) {
                 break;
             }
-            let key =
-                MapRecord::first_key(&peeked.start).map_err(|error| Error::corrupt(error.to_string()))?;
-            parts.extend(key.map(|key| (key, next)));
+            // A record of a map without changes has no key.
+            let key = peeked.start.first_chunk::<DIGEST_LEN>();
+            parts.extend(key.map(|key| (KeyPath::from_bytes(*key), next)));
             next = peeked.next;
         }
         let parts = Arc::new(parts);

@@ -48,26 +48,20 @@ impl References {
         let name = reference.name.clone();
         if reference.commit.is_none() {
             self.by_name.remove(&name);
-            self.rings
-                .values_mut()
-                .for_each(|names| names.retain(|known| *known != name));
+            for names in self.rings.values_mut() {
+                names.retain(|known| *known != name);
+            }
             return;
         }
-        let ring = reference
-            .lane
-            .clone()
-            .map(|lane| self.rings.entry(lane).or_default());
-        let dropped = ring.and_then(|names| {
+        if let Some(lane) = &reference.lane {
+            let names = self.rings.entry(lane.clone()).or_default();
             names.push_back(name.clone());
             // CTL-2: a full ring drops its oldest snapshot.
-            if names.len() > RING {
-                names.pop_front()
-            } else {
-                None
+            if names.len() > RING
+                && let Some(oldest) = names.pop_front()
+            {
+                self.by_name.remove(&oldest);
             }
-        });
-        if let Some(dropped) = dropped {
-            self.by_name.remove(&dropped);
         }
         self.by_name.insert(name, ReferenceEntry { reference, batch });
     }

@@ -122,6 +122,21 @@ impl Decoded {
         !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
     }
 
+    /// Iterates the changes of ids: the new version, or `None` for an id that leaves the state; the place of its record,
+    /// and the time of the first write of the id, if the batch contains them.
+    fn changes(&self) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
+        let objects = self.links_of_objects.iter();
+        let objects = objects.map(|&(key, digest, place)| (key, Some(digest), Some(place), None));
+        let links = self
+            .links
+            .iter()
+            .map(|&(key, digest)| (key, Some(digest), None, None));
+        let unlinks = self.unlinks.iter().map(|&key| (key, None, None, None));
+        let map = self.map_record.iter().flat_map(|map| &map.entries);
+        let map = map.map(|entry| (entry.key, entry.digest, None, Some(entry.created)));
+        objects.chain(links).chain(unlinks).chain(map)
+    }
+
     /// Checks the rules that do not depend on the state before the batch.
     fn check(&self) -> Result<()> {
         let rule = if self.commit.is_none() && self.changes_state() {
@@ -142,10 +157,7 @@ pub(super) fn apply(
     batch: &Batch,
     staged: Option<StagedState>,
 ) -> Result<Option<Arc<CommitEntry>>> {
-    let (state, known) = match staged {
-        Some(staged) => (staged.trie, Some(staged.objects)),
-        None => (None, None),
-    };
+    let (state, known) = staged.map_or((None, None), |staged| (staged.trie, Some(staged.objects)));
     let mut contents = decode(store, batch, known, true)?;
     contents.check()?;
     let head = store.head.load_full();
@@ -182,7 +194,7 @@ pub(super) fn apply(
     // All checks have passed and no later step can fail, so memory applies the whole batch.
     let mut catalog = store.catalog.write();
     for (gap, _) in contents.gaps {
-        catalog.line.push_gap(gap);
+        catalog.line.gaps.push(gap);
     }
     let entry = applied.map(|(entry, history, unlinked)| {
         for (key, created) in unlinked {
@@ -215,11 +227,11 @@ fn decode(
     };
     let mut objects = objects.into_iter();
     for record in &batch.records {
-        let mut next = || {
-            let object = objects.next();
-            object.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))
-        };
-        let object = (record.kind == RecordKind::Object).then(&mut next).transpose()?;
+        let object = (record.kind == RecordKind::Object).then(|| objects.next());
+        if object == Some(None) {
+            return Err(Error::internal("a batch has more objects than the staged ones"));
+        }
+        let object = object.flatten();
         decoded
             .add(record, store.suite, object)
             .map_err(|error| unreadable(record, &error))?;
@@ -335,17 +347,17 @@ fn state_after(
     staged: Option<Trie>,
 ) -> Result<(Trie, Unlinked)> {
     let seq = commit.seq;
-    let place = |digest| place_of(store, digest);
-    let (trie, unlinked) = if let Some(map_record) = &contents.map_record {
-        apply_map(before, map_record, store, &place)?
-    } else if contents.changes_ids() {
-        let mut trie = staged.unwrap_or_else(|| before.clone());
+    let (trie, unlinked) = if contents.changes_state() {
         let created = |key: &KeyPath| {
             let written = store.first_written(key)?;
             Ok(written.unwrap_or_else(|| commit.time.as_micros()))
         };
-        let unlinked = apply_links(&mut trie, before, contents, store, &created, &place)?;
-        (trie, unlinked)
+        let place = |digest| {
+            let place = store.records.find_trace(digest)?;
+            let missing = || Error::corrupt(format!("version {digest} is linked but missing"));
+            Ok(place.ok_or_else(missing)?.to_u64())
+        };
+        with_changes(before, staged, contents, store, &created, &place)?
     } else {
         let first = (seq == 0).then(Trie::new);
         let trie = of_root(commit.root)?.or(first).ok_or_else(|| {
@@ -366,75 +378,44 @@ fn state_after(
     Ok((trie, unlinked))
 }
 
-fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
-    let place = store.records.find_trace(digest)?;
-    let place = place.ok_or_else(|| Error::corrupt(format!("version {digest} is linked but missing")))?;
-    Ok(place.to_u64())
-}
-
-/// Applies links and unlinks to `trie`, which becomes the state after `parent`. `created` returns the time of the first
-/// write of an id that the parent lacks. Returns the ids that left the state, each with the time of its first write.
-pub(super) fn apply_links(
-    trie: &mut Trie,
-    parent: &Trie,
+/// Returns the state after `before`, by the links and unlinks of a batch or by its map. Also returns the ids that left the
+/// state, each with the time of its first write. `staged` is `before` with the changes, but without the places of new
+/// records. `created` returns the time of the first write of an id that `before` lacks.
+pub(super) fn with_changes(
+    before: &Trie,
+    staged: Option<Trie>,
     contents: &Decoded,
     source: &dyn NodeSource,
     created: &dyn Fn(&KeyPath) -> Result<i64>,
     place: &dyn Fn(ObjectDigest) -> Result<u64>,
-) -> Result<Unlinked> {
-    let objects = contents.links_of_objects.iter();
-    let objects = objects.map(|&(key, digest, place)| (key, digest, Some(place.to_u64())));
-    let links = contents.links.iter().map(|&(key, digest)| (key, digest, None));
-    for (key, digest, known) in objects.chain(links) {
-        let entry = Entry {
-            key,
-            digest: *digest.as_bytes(),
-            place: known.map_or_else(|| place(digest), Ok)?,
-            created: match parent.get(&key, source)? {
-                Some(old) => old.created,
-                None => created(&key)?,
-            },
-        };
-        trie.insert(entry, source)?;
-    }
-    let mut unlinked = Vec::new();
-    for key in &contents.unlinks {
-        trie.remove(key, source)?;
-        unlinked.extend(parent.get(key, source)?.map(|old| (*key, old.created)));
-    }
-    Ok(unlinked)
-}
-
-/// Returns the state from a map record, which is a whole map or the changes since the state `before`. Also returns the
-/// ids that left the state, each with the time of its first write.
-pub(super) fn apply_map(
-    before: &Trie,
-    map_record: &MapRecord,
-    source: &dyn NodeSource,
-    place: &dyn Fn(ObjectDigest) -> Result<u64>,
 ) -> Result<(Trie, Unlinked)> {
-    let (mut entries, mut unlinked) = (Vec::new(), Vec::new());
-    let mut trie = before.clone();
-    for change in &map_record.entries {
-        let Some(digest) = change.digest else {
-            trie.remove(&change.key, source)?;
-            unlinked.push((change.key, change.created));
+    let is_whole = contents.map_record.as_ref().is_some_and(|map| map.whole);
+    let (mut trie, mut all) = (staged.unwrap_or_else(|| before.clone()), Vec::new());
+    let mut unlinked = Vec::new();
+    for (key, digest, known_place, known_time) in contents.changes() {
+        let first_write = match known_time {
+            None => before.get(&key, source)?.map(|old| old.created),
+            known => known,
+        };
+        let Some(digest) = digest else {
+            trie.remove(&key, source)?;
+            unlinked.extend(first_write.map(|created| (key, created)));
             continue;
         };
         let entry = Entry {
-            key: change.key,
+            key,
             digest: *digest.as_bytes(),
-            place: place(digest)?,
-            created: change.created,
+            place: known_place.map_or_else(|| place(digest), |place| Ok(place.to_u64()))?,
+            created: first_write.map_or_else(|| created(&key), Ok)?,
         };
-        if map_record.whole {
-            entries.push(entry);
+        if is_whole {
+            all.push(entry);
         } else {
             trie.insert(entry, source)?;
         }
     }
-    if map_record.whole {
-        trie = Trie::from_entries(entries);
+    if is_whole {
+        trie = Trie::from_entries(all);
     }
     Ok((trie, unlinked))
 }

@@ -9,18 +9,17 @@
 use crate::codec::{self, DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest};
 use crate::error::{Damage, Error, Result};
-use crate::log::{BODY_BYTES_MAX, BatchBuilder, Locator, Record, RecordKind, segment_name, undecodable};
+use crate::log::{
+    BODY_BYTES_MAX, BatchBuilder, Fixed, Locator, Record, RecordKind, layout, segment_name, undecodable,
+};
 use crate::object::Time;
 use crate::trie::{Entry, NodeSource, Trie};
 
 /// The length in bytes of an entry of a base or delta record.
-pub(crate) const MAP_ENTRY_BYTES: usize = 80;
+pub(crate) const MAP_ENTRY_BYTES: usize = MapEntry::BYTES;
 /// The maximal length of the entries in a record, in bytes. It is small, because reading one entry checks its whole
 /// record.
 const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
-
-/// The error for a record of a map that ends within an entry.
-const CUT_OFF: &str = "a record of a map ends within an entry";
 
 /// The marker that replaces an erased record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,19 +41,15 @@ impl Erased {
 
     pub(crate) fn decode(body: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(body);
-        let key: [u8; DIGEST_LEN] = reader.array()?;
-        let erased = Self {
-            key: (key != [0; DIGEST_LEN]).then(|| KeyPath::from_bytes(key)),
-            digest: reader.array()?,
-            by: CommitDigest::from_bytes(reader.array()?),
-        };
+        let erased = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(erased)
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let key = self.key.map_or([0; DIGEST_LEN], |key| *key.as_bytes());
-        [key, self.digest, *self.by.as_bytes()].concat()
+        let mut body = Vec::with_capacity(Self::BYTES);
+        self.put(&mut body);
+        body
     }
 }
 
@@ -70,25 +65,9 @@ pub(crate) struct MapEntry {
     pub(crate) updated: i64,
 }
 
-impl MapEntry {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.key.as_bytes());
-        out.extend_from_slice(&self.digest.map_or([0; DIGEST_LEN], |digest| *digest.as_bytes()));
-        out.extend_from_slice(&self.created.to_le_bytes());
-        out.extend_from_slice(&self.updated.to_le_bytes());
-    }
-
-    fn decode(bytes: &[u8; MAP_ENTRY_BYTES]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let key = KeyPath::from_bytes(reader.array()?);
-        let digest: [u8; DIGEST_LEN] = reader.array()?;
-        Ok(Self {
-            key,
-            digest: (digest != [0; DIGEST_LEN]).then(|| ObjectDigest::from_bytes(digest)),
-            created: reader.i64()?,
-            updated: reader.i64()?,
-        })
-    }
+layout! {
+    Erased { key: Option<KeyPath>, digest: [u8; DIGEST_LEN], by: CommitDigest }
+    MapEntry { key: KeyPath, digest: Option<ObjectDigest>, created: i64, updated: i64 }
 }
 
 /// The map of a commit, or the changes to it.
@@ -117,7 +96,7 @@ impl MapRecord {
             ));
         }
         for bytes in codec::as_arrays::<MAP_ENTRY_BYTES>(&record.body)? {
-            let entry = MapEntry::decode(&bytes)?;
+            let entry = MapEntry::take(&mut Reader::new(&bytes))?;
             if map_record
                 .entries
                 .last()
@@ -135,25 +114,19 @@ impl MapRecord {
         Ok(())
     }
 
-    /// Decodes the first key of a record from its first bytes. Returns `None` if the record has no entry.
-    pub(super) fn first_key(start: &[u8]) -> Result<Option<KeyPath>, DecodeError> {
-        match start.first_chunk::<DIGEST_LEN>() {
-            None if !start.is_empty() => Err(DecodeError::Invalid(CUT_OFF)),
-            key => Ok(key.copied().map(KeyPath::from_bytes)),
-        }
-    }
-
     /// Returns the entry of `key` in one record.
     pub(super) fn find(body: &[u8], key: &KeyPath) -> Result<Option<MapEntry>, DecodeError> {
         let (entries, rest) = body.as_chunks::<MAP_ENTRY_BYTES>();
         if !rest.is_empty() {
-            return Err(DecodeError::Invalid(CUT_OFF));
+            return Err(DecodeError::Invalid("a record of a map ends within an entry"));
         }
         let at = entries.partition_point(|entry| entry[..DIGEST_LEN] < key.as_bytes()[..]);
         let found = entries
             .get(at)
             .filter(|entry| entry[..DIGEST_LEN] == key.as_bytes()[..]);
-        found.map(MapEntry::decode).transpose()
+        found
+            .map(|entry| MapEntry::take(&mut Reader::new(entry)))
+            .transpose()
     }
 }
 
@@ -184,7 +157,7 @@ pub(super) fn put_state(
             },
             (None, None) => return Err(Error::internal("a difference has neither side")),
         };
-        entry.encode(&mut bytes);
+        entry.put(&mut bytes);
     }
     // Without changes, an empty record is written. If it were missing, a reader would look up the state by its root.
     let nothing = bytes.is_empty().then_some(&[][..]);
@@ -249,13 +222,5 @@ mod tests {
         ] {
             assert!(decode_gap(wrong).is_err(), "{} bytes", wrong.len());
         }
-    }
-
-    #[test]
-    fn a_map_record_has_a_first_key_or_no_entry() {
-        assert_eq!(MapRecord::first_key(&[]).unwrap(), None);
-        let key = MapRecord::first_key(&[7; MAP_ENTRY_BYTES]).unwrap();
-        assert_eq!(key, Some(KeyPath::from_bytes([7; DIGEST_LEN])));
-        assert!(MapRecord::first_key(&[7; DIGEST_LEN - 1]).is_err());
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::log::Position;
-use crate::trie::{NodeSource, StoredNode, Trie};
+use crate::trie::{NodeSource, Shape, StoredNode, Trie};
 
 use super::Store;
 use super::base::Base;
@@ -59,9 +59,7 @@ impl Store {
         let base =
             base.ok_or_else(|| Error::internal("a commit has no state, and there is no checkpoint"))?;
         let trie = self.covered_state(base, entry.seq())?;
-        if *trie.root(self.suite, crate::trie::Shape::State, self)?.as_bytes()
-            != *entry.commit.root.as_bytes()
-        {
+        if trie.root(self.suite, Shape::State, self)? != entry.commit.root {
             let seq = entry.seq();
             return Err(Error::corrupt(format!(
                 "the root of the state of commit {seq} differs from the root in the commit"

@@ -76,19 +76,13 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     };
     let length = file.length().map_err(reading)?;
     // Mapping is safe, because this file never changes: a new file replaces it.
-    let mapped = if opened.settings.map {
+    let bytes = if opened.settings.map {
         file.map(length).map_err(reading)?
     } else {
-        None
-    };
-    let bytes = match mapped {
-        Some(mapped) => Bytes::new(mapped),
-        None => {
-            let Ok(length) = usize::try_from(length) else {
-                return Ok(None);
-            };
-            Bytes::from(read_bytes(&*file, 0, length).map_err(reading)?)
-        }
+        let Ok(length) = usize::try_from(length) else {
+            return Ok(None);
+        };
+        Bytes::from(read_bytes(&*file, 0, length).map_err(reading)?)
     };
     // INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or nothing.
     Ok(examine(&bytes, name, &opened.instance).is_ok().then_some(bytes))

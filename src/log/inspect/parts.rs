@@ -6,7 +6,13 @@
 //! # Format
 //! docs/format.md, from "Files of a store" on.
 
+use crate::digest::BatchDigest;
+use crate::log::Fixed as _;
 use crate::log::frame::{LINK_BYTES, UNLINK_BYTES};
+use crate::log::live::Live;
+use crate::log::manifest::SegmentEntry;
+use crate::log::seal::Seal;
+use crate::log::segment::SegmentHeader;
 
 /// A named part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,43 +40,12 @@ pub(super) const FORMAT_PARTS: &[(&str, usize)] = &[
     ("lineage", 16),
     ("instance", 16),
 ];
-pub(super) const LIVE_PARTS: &[(&str, usize)] = &[
-    ("magic", 8),
-    ("lineage", 16),
-    ("instance", 16),
-    ("boot", 16),
-    ("segment", 8),
-    ("durable offset", 8),
-    ("batch", 8),
-    ("commit", 32),
-    ("root", 32),
-    ("seq", 8),
-];
-pub(super) const SEGMENT_PARTS: &[(&str, usize)] = &[
-    ("magic", 8),
-    ("format", 4),
-    ("zeros", 4),
-    ("instance", 16),
-    ("segment", 8),
-    ("nonce", 16),
-    ("previous segment", 8),
-    ("previous length", 8),
-    ("previous batch", 8),
-    ("previous digest", 32),
-];
 const MANIFEST_PARTS: &[(&str, usize)] = &[
     ("magic", 8),
     ("instance", 16),
     ("generation", 8),
     ("segments", 4),
     ("epoch", 4),
-];
-const MANIFEST_ENTRY_PARTS: &[(&str, usize)] = &[
-    ("segment", 8),
-    ("first batch", 8),
-    ("length", 8),
-    ("last batch", 8),
-    ("last digest", 32),
 ];
 pub(super) const FRAME_PARTS: &[(&str, usize)] = &[
     ("magic", 4),
@@ -83,16 +58,6 @@ pub(super) const FRAME_PARTS: &[(&str, usize)] = &[
     ("header checksum", 4),
     ("body checksum", 4),
 ];
-const SEAL_PARTS: &[(&str, usize)] = &[
-    ("batch", 8),
-    ("start", 8),
-    ("length", 8),
-    ("synced up to", 8),
-    ("previous digest", 32),
-    ("commit", 32),
-    ("digest", 32),
-];
-
 const LINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES), ("version", LINK_BYTES - UNLINK_BYTES)];
 const UNLINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES)];
 
@@ -133,6 +98,17 @@ fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> V
         .collect()
 }
 
+/// Names the parts of `live`.
+pub(super) fn live_parts(bytes: &[u8]) -> Vec<Part> {
+    with_checksum(bytes, &[vec![("magic", 8)], Live::parts("")].concat())
+}
+
+/// Names the parts of the header of a segment.
+pub(super) fn segment_parts(bytes: &[u8]) -> Vec<Part> {
+    let start = vec![("magic", 8), ("format", 4), ("zeros", 4)];
+    with_checksum(bytes, &[start, SegmentHeader::parts("")].concat())
+}
+
 /// Names the parts of a file that ends with a checksum of four bytes. Bytes before it without a name are reserved.
 pub(super) fn with_checksum(bytes: &[u8], names: &[(&'static str, usize)]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
@@ -147,7 +123,8 @@ fn checksum_part(checksum: &[u8], offset: usize) -> Vec<Part> {
 
 /// Returns the parts of a seal's body, which begins at `offset`.
 pub fn seal_parts(body: &[u8], offset: u64) -> Vec<Part> {
-    name_parts(body, offset, SEAL_PARTS, "rest")
+    let parts = [Seal::parts(""), BatchDigest::parts("digest")].concat();
+    name_parts(body, offset, &parts, "rest")
 }
 
 /// Returns the parts of a link record's body, which begins at `offset`.
@@ -166,7 +143,7 @@ pub(super) fn manifest_parts(bytes: &[u8]) -> Vec<Part> {
     let header: usize = MANIFEST_PARTS.iter().map(|(_, length)| length).sum();
     let (head, entries) = covered.split_at(header.min(covered.len()));
     let mut parts = name_parts(head, 0, MANIFEST_PARTS, "rest");
-    parts.extend(name_entries(entries, head.len() as u64, MANIFEST_ENTRY_PARTS));
+    parts.extend(name_entries(entries, head.len() as u64, &SegmentEntry::parts("")));
     parts.extend(checksum_part(checksum, covered.len()));
     parts
 }

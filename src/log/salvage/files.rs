@@ -160,35 +160,19 @@ pub(super) fn leave_out(
         manifest.map(|manifest| manifest.entries().map(|entry| entry.id).collect());
     files.retain(|file| {
         let is_listed = listed.as_ref().is_none_or(|listed| listed.contains(&file.id));
-        match &file.header {
-            None if is_listed => {
-                let (severity, cause) = match (file.known_seed, &listed) {
-                    (None, Some(_)) => (Severity::Damage, Cause::Unreadable),
-                    // Only the manifest shows whether the file ever had batches.
-                    (None, None) => (Severity::Unsure, Cause::Unreadable),
-                    (Some(_), _) => (Severity::Derived, Cause::HeaderDamaged),
-                };
-                found.push(Finding::new(severity, &file.name, 0, cause));
-                true
-            }
-            None => {
-                if file.known_seed.is_some() {
-                    let cause = Cause::UnlistedHeaderless;
-                    found.push(Finding::new(Severity::Unsure, &file.name, 0, cause));
-                }
-                false
-            }
-            Some(header) if header.instance == instance => true,
-            Some(_) => {
-                let severity = if is_listed {
-                    Severity::Damage
-                } else {
-                    Severity::Harmless
-                };
-                found.push(Finding::new(severity, &file.name, 0, Cause::OtherStore));
-                false
-            }
-        }
+        let is_ours = file.header.map(|header| header.instance == instance);
+        let cause = match (is_ours, is_listed, file.known_seed) {
+            (Some(true), ..) | (None, false, None) => None,
+            (Some(false), true, _) => Some((Severity::Damage, Cause::OtherStore)),
+            (Some(false), false, _) => Some((Severity::Harmless, Cause::OtherStore)),
+            (None, true, Some(_)) => Some((Severity::Derived, Cause::HeaderDamaged)),
+            (None, false, Some(_)) => Some((Severity::Unsure, Cause::UnlistedHeaderless)),
+            // Only the manifest shows whether the file ever had batches.
+            (None, true, None) if listed.is_none() => Some((Severity::Unsure, Cause::Unreadable)),
+            (None, true, None) => Some((Severity::Damage, Cause::Unreadable)),
+        };
+        found.extend(cause.map(|(severity, cause)| Finding::new(severity, &file.name, 0, cause)));
+        is_ours.unwrap_or(is_listed)
     });
 }
 

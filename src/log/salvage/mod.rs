@@ -47,23 +47,16 @@ pub struct DamagedLog {
     files: Vec<DamagedFile>,
     live: Option<Live>,
     found: Vec<Finding>,
-    marks: Marks,
+    /// The bytes of `live` and the manifest at the start.
+    marks: [Option<Vec<u8>>; 2],
 }
 
-/// The bytes of `live` and the manifest at the start. Every write changes one of these files.
-#[derive(PartialEq, Eq)]
-struct Marks {
-    live: Option<Vec<u8>>,
-    manifest: Option<Vec<u8>>,
-}
-
-impl Marks {
-    fn read(disk: &dyn Disk) -> Result<Self> {
-        Ok(Self {
-            live: read_small(disk, LIVE_NAME, LIVE_BYTES + 1)?,
-            manifest: read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?,
-        })
-    }
+/// Returns the bytes of `live` and the manifest. Every write changes one of these files.
+fn read_marks(disk: &dyn Disk) -> Result<[Option<Vec<u8>>; 2]> {
+    Ok([
+        read_small(disk, LIVE_NAME, LIVE_BYTES + 1)?,
+        read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?,
+    ])
 }
 
 impl DamagedLog {
@@ -73,11 +66,11 @@ impl DamagedLog {
     /// `NotFound` if there is no log. `UnsupportedFormat` if a newer version wrote it. `Corrupt` if no batch is
     /// complete, so even the hash is unknown. `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
-        let (mut marks, mut found) = (Marks::read(&*disk)?, Vec::new());
+        let (mut marks, mut found) = (read_marks(&*disk)?, Vec::new());
         let mut files = list_files(&*disk, &mut found)?;
         for _ in 1..LISTINGS {
-            let now = Marks::read(&*disk)?;
-            if now.manifest == marks.manifest {
+            let now = read_marks(&*disk)?;
+            if now[1] == marks[1] {
                 break;
             }
             // A rewrite may have removed files between the listing and their opening.
@@ -94,8 +87,8 @@ impl DamagedLog {
             Err(error) if error.is_corruption() => None,
             Err(error) => return Err(error),
         };
-        let manifest = marks.manifest.as_ref();
-        let manifest = manifest.and_then(|bytes| Manifest::decode(bytes).ok());
+        let [live, manifest] = &marks;
+        let manifest = manifest.as_ref().and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
         // A manifest that lists none of the files belongs to another state of the log, so it is not used.
@@ -136,7 +129,7 @@ impl DamagedLog {
             use_headers(&mut files);
             tell_rewritten_twice(&files, &mut found);
         }
-        let live = marks.live.as_ref().and_then(|bytes| Live::decode(bytes));
+        let live = live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
         // `live` never names a segment of an interrupted rewrite, so the file it names is part of the log.
         let is_noted = |file: &DamagedFile| file.orphaned && live.is_some_and(|live| live.segment == file.id);
@@ -221,7 +214,7 @@ impl DamagedLog {
     /// # Errors
     /// `Io`.
     pub fn written_meanwhile(&self) -> Result<Option<Finding>> {
-        let is_same = Marks::read(&*self.disk)? == self.marks;
+        let is_same = read_marks(&*self.disk)? == self.marks;
         Ok((!is_same).then(|| Finding::new(Severity::Unsure, LIVE_NAME, 0, Cause::WrittenMeanwhile)))
     }
 
@@ -306,6 +299,16 @@ impl DamagedLog {
         visit: &mut dyn FnMut(Piece) -> Result<()>,
     ) -> Result<()> {
         let durable = self.durable(index, file, places)?;
+        let mut pass = |number, whole, records| {
+            visit(Piece {
+                number,
+                whole,
+                age: file.age,
+                chain: file.chain,
+                orphaned: file.orphaned,
+                records,
+            })
+        };
         let (mut at, mut newest) = (FIRST_OFFSET, 0);
         let mut windows = file.windows(index, self.suite);
         while let Some(window) = windows.next()? {
@@ -322,7 +325,7 @@ impl DamagedLog {
                     Ok(scanned) => {
                         at = scanned.end;
                         newest = scanned.batch.number;
-                        visit(whole_piece(scanned, file))?;
+                        pass(newest, true, scanned.batch.records)?;
                     }
                     Err(_) if at >= durable => {
                         return self.tail((index, file), at, durable, (&window, &mut windows), found);
@@ -330,11 +333,11 @@ impl DamagedLog {
                     Err(stop) => {
                         let Stop { offset, cause } = stop;
                         found.push(Finding::new(Severity::Damage, &file.name, offset, cause));
-                        let (piece, next) = broken_piece(&window, at, file);
+                        let (broken, next) = broken_batch(&window, at);
                         at = next;
-                        if let Some(piece) = piece {
-                            newest = piece.number.max(newest);
-                            visit(piece)?;
+                        if let Some((number, records)) = broken {
+                            newest = newest.max(number);
+                            pass(number, false, records)?;
                         }
                     }
                 }
@@ -397,19 +400,6 @@ pub struct Piece {
     pub records: Vec<Record>,
 }
 
-impl Piece {
-    fn of(number: u64, file: &DamagedFile) -> Self {
-        Self {
-            number,
-            whole: false,
-            age: file.age,
-            chain: file.chain,
-            orphaned: file.orphaned,
-            records: Vec::new(),
-        }
-    }
-}
-
 /// Reads the batch that starts at `at`, with any number.
 fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
     let header = FrameHeader::parse(window.rest(at), window.origin.seed, at)
@@ -417,33 +407,24 @@ fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
     window.batch_at(at, Chain::before(header.batch))
 }
 
-/// Returns a complete batch as a piece.
-fn whole_piece(scanned: Scanned, file: &DamagedFile) -> Piece {
-    Piece {
-        whole: true,
-        records: scanned.batch.records,
-        ..Piece::of(scanned.batch.number, file)
-    }
-}
-
-/// Returns the intact records of a damaged batch that starts at or after `start`, and the offset at which to continue.
-fn broken_piece(window: &Window, start: u64, file: &DamagedFile) -> (Option<Piece>, u64) {
-    let mut piece: Option<Piece> = None;
-    let mut at = start;
+/// Returns the number and the intact records of a damaged batch that starts at or after `start`, and the offset at which
+/// to continue.
+fn broken_batch(window: &Window, start: u64) -> (Option<(u64, Vec<Record>)>, u64) {
+    let (mut broken, mut at) = (None, start);
     while at < window.end() {
         let rest = window.rest(at);
         let Ok(header) = FrameHeader::parse(rest, window.origin.seed, at) else {
             at += FRAME_ALIGNMENT as u64;
             continue;
         };
-        let is_next = match &piece {
-            Some(piece) => piece.number != header.batch,
+        let is_next = match &broken {
+            Some((number, _)) => *number != header.batch,
             None => at > start && window.batch_at(at, Chain::before(header.batch)).is_ok(),
         };
         if is_next {
             break;
         }
-        let piece = piece.get_or_insert_with(|| Piece::of(header.batch, file));
+        let (_, records) = broken.get_or_insert_with(|| (header.batch, Vec::new()));
         let place = at;
         at += header.framed_bytes() as u64;
         if parse_frame(rest, window.origin.seed, place).is_err() {
@@ -452,7 +433,7 @@ fn broken_piece(window: &Window, start: u64, file: &DamagedFile) -> (Option<Piec
         if header.kind == RecordKind::Seal {
             break;
         }
-        piece.records.extend(window.record(&header, place));
+        records.extend(window.record(&header, place));
     }
-    (piece, at.max(start + FRAME_ALIGNMENT as u64))
+    (broken, at.max(start + FRAME_ALIGNMENT as u64))
 }

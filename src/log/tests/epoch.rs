@@ -459,7 +459,7 @@ fn a_segment_that_was_listed_while_the_folder_was_read_is_no_damage() {
         append(&mut writer, &["more"]).unwrap();
     }
     reader.unlisted_checked = false;
-    reader.check_unlisted(BATCHES as u64).unwrap();
+    reader.check_unlisted().unwrap();
     assert!(!reader.unlisted_checked, "the next time will tell");
     reader.catch_up(&mut |_| Ok(())).unwrap();
     assert!(reader.unlisted_checked);

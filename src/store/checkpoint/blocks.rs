@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::damaged;
-use crate::bytes::Buffer;
+use crate::bytes::Bytes;
 use crate::disk::{DiskFile, read_bytes};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Cause, Error, OrIo as _, Result};
 
 /// The number of bytes in a block. The first block is the header, which has its own checksum.
 pub(super) const BLOCK_BYTES: usize = 4096;
@@ -31,7 +31,7 @@ pub(super) struct Blocks {
     name: String,
     file: Arc<dyn DiskFile>,
     /// The whole file, mapped or read.
-    content: Arc<dyn Buffer>,
+    content: Bytes,
     /// The number of blocks after the header.
     count: u64,
     /// One bit for each block: whether it was already checked.
@@ -53,19 +53,14 @@ impl Blocks {
     ) -> Result<Self> {
         let table_at = (count + 1) * BLOCK;
         let length = table_at + count * SUM_BYTES as u64;
-        let mapped = if map {
-            file.map(length).unwrap_or_default()
-        } else {
-            None
+        let content = match map.then(|| file.map(length)) {
+            Some(Ok(mapped)) => mapped,
+            _ => {
+                let read = read_bytes(&*file, 0, length as usize);
+                Bytes::from(read.or_io(format_args!("cannot read {name}"))?)
+            }
         };
-        let content = match mapped {
-            Some(content) => content,
-            None => Arc::new(
-                read_bytes(&*file, 0, length as usize)
-                    .map_err(|error| Error::io(format!("cannot read {name}"), error))?,
-            ),
-        };
-        let table = content.bytes().get(table_at as usize..);
+        let table = content.get(table_at as usize..);
         if table.map(crc32c::crc32c) != Some(table_sum) {
             return Err(damaged(name, table_at, Cause::TableChecksum));
         }
@@ -102,7 +97,7 @@ impl Blocks {
             return Err(damaged(&self.name, offset, Cause::OutsideBlocks));
         }
         // CKB-1: the range was checked against the file, so each of its blocks has a checksum.
-        let content = self.content.bytes();
+        let content = &self.content;
         for block in offset / BLOCK..=(end - 1) / BLOCK {
             let index = (block - 1) as usize;
             let (word, bit) = (&self.checked[index / 64], 1_u64 << (index % 64));
@@ -121,7 +116,7 @@ impl Blocks {
     /// Returns whether the content of a block matches its checksum in the table.
     fn matches(&self, block: u64, content: &[u8]) -> bool {
         let at = (self.count + 1) * BLOCK + (block - 1) * SUM_BYTES as u64;
-        let sum = self.content.bytes()[at as usize..].first_chunk::<SUM_BYTES>();
+        let sum = self.content[at as usize..].first_chunk::<SUM_BYTES>();
         sum == Some(&crc32c::crc32c(content).to_le_bytes())
     }
 

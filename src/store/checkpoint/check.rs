@@ -6,10 +6,11 @@
 use super::files::{damaged, list, of_error};
 use super::header::{Header, LogId, Section};
 use super::reader::{Checkpoint, REFERENCE_HEAD_BYTES};
-use super::rows::{DigestRow, Row, Rows, prefix_of};
+use super::rows::{DigestRow, Rows, prefix_of};
 use super::writer::Progress;
 use crate::disk::Disk;
 use crate::error::{Cause, Damage, ErrorKind, Finding, Result, Severity};
+use crate::log::Fixed;
 use crate::threads::processors;
 use crate::trie::check_stored;
 
@@ -104,7 +105,7 @@ fn check_content(one: &Checkpoint, progress: &mut Progress<'_>) -> Result<Vec<Fi
 }
 
 /// CKR-1: keys rise strictly, so no key occurs twice.
-fn rising<R: Row, K: PartialOrd>(rows: Rows<'_, R>, key: impl Fn(&R) -> K) -> Result<()> {
+fn rising<R: Fixed, K: PartialOrd>(rows: Rows<'_, R>, key: impl Fn(&R) -> K) -> Result<()> {
     let mut last = None;
     for row in rows.iter() {
         let key = Some(key(&row?));
@@ -142,11 +143,11 @@ fn check_index(one: &Checkpoint, by_root: bool) -> Result<()> {
 /// Checks that the references fill their section exactly.
 fn check_references(one: &Checkpoint) -> Result<()> {
     let extent = one.header().extent(Section::References);
-    let mut bytes = 0;
-    for reference in one.references() {
-        bytes += (REFERENCE_HEAD_BYTES + reference?.1.len()) as u64;
-    }
-    if bytes == extent.length {
+    let references = one.references()?;
+    let lengths = references
+        .iter()
+        .map(|(_, bytes)| REFERENCE_HEAD_BYTES + bytes.len());
+    if lengths.sum::<usize>() as u64 == extent.length {
         return Ok(());
     }
     Err(damaged(one.name(), extent.offset, Cause::ReferenceSection))

@@ -6,7 +6,7 @@
 use std::io;
 
 use crate::disk::{Disk, if_there, is_not_regular};
-use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, OrIo as _, Result, Severity};
 
 /// The folder of checkpoints.
 pub(super) const FOLDER: &str = "checkpoint";
@@ -40,30 +40,19 @@ pub(super) fn file_name(number: u64) -> String {
     format!("{FOLDER}/{number:08}.ckpt")
 }
 
-/// Returns the number in the name of a finished checkpoint.
-pub(super) fn file_number(name: &str) -> Option<u64> {
-    let digits = name
-        .strip_prefix(FOLDER)?
-        .strip_prefix('/')?
-        .strip_suffix(".ckpt")?;
-    let number = digits.parse().ok()?;
-    (file_name(number) == name).then_some(number)
-}
-
 /// Returns the checkpoints of a store, finished or not, oldest first. Leaves out other files in the folder.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
 pub(super) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
-    let names =
-        if_there(disk.list(FOLDER)).map_err(|error| Error::io(format!("cannot list {FOLDER}"), error))?;
+    let names = if_there(disk.list(FOLDER)).or_io(format_args!("cannot list {FOLDER}"))?;
     let file_of = |file: String| {
-        let name = format!("{FOLDER}/{file}");
-        let finished = name.strip_suffix(".tmp").unwrap_or(&name);
-        Some(CheckpointFile {
-            number: file_number(finished)?,
-            is_finished: finished == name,
-            name,
+        let finished = file.strip_suffix(".tmp").unwrap_or(&file);
+        let number = finished.strip_suffix(".ckpt")?.parse().ok()?;
+        (file_name(number) == format!("{FOLDER}/{finished}")).then(|| CheckpointFile {
+            number,
+            is_finished: finished == file,
+            name: format!("{FOLDER}/{file}"),
         })
     };
     let mut files: Vec<_> = names.into_iter().flatten().filter_map(file_of).collect();
@@ -89,8 +78,8 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
         }
     }
     if !files.is_empty() {
-        let syncing = |error| Error::io(format!("cannot sync {FOLDER}"), error);
-        disk.sync_dir(FOLDER).map_err(syncing)?;
+        disk.sync_dir(FOLDER)
+            .or_io(format_args!("cannot sync {FOLDER}"))?;
     }
     failed.map(|()| removed)
 }

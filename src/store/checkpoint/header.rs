@@ -12,10 +12,10 @@
 //! docs/format.md, "Checkpoint".
 
 use super::blocks::{BLOCK_BYTES, SUM_BYTES};
-use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, StateRow};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::HashAlgorithm;
-use crate::log::{Log, Position};
+use crate::log::{Fixed, Log, Position};
 use crate::store::commits::Gap;
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
@@ -193,20 +193,16 @@ impl Header {
         if reader.array::<3>()? != [0; 3] {
             return Err(DecodeError::Invalid("reserved bytes are not zero"));
         }
-        let instance = reader.array()?;
-        let epoch = reader.u64()?;
-        let (versions, erased, number) = (reader.u64()?, reader.u64()?, reader.u64()?);
-        let position = Position::take(&mut reader)?;
         let header = Self {
             log: LogId {
-                instance,
                 hash,
-                epoch,
+                instance: reader.array()?,
+                epoch: reader.u64()?,
             },
-            position,
-            versions,
-            erased,
-            number,
+            versions: reader.u64()?,
+            erased: reader.u64()?,
+            number: reader.u64()?,
+            position: Position::take(&mut reader)?,
             sections: take_sections(&mut reader, length)?,
             table_sum: reader.u32()?,
         };

@@ -60,28 +60,23 @@ pub struct CheckpointInfo {
 /// `Io` if the folder cannot be listed.
 pub(crate) fn infos(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<CheckpointInfo>> {
     let info = |file: CheckpointFile| {
-        let opened = disk.open(&file.name, Access::Read);
-        let mut info = CheckpointInfo {
-            bytes: opened.and_then(|file| file.length()).unwrap_or_default(),
-            file: file.name,
-            batch: None,
-            commits: None,
-            unusable: None,
+        let there = disk.open(&file.name, Access::Read);
+        let opened = if file.is_finished {
+            Checkpoint::open(disk, &file.name, true).map_err(|error| error.cause())
+        } else {
+            Err(Cause::Unfinished)
         };
-        if !file.is_finished {
-            info.unusable = Some(Cause::Unfinished);
-            return info;
+        let found = opened.as_ref().ok();
+        let other = found
+            .zip(log)
+            .and_then(|(found, log)| check::other_log(found, log));
+        CheckpointInfo {
+            bytes: there.and_then(|file| file.length()).unwrap_or_default(),
+            file: file.name,
+            batch: found.map(|found| found.position().batch),
+            commits: found.map(|found| found.commits().len()),
+            unusable: other.map(|finding| finding.damage.cause).or(opened.err()),
         }
-        match Checkpoint::open(disk, &info.file, true) {
-            Ok(found) => {
-                let other = log.and_then(|log| check::other_log(&found, log));
-                info.unusable = other.map(|finding| finding.damage.cause);
-                info.batch = Some(found.position().batch);
-                info.commits = Some(found.commits().len());
-            }
-            Err(error) => info.unusable = Some(error.cause()),
-        }
-        info
     };
     Ok(list(disk)?.into_iter().rev().map(info).collect())
 }

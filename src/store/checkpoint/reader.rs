@@ -9,12 +9,12 @@ use std::sync::Arc;
 use super::blocks::{BLOCK_BYTES, Blocks};
 use super::files::damaged;
 use super::header::{Header, LogId, Section};
-use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, Rows, StateRow, prefix_of};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, prefix_of};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
-use crate::disk::{Access, Disk, DiskFile, read_bytes};
-use crate::error::{Cause, Error, Result};
-use crate::log::{Position, undecodable};
+use crate::disk::{Access, Disk, DiskFile, if_there, read_bytes};
+use crate::error::{Cause, Error, OrIo as _, Result};
+use crate::log::{Fixed, Position, undecodable};
 use crate::object::HistoryTree;
 use crate::store::commits::Gap;
 use crate::trie::{NodeSource, StoredNode, Trie, stored_digest};
@@ -119,9 +119,7 @@ impl Checkpoint {
     /// # Errors
     /// `Corrupt` or `Io` if its row cannot be read.
     pub(crate) fn commit(&self, seq: u64) -> Result<Option<CommitRow>> {
-        let rows = self.commits();
-        let found = rows.get(rows.count_before(|row| row.seq < seq)?)?;
-        Ok(found.filter(|row| row.seq == seq))
+        self.commits().find(&seq, |row| row.seq)
     }
 
     /// Returns the times at which ids that the newest state lacks were first written, by key.
@@ -134,9 +132,8 @@ impl Checkpoint {
     /// # Errors
     /// `Corrupt` or `Io` if a row cannot be read.
     pub(crate) fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
-        let rows = self.first_written_rows();
-        let found = rows.get(rows.count_before(|row| row.key < *key)?)?;
-        Ok(found.filter(|row| row.key == *key).map(|row| row.created))
+        let found = self.first_written_rows().find(key, |row| row.key)?;
+        Ok(found.map(|row| row.created))
     }
 
     /// Returns the parents of the objects in the newest state, sorted by parent.
@@ -163,17 +160,18 @@ impl Checkpoint {
 
     /// Returns the reference records up to the position, in the order of the log. Each is the number of its batch and
     /// the canonical bytes of the reference.
-    pub(crate) fn references(&self) -> impl Iterator<Item = Result<(u64, Vec<u8>)>> + '_ {
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn references(&self) -> Result<Vec<(u64, Vec<u8>)>> {
         let extent = self.header.extent(Section::References);
-        let mut next = Some(extent.offset);
-        // If the length of a reference is unreadable, the later references cannot be found.
-        (0..extent.rows).map_while(move |_| {
-            let at = next?;
-            let reference = self.reference(at, extent.end());
-            let length = reference.as_ref().ok().map(|(_, bytes)| bytes.len());
-            next = length.map(|length| at + (REFERENCE_HEAD_BYTES + length) as u64);
-            Some(reference)
-        })
+        let (mut at, mut found) = (extent.offset, Vec::new());
+        for _ in 0..extent.rows {
+            let reference = self.reference(at, extent.end())?;
+            at += (REFERENCE_HEAD_BYTES + reference.1.len()) as u64;
+            found.push(reference);
+        }
+        Ok(found)
     }
 
     fn reference(&self, at: u64, end: u64) -> Result<(u64, Vec<u8>)> {
@@ -252,19 +250,15 @@ impl Checkpoint {
         &self.blocks
     }
 
-    pub(super) fn rows<R: Row>(&self, section: Section) -> Rows<'_, R> {
+    pub(super) fn rows<R: Fixed>(&self, section: Section) -> Rows<'_, R> {
         Rows::new(&self.blocks, self.header.extent(section))
     }
 }
 
 /// Opens a file. Reads and checks its header.
 fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
-    let file = disk.open(name, Access::Read).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound {
-            return Error::not_found(format!("{name} does not exist")).with_source(error);
-        }
-        Error::io(format!("cannot open {name}"), error)
-    })?;
+    let file = if_there(disk.open(name, Access::Read)).or_io(format_args!("cannot open {name}"))?;
+    let file = file.ok_or_else(|| Error::not_found(format!("{name} does not exist")))?;
     let reading = |error| Error::io(format!("cannot read {name}"), error);
     let length = file.length().map_err(reading)?;
     let bytes = read_bytes(&*file, 0, BLOCK_BYTES).map_err(reading)?;

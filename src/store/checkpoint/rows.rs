@@ -18,69 +18,17 @@ use super::header::Extent;
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
 use crate::error::{Cause, Error, Result};
-use crate::log::{Locator, Position, undecodable};
+use crate::log::{Fixed, Locator, Position, fields, layout, undecodable};
 use crate::store::ChangeCounts;
 use crate::store::commits::Gap;
 use crate::trie::StoredNode;
 
-/// A row with a fixed number of bytes, or a field of one.
-pub(crate) trait Row: Copy + 'static {
-    /// The number of bytes in a row.
-    const BYTES: usize;
-
-    fn put(&self, out: &mut Vec<u8>);
-
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
-}
-
-/// Implements [`Row`] for types that are made from an array of bytes, and converted to one.
-macro_rules! fields {
-    ($($type:ty: $bytes:expr, $from:expr, $to:expr;)*) => { $(
-        impl Row for $type {
-            const BYTES: usize = $bytes;
-
-            fn put(&self, out: &mut Vec<u8>) {
-                let to: fn(Self) -> [u8; $bytes] = $to;
-                out.extend_from_slice(&to(*self));
-            }
-
-            fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                let from: fn([u8; $bytes]) -> Self = $from;
-                reader.array().map(from)
-            }
-        }
-    )* };
-}
-
 fields! {
-    u64: 8, u64::from_le_bytes, u64::to_le_bytes;
-    i64: 8, i64::from_le_bytes, i64::to_le_bytes;
     Prefix: 8, |bytes| Self(u64::from_le_bytes(bytes).swap_bytes()), |prefix| prefix.0.swap_bytes().to_le_bytes();
     Locator: 8, |bytes| Self::from_u64(u64::from_le_bytes(bytes)), |place| place.to_u64().to_le_bytes();
-    [u8; DIGEST_LEN]: DIGEST_LEN, |bytes| bytes, |bytes| bytes;
-    KeyPath: DIGEST_LEN, Self::from_bytes, |key| *key.as_bytes();
-    CommitDigest: DIGEST_LEN, Self::from_bytes, |digest| *digest.as_bytes();
-    Root: DIGEST_LEN, Self::from_bytes, |root| *root.as_bytes();
 }
 
-/// Implements [`Row`] for structs. Their bytes are those of their fields, in the order given here.
-macro_rules! rows {
-    ($($row:ident { $($field:ident: $type:ty),* })*) => { $(
-        impl Row for $row {
-            const BYTES: usize = 0 $(+ <$type>::BYTES)*;
-
-            fn put(&self, out: &mut Vec<u8>) {
-                $(self.$field.put(out);)*
-            }
-
-            fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                Ok(Self { $($field: Row::take(reader)?),* })
-            }
-        }
-    )* };
-}
-
-rows! {
+layout! {
     Position { segment: u64, offset: u64, batch: u64, digest: [u8; DIGEST_LEN], commit: CommitDigest }
     CommitRow {
         seq: u64, batch: u64, time: i64, digest: CommitDigest, root: Root, place: u64, lane: u64,
@@ -128,7 +76,7 @@ impl CommitRow {
 /// The value that means that a count is unknown.
 const NOT_COUNTED: u32 = u32::MAX;
 
-impl Row for Option<ChangeCounts> {
+impl Fixed for Option<ChangeCounts> {
     const BYTES: usize = 12;
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -217,7 +165,7 @@ pub(crate) struct Rows<'a, R> {
     row: PhantomData<R>,
 }
 
-impl<'a, R: Row> Rows<'a, R> {
+impl<'a, R: Fixed> Rows<'a, R> {
     pub(super) fn new(blocks: &'a Blocks, extent: Extent) -> Self {
         Self {
             blocks,
@@ -231,13 +179,14 @@ impl<'a, R: Row> Rows<'a, R> {
         self.extent.rows
     }
 
-    /// Returns the row with this index; `None` if there are fewer rows.
+    /// Returns the row with this key. The keys rise (CKR-1).
     ///
     /// # Errors
-    /// `Corrupt` if the row's block is damaged; `Io`.
-    pub(crate) fn get(&self, index: u64) -> Result<Option<R>> {
-        let exists = index < self.extent.rows;
-        exists.then(|| self.row(index)).transpose()
+    /// `Corrupt` if the block of a row is damaged; `Io`.
+    pub(super) fn find<K: Ord>(&self, wanted: &K, key: fn(&R) -> K) -> Result<Option<R>> {
+        let first = self.count_before(|row| key(row) < *wanted)?;
+        let found = self.iter_from(first).next().transpose()?;
+        Ok(found.filter(|row| key(row) == *wanted))
     }
 
     /// Returns the row with this index.
@@ -272,7 +221,7 @@ impl<'a, R: Row> Rows<'a, R> {
     /// Returns the number of leading rows for which `before` is true. The keys rise (CKR-1), so a bisection finds it.
     ///
     /// # Errors
-    /// The errors of [`Self::get`].
+    /// The errors of [`Self::row`].
     pub(crate) fn count_before(&self, before: impl Fn(&R) -> bool) -> Result<u64> {
         bisect(0..self.extent.rows, |index| Ok(before(&self.row(index)?)))
     }
@@ -284,10 +233,7 @@ impl<'a, R: Row> Rows<'a, R> {
 /// # Errors
 /// The errors of `before`.
 pub(crate) fn bisect(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) -> Result<u64> {
-    let Range {
-        start: mut low,
-        end: mut high,
-    } = range;
+    let (mut low, mut high) = (range.start, range.end);
     while low < high {
         let middle = low.midpoint(high);
         if before(middle)? {
@@ -307,7 +253,7 @@ impl<'a> Rows<'a, DigestRow> {
     /// confirm each match.
     ///
     /// # Errors
-    /// The errors of [`Self::get`].
+    /// The errors of [`Self::row`].
     pub(crate) fn between(
         self,
         low: &[u8; DIGEST_LEN],

@@ -14,12 +14,12 @@ use super::check::verify_file;
 use super::files::{CheckpointFile, FOLDER, file_name, list, next_number, remove_old};
 use super::header::{Extent, Header, LogId, Section, node_place};
 use super::reader::Checkpoint;
-use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, StateRow, prefix_of};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow, prefix_of};
 use crate::codec;
 use crate::digest::Root;
 use crate::disk::{Disk, DiskFile, MemDisk, unfinished_name};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::Position;
+use crate::log::{Fixed, Position};
 use crate::object::HistoryTree;
 use crate::store::commits::Gap;
 use crate::trie::{NodeSource, Saver, Trie};
@@ -85,7 +85,9 @@ pub(crate) fn write(
     source: &dyn NodeSource,
     progress: &mut Progress<'_>,
 ) -> Result<CheckpointFile> {
-    make_folder(disk)?;
+    disk.create_dir(FOLDER)
+        .and_then(|()| disk.sync_dir(""))
+        .map_err(write_error)?;
     let files = list(disk)?;
     let number = next_number(&files)?;
     let name = file_name(number);
@@ -127,16 +129,6 @@ pub(crate) fn make(contents: Contents<'_>, source: &dyn NodeSource) -> Result<Ch
     let file = disk.create(NAME).map_err(write_error)?;
     write_file(&*file, 0, contents, source, &mut |_| Ok(()))?;
     Checkpoint::open(&disk, NAME, true)
-}
-
-fn make_folder(disk: &dyn Disk) -> Result<()> {
-    match disk.list(FOLDER) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        _ => return Ok(()),
-    }
-    disk.create_dir(FOLDER)
-        .and_then(|()| disk.sync_dir(""))
-        .map_err(write_error)
 }
 
 /// Writes and syncs the whole file, the header last.
@@ -188,7 +180,7 @@ impl Sections<'_> {
     }
 
     /// Writes rows in the given order.
-    fn rows<R: Row>(&mut self, section: Section, rows: impl IntoIterator<Item = Result<R>>) -> Result<()> {
+    fn rows<R: Fixed>(&mut self, section: Section, rows: impl IntoIterator<Item = Result<R>>) -> Result<()> {
         self.section(section, |out| {
             let mut count = 0;
             let mut bytes = Vec::with_capacity(R::BYTES);
@@ -203,7 +195,7 @@ impl Sections<'_> {
     }
 
     /// Writes rows sorted by their key (CKR-1). If a key occurs twice, keeps the first row.
-    fn sorted<R: Row + Ord, K: PartialEq>(
+    fn sorted<R: Fixed + Ord, K: PartialEq>(
         &mut self,
         section: Section,
         rows: impl IntoIterator<Item = Result<R>>,

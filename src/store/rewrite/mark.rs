@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::digest::{ObjectDigest, Root, TextDigest};
+use crate::digest::{DIGEST_LEN, ObjectDigest, Root};
 use crate::error::Result;
 use crate::log::{Locator, RecordKind};
 use crate::object::{Object, Reference};
@@ -123,8 +123,9 @@ impl Store {
             let Some(entry) = self.commit_at(index)? else {
                 continue;
             };
-            let texts = [entry.commit.reason, entry.commit.source];
-            self.mark_texts(live, texts.into_iter().flatten(), need)?;
+            for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
+                self.mark_content(live, RecordKind::Text, text.as_bytes(), need)?;
+            }
             let trie = self.state(&entry)?;
             for change in before.diff(&trie, self) {
                 if let Some(new) = change?.new {
@@ -144,39 +145,39 @@ impl Store {
             .map(|entry| entry.reference.clone())
             .collect();
         for reference in references {
-            self.mark_texts(live, reference.reason, NO_COMMIT)?;
+            if let Some(text) = reference.reason {
+                self.mark_content(live, RecordKind::Text, text.as_bytes(), NO_COMMIT)?;
+            }
             for digest in reference.changes.iter().filter_map(|change| change.digest) {
-                self.mark_version(live, digest, NO_COMMIT, true)?;
+                if let Some(place) = self.records.find_place(digest)? {
+                    self.mark_object(live, place, NO_COMMIT, true)?;
+                }
             }
         }
         Ok(())
     }
 
-    fn mark_texts(
+    /// Marks the content or text with this digest, if it is kept. It names no other record.
+    fn mark_content(
         &self,
         live: &mut Live,
-        texts: impl IntoIterator<Item = TextDigest>,
-        need: u32,
+        kind: RecordKind,
+        digest: &[u8; DIGEST_LEN],
+        first: u32,
     ) -> Result<()> {
-        for text in texts {
-            if let Some(record) = self.records.find(RecordKind::Text, text.as_bytes())? {
-                mark_place(live, record.locator, need);
+        if let Some(record) = self.records.find(kind, digest)? {
+            let new = Need {
+                first,
+                with_sources: false,
+            };
+            let need = live.places.entry(record.locator.to_u64()).or_insert(new);
+            // A draft's object is not tied to a commit, and the content that it names is written no later than the
+            // object.
+            if first == NO_COMMIT {
+                need.first = NO_COMMIT;
             }
         }
         Ok(())
-    }
-
-    fn mark_version(
-        &self,
-        live: &mut Live,
-        digest: ObjectDigest,
-        need: u32,
-        with_sources: bool,
-    ) -> Result<()> {
-        match self.records.find_place(digest)? {
-            Some(place) => self.mark_object(live, place, need, with_sources),
-            None => Ok(()),
-        }
     }
 
     /// Marks the record of an object and its content, and also its sources if `with_sources` is true.
@@ -196,29 +197,17 @@ impl Store {
         let object = Object::from_verified(record.body, ObjectDigest::from_bytes([0; 32]));
         if known.is_none() {
             live.versions += 1;
-            if let Some((content, _)) = object.content_digest()
-                && let Some(record) = self.records.find(RecordKind::Content, content.as_bytes())?
-            {
-                mark_place(live, record.locator, need);
+            if let Some((content, _)) = object.content_digest() {
+                self.mark_content(live, RecordKind::Content, content.as_bytes(), need)?;
             }
         }
         if with_sources {
             for source in object.derived_from() {
-                self.mark_version(live, source, need, false)?;
+                if let Some(place) = self.records.find_place(source)? {
+                    self.mark_object(live, place, need, false)?;
+                }
             }
         }
         Ok(())
-    }
-}
-
-/// Marks one record that names no other record.
-fn mark_place(live: &mut Live, place: Locator, first: u32) {
-    let need = live.places.entry(place.to_u64()).or_insert(Need {
-        first,
-        with_sources: false,
-    });
-    // A draft's object is not tied to a commit, and the content that it names is written no later than the object.
-    if first == NO_COMMIT {
-        need.first = NO_COMMIT;
     }
 }

@@ -25,7 +25,6 @@ use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, BatchBuilder, Position, Record, RecordKind, UNLINKED};
 use crate::object::{Commit, Reference};
-use crate::trie::Entry;
 
 use super::Store;
 use super::commits::CommitEntry;
@@ -299,17 +298,13 @@ impl Rewriter<'_> {
         let before = self.before.as_ref().map(|before| self.store.state(before));
         let (before, time) = (before.transpose()?, entry.commit.time);
         put_state(builder, before.as_ref(), &now, self.store, time, |entry| {
-            self.map_record(entry)
-        })
-    }
-
-    fn map_record(&self, entry: &Entry) -> Result<MapEntry> {
-        let updated = self.store.updated(entry)?;
-        Ok(MapEntry {
-            key: entry.key,
-            digest: Some(ObjectDigest::from_bytes(entry.digest)),
-            created: entry.created,
-            updated: updated.map_or(entry.created, crate::object::Time::as_micros),
+            let updated = self.store.updated(entry)?;
+            Ok(MapEntry {
+                key: entry.key,
+                digest: Some(ObjectDigest::from_bytes(entry.digest)),
+                created: entry.created,
+                updated: updated.map_or(entry.created, crate::object::Time::as_micros),
+            })
         })
     }
 

@@ -69,7 +69,7 @@ impl Salvager<'_> {
     pub(super) fn finish(mut self, now: Time) -> Result<SalvageReport> {
         let newest = self.line.last_key_value().map(|(seq, _)| *seq);
         self.follow_stored(u64::MAX)?;
-        let told = self.states.root(self.guess.state())?;
+        let told = self.states.root(&self.guess.state)?;
         let head = self.head.as_ref();
         let is_proven = head.is_some_and(|head| newest == Some(head.mark.seq) && head.mark.root == told);
         let Left {
@@ -91,12 +91,8 @@ impl Salvager<'_> {
         let lost_references = self.put_references()?;
         let (lost_contents, told) = self.without_content(&target)?;
         let (lost_ids, lost_keys) = self.names(lost_keys)?;
-        let thinned = self
-            .index
-            .thinned
-            .values()
-            .filter(|digest| !self.kept.contains(digest));
-        let thinned = thinned.count() as u64;
+        let thinned = self.index.thinned.values();
+        let thinned = thinned.filter(|digest| !self.kept.contains(digest)).count() as u64;
         let in_all = newest.map_or(0, |newest| newest + 1);
         let findings = |severity| {
             let findings = self.index.findings.iter();

@@ -20,7 +20,8 @@ use super::index::Index;
 /// The newest known state.
 pub(super) struct Guess<'a> {
     index: &'a Index,
-    state: Trie,
+    /// The state; [`Self::follow`] replaces it.
+    pub(super) state: Trie,
     /// The seq of the state's commit.
     pub(super) seq: Option<u64>,
     /// For each entry whose version is lost, the newest earlier version that is readable.
@@ -44,10 +45,6 @@ impl<'a> Guess<'a> {
             seq: None,
             earlier: HashMap::new(),
         }
-    }
-
-    pub(super) fn state(&self) -> &Trie {
-        &self.state
     }
 
     /// Takes the next known state, and notes the earlier versions of its entries (SVN-1).

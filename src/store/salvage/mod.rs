@@ -27,7 +27,7 @@ use crate::digest::{CommitDigest, ObjectDigest};
 use crate::error::Result;
 use crate::log::{BatchBuilder, DamagedLog, HeadMark, Record, RecordKind};
 use crate::object::{Commit, HistoryTree, Time};
-use crate::trie::{Entry, NoSource, Trie};
+use crate::trie::{NoSource, Trie};
 
 use super::References;
 use super::checkpoint::{self, Checkpoint};
@@ -90,11 +90,8 @@ pub(crate) fn salvage(
     };
     let mut done = 0;
     for piece in &index.pieces {
-        let records: Vec<Record> = piece
-            .records
-            .iter()
-            .map(|place| damaged.read(*place))
-            .collect::<Result<_>>()?;
+        let records = piece.records.iter().map(|place| damaged.read(*place));
+        let records: Vec<Record> = records.collect::<Result<_>>()?;
         done += records.iter().map(|record| record.body.len() as u64).sum::<u64>();
         step("write", done)?;
         salvager.take(piece.number, piece.commit, &records)?;
@@ -105,21 +102,11 @@ pub(crate) fn salvage(
 /// Returns the digest of each commit whose seq is known.
 fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
     let mut line = BTreeMap::new();
-    for row in checkpoints
-        .iter()
-        .flat_map(|one| one.commits().iter())
-        .map_while(Result::ok)
-    {
-        if row.seq <= SEQ_MAX {
-            line.insert(row.seq, row.digest);
-        }
-    }
-    if let Some((digest, seq)) = damaged
-        .noted_head()
-        .filter(|(_, seq)| (1..=SEQ_MAX).contains(seq))
-    {
-        line.insert(seq, digest);
-    }
+    let rows = checkpoints.iter().flat_map(|one| one.commits().iter());
+    let rows = rows.map_while(Result::ok).filter(|row| row.seq <= SEQ_MAX);
+    line.extend(rows.map(|row| (row.seq, row.digest)));
+    let noted = damaged.noted_head().map(|(digest, seq)| (seq, digest));
+    line.extend(noted.filter(|(seq, _)| (1..=SEQ_MAX).contains(seq)));
     line.extend(index.thinned.iter().map(|(seq, digest)| (*seq, *digest)));
     let mut commits: Vec<_> = index.commits.iter().collect();
     commits.sort_by_key(|(digest, commit)| (commit.seq, **digest));
@@ -152,7 +139,7 @@ impl Salvager<'_> {
         let known = known.filter(|(digest, commit)| self.line.get(&commit.seq) == Some(digest));
         let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
             if commit.is_none() && changes.changes_state() {
-                let state = self.states.changed(self.guess.state(), &changes, None)?;
+                let state = self.states.changed(&self.guess.state, &changes, None)?;
                 self.guess.follow(state)?;
             }
             return self.output.add_contents(records);
@@ -177,7 +164,7 @@ impl Salvager<'_> {
                 return self.keep(digest, commit, trie, batch);
             }
         }
-        let mut trie = self.states.changed(self.guess.state(), &changes, Some(commit))?;
+        let mut trie = self.states.changed(&self.guess.state, &changes, Some(commit))?;
         let mut is_proven = self.states.root(&trie)? == commit.root;
         if !is_proven && let Some(known) = self.states.known(commit) {
             (trie, is_proven) = (known, true);
@@ -295,20 +282,14 @@ impl Salvager<'_> {
         let (index, output) = (self.index, &mut self.output);
         put_state(batch, before, trie, &NoSource, time, |entry| {
             output.need_version(entry.key, ObjectDigest::from_bytes(entry.digest))?;
-            Ok(map_record(index, entry, time))
+            let written = index.written(&entry.digest).unwrap_or(entry.created);
+            Ok(MapEntry {
+                key: entry.key,
+                digest: Some(ObjectDigest::from_bytes(entry.digest)),
+                created: entry.created,
+                // The time of a version is that of the commit in the same batch, if it is known.
+                updated: written.clamp(entry.created, time.as_micros().max(entry.created)),
+            })
         })
-    }
-}
-
-/// Returns the map entry of an id. The time of its version is that of the commit in the same batch, if it is known.
-fn map_record(index: &Index, entry: &Entry, time: Time) -> MapEntry {
-    let written = index.written(&entry.digest);
-    MapEntry {
-        key: entry.key,
-        digest: Some(ObjectDigest::from_bytes(entry.digest)),
-        created: entry.created,
-        updated: written
-            .unwrap_or(entry.created)
-            .clamp(entry.created, time.as_micros().max(entry.created)),
     }
 }

@@ -12,7 +12,7 @@ use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::Result;
 use crate::object::Commit;
 use crate::store::checkpoint::{Checkpoint, StateRow};
-use crate::store::replay::{Decoded, apply_links, apply_map};
+use crate::store::replay::{Decoded, with_changes};
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
 /// The known states, and the data to compute the next one.
@@ -79,15 +79,9 @@ impl<'a> States<'a> {
             let unchanged = || if is_first { Trie::new() } else { before.clone() };
             return Ok(known.cloned().unwrap_or_else(unchanged));
         }
-        let (trie, unlinked) = if let Some(map_record) = &changes.map_record {
-            apply_map(before, map_record, &NoSource, &|_| Ok(0))?
-        } else {
-            let time = commit.map_or(0, |commit| commit.time.as_micros());
-            let created = |key: &KeyPath| Ok(self.first_written.get(key).copied().unwrap_or(time));
-            let mut trie = before.clone();
-            let unlinked = apply_links(&mut trie, before, changes, &NoSource, &created, &|_| Ok(0))?;
-            (trie, unlinked)
-        };
+        let time = commit.map_or(0, |commit| commit.time.as_micros());
+        let created = |key: &KeyPath| Ok(self.first_written.get(key).copied().unwrap_or(time));
+        let (trie, unlinked) = with_changes(before, None, changes, &NoSource, &created, &|_| Ok(0))?;
         self.first_written.extend(unlinked);
         Ok(trie)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::fault::{Outcome, ReadFault};
 use super::state::{Inode, State, put};
 use super::tell;
-use crate::bytes::Buffer;
+use crate::bytes::{Buffer, Bytes};
 use crate::disk::{Access, DiskFile, LockGuard};
 use crate::threads::Mutex;
 
@@ -112,27 +112,13 @@ impl DiskFile for SimFile {
         Ok(state.inodes[self.inode].current.len() as u64)
     }
 
-    fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
+    fn map(&self, length: u64) -> io::Result<Bytes> {
         let mut state = self.state.lock();
         state.count_read()?;
-        let content = Arc::clone(&state.inodes[self.inode].current);
-        let length = length as usize;
-        if content.len() < length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        Ok(Some(Arc::new(SimMap { content, length })))
-    }
-}
-
-/// The first bytes of a file as they were when it was mapped.
-struct SimMap {
-    content: Arc<Vec<u8>>,
-    length: usize,
-}
-
-impl Buffer for SimMap {
-    fn bytes(&self) -> &[u8] {
-        &self.content[..self.length]
+        let content = Bytes::new(Arc::clone(&state.inodes[self.inode].current) as Arc<dyn Buffer>);
+        content
+            .slice(0..length as usize)
+            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }
 

@@ -203,7 +203,7 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
     assert_eq!(found.len(), 1, "{found:?}");
     let disk = disk_with(NAME, &good);
     let checkpoint = open(&disk, log_id());
-    let top = checkpoint.states().get(0).unwrap().unwrap();
+    let top = checkpoint.states().row(0).unwrap();
     let file = top.place - header.node_offset(top.place).unwrap();
     for place in [0, nodes.offset - 1, nodes.end() - 1, nodes.end(), u64::MAX - file] {
         let stored = crate::trie::StoredNode {
@@ -323,7 +323,7 @@ fn a_checkpoint_that_copies_from_a_damaged_one_is_not_made() {
     fixture.write(&disk, &NoSource).unwrap();
     disk.overwrite(NAME, |bytes| bytes[4096 * 3] ^= 1);
     let old = open(&disk, fixture.log);
-    let state = old.states().get(0).unwrap().unwrap();
+    let state = old.states().row(0).unwrap();
     let trie = old.trie(&state).unwrap();
     let states = vec![State {
         seq: state.seq,

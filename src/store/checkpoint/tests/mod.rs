@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::files::FOLDER;
-use super::rows::{Prefix, Row, Rows};
+use super::rows::{Prefix, Rows};
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, KeyPath, Root};
 use crate::error::{Error, ErrorCode, Severity};
+use crate::log::Fixed;
 use crate::log::{Locator, Position};
 use crate::object::HistoryTree;
 use crate::store::ChangeCounts;
@@ -236,7 +237,7 @@ fn find(rows: Rows<'_, DigestRow>, digest: &[u8; 32]) -> Result<std::vec::IntoIt
     Ok(found.map(|row| Ok(row?.value)).collect::<Vec<_>>().into_iter())
 }
 
-fn all_of<R: Row + std::fmt::Debug>(rows: Rows<'_, R>) -> Result<String> {
+fn all_of<R: Fixed + std::fmt::Debug>(rows: Rows<'_, R>) -> Result<String> {
     all(rows.iter())
 }
 
@@ -260,7 +261,7 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
         all_of(checkpoint.first_written_rows()),
         all_of(checkpoint.child_rows()),
         all_of(checkpoint.gaps()),
-        all(checkpoint.references()),
+        shown(checkpoint.references()),
         all(checkpoint.states().iter().map(|row| {
             // A place contains the number of its file. Without that number, files with different numbers have the same
             // content.
@@ -287,8 +288,8 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     parent[0] = 0x80;
     answers.push(shown(checkpoint.children(&KeyPath::from_bytes(parent))));
     for index in 0..checkpoint.states().len() {
-        let state = checkpoint.states().get(index);
-        let trie = state.and_then(|state| checkpoint.trie(&state.unwrap()));
+        let state = checkpoint.states().row(index);
+        let trie = state.and_then(|state| checkpoint.trie(&state));
         answers.push(trie.and_then(|trie| all(trie.iter(checkpoint))));
     }
     answers

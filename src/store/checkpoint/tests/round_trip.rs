@@ -24,8 +24,7 @@ fn assert_holds(checkpoint: &Checkpoint, fixture: &Fixture) {
     assert_eq!(found, fixture.commits);
     let found: Vec<_> = checkpoint.gaps().iter().map(Result::unwrap).collect();
     assert_eq!(found, fixture.gaps);
-    let found: Vec<_> = checkpoint.references().map(Result::unwrap).collect();
-    assert_eq!(found, fixture.references);
+    assert_eq!(checkpoint.references().unwrap(), fixture.references);
     let history = checkpoint.history().unwrap();
     assert_eq!(history.size(), fixture.history.size());
     assert_eq!(history.root(), fixture.history.root());
@@ -139,7 +138,7 @@ fn states_that_are_stored_are_copied_with_what_changed_since() {
             objects: Box::new(old.digests(true).iter()),
             texts: Box::new(old.digests(false).iter()),
             first_written: Box::new(old.first_written_rows().iter()),
-            references: old.references().collect::<Result<_>>().unwrap(),
+            references: old.references().unwrap(),
             ..fixture.contents(states)
         };
         let file = write(&disk, contents, &old, &mut |_| Ok(())).unwrap();
@@ -345,7 +344,7 @@ fn the_other_hash_works_alike_and_is_not_mixed_up() {
     fixture.commits[0].root = root;
     fixture.write(&disk, &Other).unwrap();
     let checkpoint = open(&disk, fixture.log);
-    let state = checkpoint.states().get(0).unwrap().unwrap();
+    let state = checkpoint.states().row(0).unwrap();
     assert_eq!(state.root, root);
     assert_eq!(checkpoint.trie(&state).unwrap().iter(&checkpoint).count(), 50);
 }
