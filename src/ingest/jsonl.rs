@@ -28,7 +28,7 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     }
     let content = listing(&path, &objects)?;
     let mut document = Document::new(path, Format::JsonLines);
-    document.content = content;
+    document.root.content = content;
     document.sections = sections;
     document.objects = objects;
     Ok(document)

@@ -9,7 +9,7 @@ use super::super::format::Format;
 use super::lines::{check_all_reached, missing_parents, roots};
 use super::markdown::Markdown;
 use super::org::Org;
-use super::render::{Shape, Syntax, is_document, render};
+use super::render::{Shape, Syntax, is_document, list_head, render};
 use super::tree::{Node, Tree};
 use crate::digest::ObjectDigest;
 use crate::engine::{Memory, View};
@@ -77,7 +77,7 @@ pub(crate) fn for_each_piece<E: From<Error>>(
             }
         } else {
             if std::mem::take(&mut is_first) {
-                text.insert_str(0, &syntax.list_head());
+                text.insert_str(0, &list_head(syntax));
             }
             Piece::Objects(text)
         })

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::super::format::Format;
 use super::super::org;
-use super::super::statement::{NAME, OBJECTS};
-use super::render::{Heading, Shape, Syntax};
+use super::super::statement::NAME;
+use super::render::{Head, Shape, Syntax};
 use crate::object::{Attributes, Value};
 
 /// The deepest level that is written as stars. Deeper headings state their parent as a field.
@@ -26,10 +26,6 @@ impl Syntax for Org {
         LEVELS_MAX
     }
 
-    fn list_head(&self) -> String {
-        format!(":PROPERTIES:\n:{NAME}: {OBJECTS}\n:END:\n")
-    }
-
     fn context(&self, text: &str) -> String {
         let states: Vec<&str> = org::todo_states(text).into_iter().collect();
         format!("#+TODO: {}\n", states.join(" "))
@@ -42,53 +38,12 @@ impl Syntax for Org {
         shape == Shape::List && org::todo_states(text).len() > usual
     }
 
-    fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String {
-        let mut text = String::new();
-        put_drawer(&mut text, attributes.get("properties"), None, statement);
-        if let Some(title) = attributes.get("title").and_then(Value::as_text) {
-            put_line(&mut text, "#+TITLE: ", title);
+    fn head(&self, head: &Head<'_>) -> String {
+        if head.level > 0 {
+            heading(head)
+        } else {
+            preamble(head)
         }
-        if let Some(tags) = tags(attributes) {
-            put_line(&mut text, "#+FILETAGS: ", &tags);
-        }
-        if let Some(Value::Map(keywords)) = attributes.get("keywords") {
-            for (name, values) in keywords {
-                for value in texts(values) {
-                    put_line(&mut text, &format!("#+{}: ", name.to_uppercase()), value);
-                }
-            }
-        }
-        text
-    }
-
-    fn heading(&self, heading: &Heading<'_>) -> String {
-        let mut text = "*".repeat(heading.level);
-        let part = |name: &str| heading.attributes.get(name).and_then(Value::as_text);
-        if let Some(todo) = part("todo") {
-            put_words(&mut text, todo);
-        }
-        if let Some(priority) = part("priority") {
-            put_words(&mut text, &format!("[#{priority}]"));
-        }
-        put_words(&mut text, part("title").unwrap_or_default());
-        if let Some(tags) = tags(heading.attributes) {
-            put_words(&mut text, &tags);
-        }
-        text.push('\n');
-        let planned = ["closed", "deadline", "scheduled"]
-            .into_iter()
-            .filter_map(|name| Some(format!("{}: {}", name.to_uppercase(), part(name)?)));
-        let planned: Vec<String> = planned.collect();
-        if !planned.is_empty() {
-            put_line(&mut text, "", &planned.join(" "));
-        }
-        put_drawer(
-            &mut text,
-            heading.attributes.get("properties"),
-            heading.id,
-            heading.statement,
-        );
-        text
     }
 
     fn body(&self, content: &str) -> String {
@@ -98,6 +53,51 @@ impl Syntax for Org {
     fn quote(&self, content: &str) -> String {
         org::quote(content)
     }
+}
+
+fn preamble(head: &Head<'_>) -> String {
+    let attributes = head.attributes;
+    let mut text = String::new();
+    put_drawer(&mut text, head);
+    if let Some(title) = attributes.get("title").and_then(Value::as_text) {
+        put_line(&mut text, "#+TITLE: ", title);
+    }
+    if let Some(tags) = tags(attributes) {
+        put_line(&mut text, "#+FILETAGS: ", &tags);
+    }
+    if let Some(Value::Map(keywords)) = attributes.get("keywords") {
+        for (name, values) in keywords {
+            for value in texts(values) {
+                put_line(&mut text, &format!("#+{}: ", name.to_uppercase()), value);
+            }
+        }
+    }
+    text
+}
+
+fn heading(heading: &Head<'_>) -> String {
+    let mut text = "*".repeat(heading.level);
+    let part = |name: &str| heading.attributes.get(name).and_then(Value::as_text);
+    if let Some(todo) = part("todo") {
+        put_words(&mut text, todo);
+    }
+    if let Some(priority) = part("priority") {
+        put_words(&mut text, &format!("[#{priority}]"));
+    }
+    put_words(&mut text, part("title").unwrap_or_default());
+    if let Some(tags) = tags(heading.attributes) {
+        put_words(&mut text, &tags);
+    }
+    text.push('\n');
+    let planned = ["closed", "deadline", "scheduled"]
+        .into_iter()
+        .filter_map(|name| Some(format!("{}: {}", name.to_uppercase(), part(name)?)));
+    let planned: Vec<String> = planned.collect();
+    if !planned.is_empty() {
+        put_line(&mut text, "", &planned.join(" "));
+    }
+    put_drawer(&mut text, heading);
+    text
 }
 
 /// Adds a space and then the text, all on one line.
@@ -131,19 +131,19 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 /// Adds a drawer with the properties that a drawer can express, if there are any.
-fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) {
+fn put_drawer(out: &mut String, head: &Head<'_>) {
     let none = BTreeMap::new();
-    let properties = match properties {
+    let properties = match head.attributes.get("properties") {
         Some(Value::Map(properties)) if properties.iter().all(|(name, values)| fits(name, values)) => {
             properties
         }
         _ => &none,
     };
-    if properties.is_empty() && id.is_none() && statement.is_none() {
+    if properties.is_empty() && head.id.is_none() && head.statement.is_none() {
         return;
     }
     out.push_str(":PROPERTIES:\n");
-    let own = [("ID", id), (NAME, statement)]
+    let own = [("ID", head.id), (NAME, head.statement)]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
     let others = properties

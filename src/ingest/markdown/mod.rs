@@ -30,7 +30,10 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     if let Some(matter) = matter {
         let values = front_matter::parse(&document.path, matter)?;
         if !values.is_empty() {
-            document.attributes.insert("front_matter", Value::Map(values));
+            document
+                .root
+                .attributes
+                .insert("front_matter", Value::Map(values));
         }
     }
     let found = find_headings(rest);

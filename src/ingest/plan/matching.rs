@@ -98,7 +98,7 @@ impl Marks {
     ) -> Self {
         let named = |name| attributes.get(name).and_then(Value::as_text).map(str::to_owned);
         let label = match kind {
-            SectionKind::Heading => (kind, [named("title"), None], None),
+            SectionKind::Document | SectionKind::Heading => (kind, [named("title"), None], None),
             SectionKind::Entry => (kind, [named("role"), named("speaker")], time),
         };
         Self { label, text }
