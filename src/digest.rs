@@ -80,28 +80,25 @@ impl Domain {
 }
 
 named! {
-    /// The hash of a store, chosen at its creation.
+    /// The hash of a store, chosen at its creation. The numbers are part of the format.
+    #[repr(u8)]
     #[non_exhaustive]
     pub enum HashAlgorithm {
         /// BLAKE3 in key derivation mode: the default.
-        Blake3 => "blake3",
+        Blake3 = 1 => "blake3",
         /// SHA-256, with a block for the domain before the preimage. No particular speed is promised.
-        Sha256 => "sha256",
+        Sha256 = 2 => "sha256",
     }
 }
 
 impl HashAlgorithm {
     /// Returns the byte for the format file. Zero is unused.
     pub(crate) fn tag(self) -> u8 {
-        match self {
-            Self::Blake3 => 1,
-            Self::Sha256 => 2,
-        }
+        self as u8
     }
 
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
-        let mut all = [Self::Blake3, Self::Sha256].into_iter();
-        all.find(|algorithm| algorithm.tag() == tag)
+        Self::ALL.into_iter().find(|algorithm| algorithm.tag() == tag)
     }
 }
 
@@ -180,16 +177,6 @@ impl HashSuite {
         }
         KeyPath(path)
     }
-}
-
-/// Returns the plain SHA-256 of `parts`, without domain or padding. Only for the published vectors of RFC 6962.
-#[cfg(any(test, feature = "testing"))]
-pub fn plain_sha256(parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
-    let mut hasher = sha2::Sha256::new();
-    for part in parts {
-        hasher.update(part);
-    }
-    hasher.finalize().into()
 }
 
 /// The error for a text that is not a digest.

@@ -45,7 +45,7 @@ tags! {
 }
 
 /// The operation of a commit, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Op(Cow<'static, str>);
 
 impl Op {
@@ -115,12 +115,6 @@ impl fmt::Display for Op {
     }
 }
 
-impl fmt::Debug for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Op({})", self.0)
-    }
-}
-
 /// The record of one change of the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
@@ -170,7 +164,6 @@ impl Commit {
     /// `InvalidInput` if the actor or session breaks its rule, or a reserved tag is not ignorable;
     /// `Internal` if `seq` and `parents` contradict each other (COM-1).
     #[doc(hidden)]
-    #[doc(hidden)]
     pub fn encode(&self) -> Result<Vec<u8>> {
         if (self.seq == 0) != self.parents.is_empty() {
             return Err(Error::internal(format!(
@@ -179,11 +172,8 @@ impl Commit {
                 self.seq
             )));
         }
-        if let Some(actor) = &self.actor {
-            ACTOR.check(actor)?;
-        }
-        if let Some(session) = &self.session {
-            SESSION.check(session)?;
+        for (rule, text) in [(ACTOR, &self.actor), (SESSION, &self.session)] {
+            text.as_deref().map_or(Ok(()), |text| rule.check(text))?;
         }
         reserved::check(&self.reserved)?;
 
@@ -212,7 +202,6 @@ impl Commit {
     ///
     /// # Errors
     /// The first rule that the bytes break.
-    #[doc(hidden)]
     #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         // The loop below replaces every field that a commit must have.
@@ -291,7 +280,6 @@ impl Commit {
     }
 
     /// Returns the digest of canonical commit bytes.
-    #[doc(hidden)]
     #[doc(hidden)]
     pub fn hash(bytes: &[u8], suite: HashSuite) -> CommitDigest {
         CommitDigest::from_bytes(suite.hash_bytes(Domain::Commit, bytes))

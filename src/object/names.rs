@@ -114,7 +114,7 @@ impl Rule {
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $rule:expr) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(std::sync::Arc<str>);
 
         impl $name {
@@ -139,12 +139,6 @@ macro_rules! name_type {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
-            }
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!(stringify!($name), "({:?})"), &*self.0)
             }
         }
 

@@ -7,8 +7,8 @@ use super::super::document::title_of;
 use super::super::format::Format;
 use super::super::markdown;
 use super::super::statement::NAME;
-use super::render::{Head, Shape, Syntax};
-use crate::object::Value;
+use super::render::{Shape, Syntax};
+use crate::object::{Attributes, Value};
 
 /// The syntax of Markdown.
 pub(super) struct Markdown;
@@ -32,20 +32,26 @@ impl Syntax for Markdown {
         at_start && text.lines().next().is_some_and(|first| first.trim_end() == "---")
     }
 
-    fn head(&self, head: &Head<'_>) -> String {
+    fn head(
+        &self,
+        level: usize,
+        attributes: &Attributes,
+        id: Option<&str>,
+        statement: Option<&str>,
+    ) -> String {
         let mut text = String::new();
-        if head.level > 0 {
-            let title = title_of(head.attributes).replace('\n', " ");
-            text = format!("{} {title}\n", "#".repeat(head.level));
-        } else if let Some(Value::Map(matter)) = head.attributes.get("front_matter")
+        if level > 0 {
+            let title = title_of(attributes).replace('\n', " ");
+            text = format!("{} {title}\n", "#".repeat(level));
+        } else if let Some(Value::Map(matter)) = attributes.get("front_matter")
             && !matter.is_empty()
         {
             text = format!("---\n{}---\n", markdown::write_matter(matter));
         }
         // In JSON, `>` occurs only inside of strings. It is escaped, so that it cannot end the comment.
-        let statement = head.statement.map(|statement| statement.replace('>', "\\u003e"));
+        let statement = statement.map(|statement| statement.replace('>', "\\u003e"));
         let name = NAME.to_ascii_lowercase();
-        for (name, value) in [("id", head.id), (&name, statement.as_deref())] {
+        for (name, value) in [("id", id), (&name, statement.as_deref())] {
             if let Some(value) = value {
                 text.push_str(&format!("<!-- {name}: {value} -->\n"));
             }

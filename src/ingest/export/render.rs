@@ -36,22 +36,19 @@ pub(super) trait Syntax {
     /// Returns whether a text would change how other objects are parsed, either at the start of a document or in a
     /// list.
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
-    /// Returns the lines of an object before its text.
-    fn head(&self, head: &Head<'_>) -> String;
+    /// Returns the lines of an object before its text: a heading, or the start of a file (level 0). The fields to state
+    /// in addition are JSON.
+    fn head(
+        &self,
+        level: usize,
+        attributes: &Attributes,
+        id: Option<&str>,
+        statement: Option<&str>,
+    ) -> String;
     /// Returns a text in its plain form.
     fn body(&self, content: &str) -> String;
     /// Returns a quoted text, in which the parser finds no structure.
     fn quote(&self, content: &str) -> String;
-}
-
-/// The lines of an object before its text: a heading, or the start of a file.
-pub(super) struct Head<'a> {
-    /// The level of the heading; 0 for the start of a file.
-    pub(super) level: usize,
-    pub(super) attributes: &'a Attributes,
-    pub(super) id: Option<&'a str>,
-    /// The fields to state, as JSON.
-    pub(super) statement: Option<&'a str>,
 }
 
 /// The kind of a file.
@@ -131,12 +128,7 @@ fn body(node: &Node, level: usize, shape: Shape, syntax: &dyn Syntax) -> Body {
         titled("x")
     };
     let comes_back = |written: &str, statement: Option<&str>| {
-        let head = syntax.head(&Head {
-            level: level.min(1),
-            attributes: &attributes,
-            id: None,
-            statement,
-        });
+        let head = syntax.head(level.min(1), &attributes, None, statement);
         let read = read_alone(&format!("{head}{written}"), level, syntax);
         read.is_some_and(|read| read.content.as_deref() == Some(content))
     };
@@ -154,12 +146,7 @@ fn body(node: &Node, level: usize, shape: Shape, syntax: &dyn Syntax) -> Body {
 /// Parses a text that should be one heading, or the start of a file (level 0). Returns `None` if the parser finds other
 /// headings in it, or does not find a heading after it.
 fn read_alone(text: &str, level: usize, syntax: &dyn Syntax) -> Option<Section> {
-    let end = syntax.head(&Head {
-        level: 1,
-        attributes: &titled("end"),
-        id: None,
-        statement: None,
-    });
+    let end = syntax.head(1, &titled("end"), None, None);
     let text = format!("{text}{end}");
     let mut read = Document::read("probe", text.as_bytes(), Some(syntax.format())).ok()?;
     let last = read.sections.pop()?;
@@ -178,12 +165,7 @@ fn titled(title: &str) -> Attributes {
 
 /// Returns the first lines of a list of objects.
 pub(super) fn list_head(syntax: &dyn Syntax) -> String {
-    syntax.head(&Head {
-        level: 0,
-        attributes: &Attributes::new(),
-        id: None,
-        statement: Some(OBJECTS),
-    })
+    syntax.head(0, &Attributes::new(), None, Some(OBJECTS))
 }
 
 /// Returns the levels of the objects, which keep the shape of the tree where possible. A child of an object at the
@@ -230,7 +212,7 @@ impl<'a> Rendering<'a> {
         };
         let mut text = String::new();
         if shape == Shape::Document {
-            text = rendering.lines_of(0, &nodes[0].object.attributes, None, None);
+            text = syntax.head(0, &nodes[0].object.attributes, None, None);
         }
         for (place, node) in nodes.iter().enumerate() {
             let body = body(node, rendering.levels[place], shape, syntax);
@@ -242,22 +224,6 @@ impl<'a> Rendering<'a> {
         }
         rendering.context = syntax.context(&text);
         rendering
-    }
-
-    /// Returns the lines of an object before its text.
-    fn lines_of(
-        &self,
-        level: usize,
-        attributes: &Attributes,
-        id: Option<&str>,
-        statement: Option<&str>,
-    ) -> String {
-        self.syntax.head(&Head {
-            level,
-            attributes,
-            id,
-            statement,
-        })
     }
 
     /// Returns the objects that ingestion makes from the text, in order.
@@ -329,7 +295,7 @@ impl<'a> Rendering<'a> {
         let mut id = self.ids[place].then_some(object.id.as_str());
         let context = if level == 0 { "" } else { &self.context };
         let read_as = |attributes: &Attributes, id: Option<&str>| {
-            let head = self.lines_of(level.min(1), attributes, id, None);
+            let head = self.syntax.head(level.min(1), attributes, id, None);
             let read = read_alone(&format!("{context}{head}"), level, self.syntax);
             read.filter(|read| read.content.is_none())
         };
@@ -352,7 +318,7 @@ impl<'a> Rendering<'a> {
             read.attributes.insert("level", level);
         }
         let statement = self.statement(place, &read.attributes, hides_id, position);
-        Ok(self.lines_of(level, &shown, id, statement.as_deref()))
+        Ok(self.syntax.head(level, &shown, id, statement.as_deref()))
     }
 
     /// Returns the fields that the text does not express, as JSON. The parser reads the attributes `parsed` from it.

@@ -26,16 +26,7 @@ const NEGATES: Roles = 1;
 const JOINS: Roles = 2;
 const AWAY: Roles = 4;
 
-static ROLES: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
-    let mut roles: HashMap<&'static str, Roles> = HashMap::new();
-    for (name, words) in lists::named(lists::ROLES) {
-        let bit = NAMES.iter().position(|known| *known == name);
-        for word in words {
-            *roles.entry(word).or_default() |= 1 << bit.expect("a test reads the list");
-        }
-    }
-    roles
-});
+static ROLES: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| lists::bits(lists::ROLES, &NAMES));
 
 static STOPS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let stops = lists::words(lists::STOP).filter(|word| role_of(word) & NEGATES == 0);

@@ -43,19 +43,19 @@ const DIRECT: Class = 256;
 const GREETING: Class = 512;
 const EVENT: Class = 1024;
 
-/// The classes, by their names in the list of marks.
-pub(crate) const CLASSES: [(&str, Class); 11] = [
-    ("first", FIRST),
-    ("second", SECOND),
-    ("count", COUNT),
-    ("when", WHEN),
-    ("when_head", WHEN_HEAD),
-    ("when_unit", WHEN_UNIT),
-    ("when_preposition", WHEN_PREPOSITION),
-    ("calendar", CALENDAR),
-    ("direct", DIRECT),
-    ("greeting", GREETING),
-    ("event", EVENT),
+/// The names of the classes in the list of marks, in the order of their bits.
+pub(crate) const CLASSES: [&str; 11] = [
+    "first",
+    "second",
+    "count",
+    "when",
+    "when_head",
+    "when_unit",
+    "when_preposition",
+    "calendar",
+    "direct",
+    "greeting",
+    "event",
 ];
 
 /// The largest number of day spans kept for a text.
