@@ -12,7 +12,6 @@
 //! # Format
 //! docs/format.md, "Commit".
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -46,7 +45,7 @@ tags! {
 
 /// The operation of a commit, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Op(Cow<'static, str>);
+pub struct Op(String);
 
 impl Op {
     /// The maximal number of characters.
@@ -70,8 +69,10 @@ impl Op {
     /// `InvalidInput` if `name` breaks the rule.
     #[doc(hidden)]
     pub fn new(name: &str) -> Result<Self> {
-        if is_op(name.as_bytes()) {
-            Ok(Self(Cow::Owned(name.to_owned())))
+        let is_valid = (1..=Self::BYTES_MAX).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        if is_valid {
+            Ok(Self(name.to_owned()))
         } else {
             Err(Error::invalid(
                 "the name of an operation has 1 to 32 letters a to z and _",
@@ -79,34 +80,10 @@ impl Op {
         }
     }
 
-    /// Returns the operation `name`, for use in constants.
-    ///
-    /// # Panics
-    /// If `name` breaks the rule; in a constant, the panic stops the build.
-    #[doc(hidden)]
-    pub const fn constant(name: &'static str) -> Self {
-        assert!(
-            is_op(name.as_bytes()),
-            "an operation is named by 1 to 32 of the letters a to z and _"
-        );
-        Self(Cow::Borrowed(name))
-    }
-
     /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-const fn is_op(name: &[u8]) -> bool {
-    let mut rest = name;
-    while let [byte, tail @ ..] = rest {
-        if !byte.is_ascii_lowercase() && *byte != b'_' {
-            return false;
-        }
-        rest = tail;
-    }
-    !name.is_empty() && name.len() <= Op::BYTES_MAX
 }
 
 impl fmt::Display for Op {
@@ -211,7 +188,7 @@ impl Commit {
             seq: 0,
             history_root: HistoryRoot::from_bytes([0; DIGEST_LEN]),
             time: Time::from_micros(0),
-            op: Op::constant(Op::INIT),
+            op: Op(String::new()),
             target: None,
             actor: None,
             session: None,

@@ -91,7 +91,7 @@ fn heading(level: usize, attributes: &Attributes) -> String {
     words.extend(tags(attributes));
     let mut text = String::new();
     put_line(&mut text, &words.join(" "));
-    let planned = ["closed", "deadline", "scheduled"]
+    let planned = org::PLANNING
         .into_iter()
         .filter_map(|name| Some(format!("{}: {}", name.to_uppercase(), part(name)?)));
     let planned: Vec<String> = planned.collect();

@@ -21,7 +21,7 @@ use super::super::json;
 use super::super::order;
 use super::super::plan::{Existing, IngestOptions, Write, plan};
 use super::super::statement::OBJECTS;
-use super::tree::{Node, Tree};
+use super::tree::Node;
 use crate::digest::HashSuite;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, Id, Object, Origin, Position, Scope, Value};
@@ -61,20 +61,20 @@ pub(super) enum Shape {
 }
 
 /// Returns the text of a tree. For a list, the first lines of the list are not included.
-pub(super) fn render(tree: &Tree, shape: Shape, syntax: &dyn Syntax, suite: HashSuite) -> Result<String> {
-    let mut rendering = Rendering::new(&tree.0, shape, syntax);
+pub(super) fn render(tree: &[Node], shape: Shape, syntax: &dyn Syntax, suite: HashSuite) -> Result<String> {
+    let mut rendering = Rendering::new(tree, shape, syntax);
     loop {
         let text = rendering.write()?;
         let read = rendering.read_back(&text, suite)?;
         let mut settled = true;
         for (place, write) in read.iter().enumerate() {
-            if write.object.id != tree.0[place].object.id && !rendering.ids[place] {
+            if write.object.id != tree[place].object.id && !rendering.ids[place] {
                 rendering.ids[place] = true;
                 settled = false;
             }
         }
         if settled {
-            return check(&tree.0, &read).map(|()| text);
+            return check(tree, &read).map(|()| text);
         }
     }
 }

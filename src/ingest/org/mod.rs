@@ -10,7 +10,7 @@ mod drawer;
 mod headline;
 mod preamble;
 
-pub(super) use self::headline::todo_states;
+pub(super) use self::headline::{PLANNING, todo_states};
 use super::document::{Document, Section, SectionKind};
 use super::format::Format;
 use super::outline::Outline;

@@ -142,35 +142,23 @@ fn spaceless_end(text: &str) -> usize {
 /// Returns the end of the emoji at the start of `text`. A flag has two letters; a joined emoji has any number of parts.
 fn emoji_end(text: &str) -> usize {
     const JOINER: char = '\u{200D}';
-    let mut letters = text.char_indices().peekable();
-    let Some((_, first)) = letters.next() else {
-        return 0;
-    };
-    let mut end = first.len_utf8();
-    if is_flag(first) {
-        if let Some(&(at, second)) = letters.peek()
-            && is_flag(second)
-        {
-            end = at + second.len_utf8();
-        }
-        return end;
+    let flags = text.chars().take(2).take_while(|&letter| is_flag(letter));
+    let flag: usize = flags.map(char::len_utf8).sum();
+    if flag > 0 {
+        return flag;
     }
-    while let Some((at, letter)) = letters.next() {
-        if letter == JOINER {
-            match letters.peek() {
-                Some(&(_, next)) if is_emoji(next) => {}
-                _ => break,
-            }
-            if let Some((at, next)) = letters.next() {
-                end = at + next.len_utf8();
-            }
-        } else if is_emoji_mark(letter) {
-            end = at + letter.len_utf8();
+    let mut before = JOINER;
+    let end = text.char_indices().find(|&(_, letter)| {
+        let is_part = if before == JOINER {
+            is_emoji(letter)
         } else {
-            break;
-        }
-    }
-    end
+            letter == JOINER || is_emoji_mark(letter)
+        };
+        before = letter;
+        !is_part
+    });
+    let end = end.map_or(text.len(), |(at, _)| at);
+    text[..end].trim_end_matches(JOINER).len()
 }
 
 impl<'a> Iterator for Runs<'a> {
