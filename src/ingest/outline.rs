@@ -11,6 +11,14 @@ use super::text;
 use crate::error::Result;
 use crate::object::Id;
 
+/// The place of a heading in the text of a file.
+pub(super) struct Found {
+    pub(super) level: usize,
+    pub(super) line: u64,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
 /// A document whose headings are added in the order of the file.
 pub(super) struct Outline {
     pub(super) document: Document,

@@ -20,7 +20,6 @@ use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope};
 pub(super) fn changes(
     documents: &[Document],
     known: &Known,
-    matched: &[Vec<Option<usize>>],
     ids: &[Vec<Id>],
     existing: &dyn Existing,
     options: &IngestOptions,
@@ -32,9 +31,9 @@ pub(super) fn changes(
         change: Change::default(),
         stays: HashSet::new(),
     };
-    for (number, document) in documents.iter().enumerate() {
+    for (document, ids) in documents.iter().zip(ids) {
         writer.put_document(document)?;
-        writer.put_sections(document, &ids[number], &matched[number])?;
+        writer.put_sections(document, ids)?;
         writer.put_objects(document)?;
     }
     writer.remove_others()?;
@@ -94,10 +93,7 @@ impl Writer<'_> {
         if document.is_list {
             return Ok(());
         }
-        let old = self
-            .known
-            .place(&document.path)
-            .map(|place| &self.known.objects[place].object);
+        let old = self.known.object(&document.path);
         let mut object = object_of(&document.root, &document.path, old)?;
         if let Some(old) = old {
             // A file does not state the parent of its document, so the old parent is kept.
@@ -113,11 +109,8 @@ impl Writer<'_> {
         self.put(object, old, own, Some(stated), (document, 0))
     }
 
-    fn put_sections(&mut self, document: &Document, ids: &[Id], matched: &[Option<usize>]) -> Result<()> {
-        let old_of = |section: usize| {
-            let old = &self.known.objects[matched[section]?];
-            (*old.object.id() == ids[section]).then_some(&old.object)
-        };
+    fn put_sections(&mut self, document: &Document, ids: &[Id]) -> Result<()> {
+        let old_of = |section: usize| self.known.object(&ids[section]);
         let mut keys: Vec<Option<Position>> = vec![None; document.sections.len()];
         for (parent, children) in children_by_parent(document) {
             if let Some(stated) = stated_positions(document, ids, parent, &children) {
@@ -236,19 +229,17 @@ impl Writer<'_> {
     /// Removes the objects that the documents owned and no longer state (ING-10).
     fn remove_others(&mut self) -> Result<()> {
         let mut leaving: HashMap<Id, Option<Id>> = HashMap::new();
-        for known in &self.known.objects {
-            let object = &known.object;
+        let mut leave = |object: &Object| -> Result<()> {
             if !self.stays.contains(object.id()) {
                 leaving.insert(object.id().clone(), object.parent().map(Id::new).transpose()?);
             }
+            Ok(())
+        };
+        for known in &self.known.objects {
+            leave(&known.object)?;
         }
-        for id in &self.known.listed {
-            if self.stays.contains(id) || leaving.contains_key(id) {
-                continue;
-            }
-            if let Some(object) = self.existing.get(id)? {
-                leaving.insert(id.clone(), object.parent().map(Id::new).transpose()?);
-            }
+        for id in self.known.listed.iter().filter(|id| !self.stays.contains(*id)) {
+            self.existing.get(id)?.as_ref().map_or(Ok(()), &mut leave)?;
         }
         let order = children_first(&leaving);
         for id in &order {
