@@ -86,12 +86,8 @@ pub(super) fn title_of(attributes: &Attributes) -> &str {
         .unwrap_or_default()
 }
 
-/// An object that a JSON Lines file states with all its fields.
-#[derive(Clone, Debug)]
-pub(super) struct StatedObject {
-    pub(super) line: u64,
-    pub(super) stated: ObjectLine,
-}
+/// An object that a JSON Lines file states with all its fields, and its line.
+pub(super) type StatedObject = (u64, ObjectLine);
 
 /// A file as objects. [`Document::read`] makes it, and `plan` uses it.
 #[derive(Clone, Debug)]
@@ -149,12 +145,12 @@ impl Document {
         let sections = sections.filter_map(|section| Some((section.id.as_ref()?, section.line)));
         sections.chain(
             self.live_objects()
-                .map(|object| (&object.stated.object.id, object.line)),
+                .map(|(line, stated)| (&stated.object.id, *line)),
         )
     }
 
     /// Returns the stated objects, except those that are only for history.
     pub(super) fn live_objects(&self) -> impl Iterator<Item = &StatedObject> {
-        self.objects.iter().filter(|object| !object.stated.past)
+        self.objects.iter().filter(|(_, stated)| !stated.past)
     }
 }

@@ -20,8 +20,7 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
         let locate = |error: Error| error.context(format!("{path}:{line}"));
         let parsed = json::parse(written).map_err(locate)?;
         if parsed.get("id").is_some() && parsed.get("kind").is_some() {
-            let stated = json::object_from_json(&parsed).map_err(locate)?;
-            objects.push(StatedObject { line, stated });
+            objects.push((line, json::object_from_json(&parsed).map_err(locate)?));
         } else {
             sections.push(transcript::entry(line, &parsed).map_err(locate)?);
         }
@@ -42,8 +41,8 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
 fn listing(path: &Id, objects: &[StatedObject]) -> Result<Option<String>> {
     let mut ids: Vec<&str> = objects
         .iter()
-        .filter(|object| !object.stated.past)
-        .map(|object| object.stated.object.id.as_str())
+        .filter(|(_, stated)| !stated.past)
+        .map(|(_, stated)| stated.object.id.as_str())
         .collect();
     ids.sort_unstable();
     let listing = ids.join("\n");

@@ -157,9 +157,10 @@ impl Commit {
         let parents: Vec<_> = self.parents.iter().map(|parent| *parent.as_bytes()).collect();
         let mut bytes = Vec::with_capacity(256);
         let mut writer = FieldWriter::new(&mut bytes, VERSION);
-        if !parents.is_empty() {
-            writer.put(tag::PARENTS, parents.as_flattened());
-        }
+        writer.put_some(
+            tag::PARENTS,
+            (!parents.is_empty()).then_some(parents.as_flattened()),
+        );
         writer.put(tag::ROOT, self.root.as_bytes());
         writer.put(tag::SEQ, &self.seq.to_le_bytes());
         writer.put(tag::HISTORY_ROOT, self.history_root.as_bytes());

@@ -123,9 +123,8 @@ impl NewObject {
             writer.put(tag::CONTENT_DIGEST, &field);
         }
         writer.put(tag::ORIGIN, &[origin.tag()]);
-        if !derived_from.is_empty() {
-            writer.put(tag::DERIVED_FROM, derived_from.as_flattened());
-        }
+        let lineage = (!derived_from.is_empty()).then_some(derived_from.as_flattened());
+        writer.put_some(tag::DERIVED_FROM, lineage);
         writer.put_some(tag::EVENT_TIME, self.event_time.map(Time::encode));
         writer.put_some(tag::EXPIRES, self.expires.map(Time::encode));
         reserved::put(&mut writer, &self.reserved);

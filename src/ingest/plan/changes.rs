@@ -159,8 +159,7 @@ impl Writer<'_> {
     }
 
     fn put_objects(&mut self, document: &Document) -> Result<()> {
-        for object in &document.objects {
-            let line = &object.stated;
+        for (number, line) in &document.objects {
             let mut stated = line.object.clone();
             if line.past {
                 self.change.past.push(Write {
@@ -172,7 +171,7 @@ impl Writer<'_> {
             stated.parent.get_or_insert_with(|| document.path.clone());
             let old = self.existing.get(&stated.id)?;
             let own = (line.has_scope.then_some(&line.object.scope), line.origin);
-            self.put(stated, old.as_ref(), own, None, (document, object.line))?;
+            self.put(stated, old.as_ref(), own, None, (document, *number))?;
         }
         Ok(())
     }

@@ -64,8 +64,8 @@ impl<'a> Owners<'a> {
     pub(super) fn check_lines(&self, documents: &[Document]) -> Result<()> {
         let mut lists = None;
         for document in documents {
-            for object in document.live_objects() {
-                let id = &object.stated.object.id;
+            for (line, stated) in document.live_objects() {
+                let id = &stated.object.id;
                 let Some(old) = self.existing.get(id)? else {
                     continue;
                 };
@@ -74,9 +74,9 @@ impl<'a> Owners<'a> {
                     None => lists.insert(self.lists()?),
                 };
                 match lists.get(id) {
-                    Some(list) => self.check_owner(document, object.line, id, list)?,
+                    Some(list) => self.check_owner(document, *line, id, list)?,
                     None if [DOCUMENT_KIND, HEADING_KIND, ENTRY_KIND].contains(&old.kind()) => {
-                        self.check(document, object.line, &old)?;
+                        self.check(document, *line, &old)?;
                     }
                     None => {}
                 }

@@ -59,18 +59,9 @@ impl Words {
             .filter(|word| role_of(word) & (JOINS | NEGATES) == 0)
             .map(|word| term(word))
             .collect();
-        let mut seen = HashSet::new();
-        let mut terms: Vec<String> = counted
-            .iter()
-            .filter(|term| !STOPS.contains(*term) && seen.insert(*term))
-            .cloned()
-            .collect();
+        let mut terms = unique(counted.iter().filter(|term| !STOPS.contains(*term)));
         if terms.is_empty() {
-            terms = counted
-                .iter()
-                .filter(|term| seen.insert(*term))
-                .cloned()
-                .collect();
+            terms = unique(counted.iter());
         }
         let plain = if joined == text { None } else { Some(words(text)) };
         let plain = plain.as_ref().unwrap_or(&in_order);
@@ -97,6 +88,12 @@ impl Words {
             matches!((directions(self), directions(other)), (1, 2) | (2, 1))
         })
     }
+}
+
+/// Returns the terms in order, without repeats.
+fn unique<'a>(terms: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    terms.filter(|term| seen.insert(*term)).cloned().collect()
 }
 
 /// Returns the term of a word; a number word becomes digits.

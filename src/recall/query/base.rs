@@ -34,8 +34,6 @@ pub struct Scratch {
     pub(crate) session: Vec<f32>,
     pub(crate) sessions_touched: Vec<u32>,
     session_quarters: Vec<u32>,
-    own: Vec<Posting>,
-    related: Vec<Posting>,
     /// The documents that contain a term related to one of the question: the position of the term, the document, and
     /// the weight.
     pub(crate) covered: Vec<(u32, u32, f32)>,
@@ -91,13 +89,9 @@ pub(crate) fn score(
     scratch.prepare(index);
     let mut unknown = 0;
     let mut rarities = Vec::with_capacity(question.terms.len());
-    let mut own = std::mem::take(&mut scratch.own);
     for (place, term) in question.terms.iter().enumerate() {
-        own.clear();
         let number = index.postings.find(term.text.as_bytes());
-        if let Some(number) = number {
-            collect(index, admission, number, &mut own);
-        }
+        let own = number.map_or_else(Vec::new, |number| collect(index, admission, number));
         let rarity = rarity(admission.documents, own.len());
         rarities.push(rarity);
         let mut relatives = Vec::new();
@@ -116,17 +110,18 @@ pub(crate) fn score(
         pass.add(&own, relatives, scratch);
         pass.add_sessions(&own, scratch);
     }
-    scratch.own = own;
     rarities
 }
 
-/// Collects the admitted postings of a term.
-fn collect(index: &Index, admission: &Admission, number: u32, into: &mut Vec<Posting>) {
+/// Returns the admitted postings of a term.
+fn collect(index: &Index, admission: &Admission, number: u32) -> Vec<Posting> {
+    let mut admitted = Vec::new();
     index.postings.for_each(number, |posting| {
         if admission.has(posting.document) {
-            into.push(posting);
+            admitted.push(posting);
         }
     });
+    admitted
 }
 
 /// Returns the BM25 score of a term with this rarity and count in a text. `length` is relative to the mean, and `b` is
@@ -177,12 +172,9 @@ impl Pass<'_> {
             scratch.mask[document] |= bit;
         }
         for (number, weight) in relatives {
-            scratch.related.clear();
-            collect(self.index, self.admission, number, &mut scratch.related);
-            let rarity = self
-                .rarity
-                .min(rarity(self.admission.documents, scratch.related.len()));
-            for &posting in &scratch.related {
+            let related = collect(self.index, self.admission, number);
+            let rarity = self.rarity.min(rarity(self.admission.documents, related.len()));
+            for posting in related {
                 let score = weight * self.part(posting, rarity);
                 let cell = &mut scratch.part[posting.document as usize];
                 if *cell == 0.0 {
