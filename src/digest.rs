@@ -80,28 +80,25 @@ impl Domain {
 }
 
 named! {
-    /// The hash of a store, chosen at its creation.
+    /// The hash of a store, chosen at its creation. The numbers are part of the format.
+    #[repr(u8)]
     #[non_exhaustive]
     pub enum HashAlgorithm {
         /// BLAKE3 in key derivation mode: the default.
-        Blake3 => "blake3",
+        Blake3 = 1 => "blake3",
         /// SHA-256, with a block for the domain before the preimage. No particular speed is promised.
-        Sha256 => "sha256",
+        Sha256 = 2 => "sha256",
     }
 }
 
 impl HashAlgorithm {
     /// Returns the byte for the format file. Zero is unused.
     pub(crate) fn tag(self) -> u8 {
-        match self {
-            Self::Blake3 => 1,
-            Self::Sha256 => 2,
-        }
+        self as u8
     }
 
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
-        let mut all = [Self::Blake3, Self::Sha256].into_iter();
-        all.find(|algorithm| algorithm.tag() == tag)
+        Self::ALL.into_iter().find(|algorithm| algorithm.tag() == tag)
     }
 }
 
@@ -182,16 +179,6 @@ impl HashSuite {
     }
 }
 
-/// Returns the plain SHA-256 of `parts`, without domain or padding. Only for the published vectors of RFC 6962.
-#[cfg(any(test, feature = "testing"))]
-pub fn plain_sha256(parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
-    let mut hasher = sha2::Sha256::new();
-    for part in parts {
-        hasher.update(part);
-    }
-    hasher.finalize().into()
-}
-
 /// The error for a text that is not a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigestTextError;
@@ -206,29 +193,21 @@ impl std::error::Error for DigestTextError {}
 
 /// Writes `bytes` as lower-case hexadecimal digits.
 pub fn to_hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)] as char);
-        text.push(DIGITS[usize::from(byte & 15)] as char);
-    }
-    text
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }
 
 /// Reads hexadecimal digits of either case. Returns `None` for an odd number of digits or another character.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    digits
-        .chunks_exact(2)
-        .map(|pair| {
-            let high = (pair[0] as char).to_digit(16)?;
-            let low = (pair[1] as char).to_digit(16)?;
-            Some((high * 16 + low) as u8)
-        })
-        .collect()
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|digit| Some(digit.to_digit(16)? as u8))
+        .collect();
+    let (pairs, rest) = digits.as_ref()?.as_chunks::<2>();
+    rest.is_empty()
+        .then(|| pairs.iter().map(|[high, low]| high * 16 + low).collect())
 }
 
 macro_rules! digest_type {

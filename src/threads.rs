@@ -65,7 +65,8 @@ pub(crate) fn processors() -> usize {
 #[path = "testing/stand_ins.rs"]
 mod stand_ins;
 
-#[cfg(all(test, not(shuttle)))]
+#[cfg(test)]
+#[cfg(not(shuttle))]
 mod tests {
     use std::sync::mpsc::channel;
 

@@ -239,7 +239,7 @@ fn first_batch(settings: &Settings) -> Result<(BatchBuilder, HeadMark)> {
         seq: 0,
         history_root,
         time: settings.clock.now(),
-        op: Op::constant(Op::INIT),
+        op: Op::new(Op::INIT)?,
         target: None,
         actor: None,
         session: None,

@@ -7,9 +7,7 @@
 //! # Invariants
 //! - ING-7: the same file gets the same ids in every store that does not contain it yet.
 
-use std::borrow::Cow;
-
-use unicode_normalization::{UnicodeNormalization, is_nfc};
+use unicode_normalization::UnicodeNormalization;
 
 use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
 
@@ -29,7 +27,7 @@ const UNTITLED: &str = "untitled";
 /// Drops control characters.
 pub(super) fn slug(title: &str) -> String {
     let mut slug = String::new();
-    for character in normal(title).chars().filter(|character| !character.is_control()) {
+    for character in title.nfc().filter(|character| !character.is_control()) {
         if character.is_alphanumeric() {
             slug.extend(character.to_lowercase());
         } else if !slug.is_empty() && !slug.ends_with('-') {
@@ -52,7 +50,7 @@ pub(super) fn slug(title: &str) -> String {
 
 /// Joins `base`, `separator` and `part` to an id. Shortens the id if it is too long.
 pub(super) fn join(base: &str, separator: char, part: &str) -> String {
-    let whole = normal(&format!("{base}{separator}{part}")).into_owned();
+    let whole: String = format!("{base}{separator}{part}").nfc().collect();
     if whole.len() <= BYTES_MAX {
         return whole;
     }
@@ -63,15 +61,6 @@ pub(super) fn join(base: &str, separator: char, part: &str) -> String {
         start_of(&whole, BYTES_KEPT),
         to_hex(&digest[..DIGEST_BYTES])
     )
-}
-
-/// Returns the text in normal form NFC. Most texts are already in this form.
-fn normal(text: &str) -> Cow<'_, str> {
-    if is_nfc(text) {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.nfc().collect())
-    }
 }
 
 /// Returns the longest prefix of `text` with at most `bytes` bytes.

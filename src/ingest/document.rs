@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::object::{Attributes, Id, Kind, Time, Value};
 
 /// The kind of the object for a whole file.
-pub(super) const DOCUMENT_KIND: &str = "document";
+pub(super) const DOCUMENT_KIND: &str = SectionKind::Document.name();
 /// The kind of a heading.
 pub(crate) const HEADING_KIND: &str = SectionKind::Heading.name();
 /// The kind of a turn of a transcript.
@@ -25,6 +25,8 @@ pub(crate) const ENTRY_KIND: &str = SectionKind::Entry.name();
 named! {
     /// The kind of a section.
     pub(super) enum SectionKind {
+        /// A whole file.
+        Document => "document",
         /// A heading of an Org or Markdown file.
         Heading => "heading",
         /// A turn of a transcript.
@@ -32,13 +34,14 @@ named! {
     }
 }
 
-/// A heading with the text up to the next one, or an entry of a transcript.
+/// A whole file with the text before its first heading, a heading with the text up to the next one, or an entry of a
+/// transcript.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) kind: SectionKind,
     /// The index of the parent in the sections of the document; `None` if the parent is the document itself.
     pub(super) parent: Option<usize>,
-    /// The number of its first line, counted from 1, for messages.
+    /// The number of its first line, counted from 1, for messages; 0 for the whole file.
     pub(super) line: u64,
     /// The id, if the file states one.
     pub(super) id: Option<Id>,
@@ -83,12 +86,8 @@ pub(super) fn title_of(attributes: &Attributes) -> &str {
         .unwrap_or_default()
 }
 
-/// An object that a JSON Lines file states with all its fields.
-#[derive(Clone, Debug)]
-pub(super) struct StatedObject {
-    pub(super) line: u64,
-    pub(super) stated: ObjectLine,
-}
+/// An object that a JSON Lines file states with all its fields, and its line.
+pub(super) type StatedObject = (u64, ObjectLine);
 
 /// A file as objects. [`Document::read`] makes it, and `plan` uses it.
 #[derive(Clone, Debug)]
@@ -97,10 +96,8 @@ pub struct Document {
     pub(super) format: Format,
     /// Whether the file is a list of objects and states no document.
     pub(super) is_list: bool,
-    pub(super) attributes: Attributes,
-    pub(super) content: Option<String>,
-    /// The fields that the file states for the document.
-    pub(super) stated: Fields,
+    /// The file itself. Its id and kind are always those of a document.
+    pub(super) root: Section,
     pub(super) sections: Vec<Section>,
     pub(super) objects: Vec<StatedObject>,
 }
@@ -108,15 +105,13 @@ pub struct Document {
 impl Document {
     /// Makes a document that has only a path and a format.
     pub(super) fn new(path: Id, format: Format) -> Self {
-        let mut attributes = Attributes::new();
-        attributes.insert("format", format.name());
+        let mut root = Section::new(SectionKind::Document, 0);
+        root.attributes.insert("format", format.name());
         Self {
             path,
             format,
             is_list: false,
-            attributes,
-            content: None,
-            stated: Fields::default(),
+            root,
             sections: Vec::new(),
             objects: Vec::new(),
         }
@@ -150,12 +145,12 @@ impl Document {
         let sections = sections.filter_map(|section| Some((section.id.as_ref()?, section.line)));
         sections.chain(
             self.live_objects()
-                .map(|object| (&object.stated.object.id, object.line)),
+                .map(|(line, stated)| (&stated.object.id, *line)),
         )
     }
 
     /// Returns the stated objects, except those that are only for history.
     pub(super) fn live_objects(&self) -> impl Iterator<Item = &StatedObject> {
-        self.objects.iter().filter(|object| !object.stated.past)
+        self.objects.iter().filter(|(_, stated)| !stated.past)
     }
 }

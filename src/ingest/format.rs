@@ -43,13 +43,11 @@ impl Format {
 const DETECTION_LINES_MAX: usize = 200;
 
 fn format_of_line(line: &str) -> Option<Format> {
-    let stars = line.len() - line.trim_start_matches('*').len();
+    // A single star may be a Markdown list; two stars and a space are a headline.
+    let is_headline = line.starts_with("**") && line.trim_start_matches('*').starts_with(' ');
     if line.starts_with("{\"") || line.starts_with("{ \"") {
         Some(Format::JsonLines)
-    } else if line.starts_with("#+") || line.starts_with(":PROPERTIES:") {
-        Some(Format::Org)
-    } else if stars >= 2 && line[stars..].starts_with(' ') {
-        // A single star may be a Markdown list; two stars and a space are a headline.
+    } else if line.starts_with("#+") || line.starts_with(":PROPERTIES:") || is_headline {
         Some(Format::Org)
     } else if line.starts_with("# ") || line.starts_with("## ") || line == "---" || line.starts_with("```") {
         Some(Format::Markdown)

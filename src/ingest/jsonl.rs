@@ -20,15 +20,14 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
         let locate = |error: Error| error.context(format!("{path}:{line}"));
         let parsed = json::parse(written).map_err(locate)?;
         if parsed.get("id").is_some() && parsed.get("kind").is_some() {
-            let stated = json::object_from_json(&parsed).map_err(locate)?;
-            objects.push(StatedObject { line, stated });
+            objects.push((line, json::object_from_json(&parsed).map_err(locate)?));
         } else {
             sections.push(transcript::entry(line, &parsed).map_err(locate)?);
         }
     }
     let content = listing(&path, &objects)?;
     let mut document = Document::new(path, Format::JsonLines);
-    document.content = content;
+    document.root.content = content;
     document.sections = sections;
     document.objects = objects;
     Ok(document)
@@ -42,8 +41,8 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
 fn listing(path: &Id, objects: &[StatedObject]) -> Result<Option<String>> {
     let mut ids: Vec<&str> = objects
         .iter()
-        .filter(|object| !object.stated.past)
-        .map(|object| object.stated.object.id.as_str())
+        .filter(|(_, stated)| !stated.past)
+        .map(|(_, stated)| stated.object.id.as_str())
         .collect();
     ids.sort_unstable();
     let listing = ids.join("\n");

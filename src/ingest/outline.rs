@@ -5,11 +5,19 @@
 
 use std::collections::HashMap;
 
-use super::document::{Document, Section};
+use super::document::{Document, HEADING_KIND, Section};
 use super::json::Fields;
 use super::text;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::object::Id;
+
+/// The place of a heading in the text of a file.
+pub(super) struct Found {
+    pub(super) level: usize,
+    pub(super) line: u64,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
 
 /// A document whose headings are added in the order of the file.
 pub(super) struct Outline {
@@ -31,12 +39,8 @@ impl Outline {
         preamble: &str,
         unquote: fn(&str) -> String,
     ) -> Self {
-        document.content = text::body(preamble);
-        if stated.quoted {
-            document.content = document.content.map(|text| unquote(&text));
-        }
-        stated.correct(&mut document.attributes, &mut document.content);
-        document.stated = stated;
+        let stated = Fields { kind: None, ..stated };
+        fill(&mut document.root, preamble, stated, unquote);
         Self {
             document,
             unquote,
@@ -52,52 +56,44 @@ impl Outline {
     ///
     /// # Errors
     /// `InvalidInput` if the stated parent is not further up in the file, or if an object of another kind has no id.
-    pub(super) fn push(&mut self, level: usize, heading: Section, body: &str, stated: Fields) -> Result<()> {
-        let line = heading.line;
-        self.try_push(level, heading, body, stated)
-            .map_err(|error| error.context(format!("{}:{line}", self.document.path)))
-    }
-
-    fn try_push(&mut self, level: usize, mut heading: Section, body: &str, stated: Fields) -> Result<()> {
-        heading.content = text::body(body);
-        if stated.quoted {
-            heading.content = heading.content.map(|text| (self.unquote)(&text));
-        }
-        if stated.id.is_some() {
-            heading.id.clone_from(&stated.id);
-        }
-        heading.stated = stated;
-        let kind = heading.kind_name();
-        if kind != heading.kind.name() && heading.id.is_none() {
-            return Err(Error::invalid(format!("an object of kind `{kind}` needs an id"))
-                .with_hint("state an id, as an export does"));
+    pub(super) fn push(
+        &mut self,
+        level: usize,
+        mut heading: Section,
+        body: &str,
+        stated: Fields,
+    ) -> Result<()> {
+        let refused = |message: String| text::at(&self.document.path, heading.line, message);
+        let id = stated.id.as_ref().or(heading.id.as_ref()).cloned();
+        if let Some(kind) = &stated.kind
+            && kind.as_str() != HEADING_KIND
+            && id.is_none()
+        {
+            let error = refused(format!("an object of kind `{kind}` needs an id"));
+            return Err(error.with_hint("state an id, as an export does"));
         }
         let place = self.document.sections.len();
-        if let Some(id) = &heading.id {
-            self.places.entry(id.clone()).or_insert(place);
-        }
-        if let Some(under) = &heading.stated.parent {
-            let parent = self.places.get(under).filter(|parent| **parent < place);
-            heading.parent = Some(*parent.ok_or_else(|| {
-                Error::invalid(format!(
-                    "the parent `{under}` is not a heading further up in this file"
-                ))
-            })?);
+        heading.parent = if let Some(under) = &stated.parent {
+            let parent = self.places.get(under).copied();
+            let missing = || format!("the parent `{under}` is not a heading further up in this file");
+            Some(parent.ok_or_else(|| refused(missing()))?)
         } else {
             while self.open.last().is_some_and(|(above, _)| *above >= level) {
                 self.open.pop();
             }
-            let parent = self.open.last();
-            if level != parent.map_or(0, |(above, _)| *above) + 1 {
+            let parent = self.open.last().copied();
+            if level != parent.map_or(0, |(above, _)| above) + 1 {
                 let level = i64::try_from(level).expect("a level is at most the file's length");
                 heading.attributes.insert("level", level);
             }
-            heading.parent = parent.map(|(_, place)| *place);
             self.open.push((level, place));
+            parent.map(|(_, place)| place)
+        };
+        if let Some(id) = &id {
+            self.places.entry(id.clone()).or_insert(place);
         }
-        heading
-            .stated
-            .correct(&mut heading.attributes, &mut heading.content);
+        heading.id = id;
+        fill(&mut heading, body, stated, self.unquote);
         self.document.sections.push(heading);
         Ok(())
     }
@@ -113,7 +109,7 @@ impl Outline {
         }
         let refused =
             |line, message, hint: &str| Err(text::at(&document.path, line, message).with_hint(hint));
-        if document.content.is_some() || document.attributes.len() > 1 {
+        if document.root.content.is_some() || document.root.attributes.len() > 1 {
             let message = "a list of objects has a text or attributes of its own";
             return refused(1, message, "put them below a heading");
         }
@@ -127,4 +123,14 @@ impl Outline {
         }
         Ok(document)
     }
+}
+
+/// Sets the text of a section, and the fields that the file states for it.
+fn fill(section: &mut Section, text: &str, stated: Fields, unquote: fn(&str) -> String) {
+    section.content = text::body(text);
+    if stated.quoted {
+        section.content = section.content.take().map(|text| unquote(&text));
+    }
+    stated.correct(&mut section.attributes, &mut section.content);
+    section.stated = stated;
 }

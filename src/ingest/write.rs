@@ -6,20 +6,19 @@
 use super::document::{DOCUMENT_KIND, Document};
 use super::plan::{Change, Existing, IngestOptions, plan};
 use crate::digest::HashSuite;
-use crate::engine::{Committed, Limits, Memory, Query, View, Writer};
+use crate::engine::{Committed, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object};
 
 /// A state, as the memory that ingestion reads.
 struct InView<'a> {
+    memory: &'a Memory,
     view: &'a View,
-    suite: HashSuite,
-    limits: Limits,
 }
 
 impl Existing for InView<'_> {
     fn hash(&self) -> HashSuite {
-        self.suite
+        self.memory.suite()
     }
 
     fn get(&self, id: &Id) -> Result<Option<Object>> {
@@ -38,7 +37,7 @@ impl Existing for InView<'_> {
     }
 
     fn check(&self, object: &NewObject) -> Result<()> {
-        self.limits.check(object)
+        self.memory.limits().check(object)
     }
 }
 
@@ -85,11 +84,8 @@ pub fn ingest(
     writer: &Writer,
 ) -> Result<(Change, Committed)> {
     let mut draft = memory.draft(writer);
-    let existing = InView {
-        view: draft.base(),
-        suite: memory.suite(),
-        limits: memory.limits(),
-    };
+    let view = draft.base();
+    let existing = InView { memory, view };
     let mut change = plan(documents, &existing, options)?;
     draft.snapshot_before();
     super::sources::stage(&mut draft, memory, &change).map_err(|error| located(documents, error))?;

@@ -12,7 +12,6 @@
 //! # Format
 //! docs/format.md, "Commit".
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -45,8 +44,8 @@ tags! {
 }
 
 /// The operation of a commit, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Op(Cow<'static, str>);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Op(String);
 
 impl Op {
     /// The maximal number of characters.
@@ -70,26 +69,15 @@ impl Op {
     /// `InvalidInput` if `name` breaks the rule.
     #[doc(hidden)]
     pub fn new(name: &str) -> Result<Self> {
-        if is_op(name.as_bytes()) {
-            Ok(Self(Cow::Owned(name.to_owned())))
+        let is_valid = (1..=Self::BYTES_MAX).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        if is_valid {
+            Ok(Self(name.to_owned()))
         } else {
             Err(Error::invalid(
                 "the name of an operation has 1 to 32 letters a to z and _",
             ))
         }
-    }
-
-    /// Returns the operation `name`, for use in constants.
-    ///
-    /// # Panics
-    /// If `name` breaks the rule; in a constant, the panic stops the build.
-    #[doc(hidden)]
-    pub const fn constant(name: &'static str) -> Self {
-        assert!(
-            is_op(name.as_bytes()),
-            "an operation is named by 1 to 32 of the letters a to z and _"
-        );
-        Self(Cow::Borrowed(name))
     }
 
     /// Returns the name.
@@ -98,26 +86,9 @@ impl Op {
     }
 }
 
-const fn is_op(name: &[u8]) -> bool {
-    let mut rest = name;
-    while let [byte, tail @ ..] = rest {
-        if !byte.is_ascii_lowercase() && *byte != b'_' {
-            return false;
-        }
-        rest = tail;
-    }
-    !name.is_empty() && name.len() <= Op::BYTES_MAX
-}
-
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Op({})", self.0)
     }
 }
 
@@ -170,7 +141,6 @@ impl Commit {
     /// `InvalidInput` if the actor or session breaks its rule, or a reserved tag is not ignorable;
     /// `Internal` if `seq` and `parents` contradict each other (COM-1).
     #[doc(hidden)]
-    #[doc(hidden)]
     pub fn encode(&self) -> Result<Vec<u8>> {
         if (self.seq == 0) != self.parents.is_empty() {
             return Err(Error::internal(format!(
@@ -179,20 +149,18 @@ impl Commit {
                 self.seq
             )));
         }
-        if let Some(actor) = &self.actor {
-            ACTOR.check(actor)?;
-        }
-        if let Some(session) = &self.session {
-            SESSION.check(session)?;
+        for (rule, text) in [(ACTOR, &self.actor), (SESSION, &self.session)] {
+            text.as_deref().map_or(Ok(()), |text| rule.check(text))?;
         }
         reserved::check(&self.reserved)?;
 
         let parents: Vec<_> = self.parents.iter().map(|parent| *parent.as_bytes()).collect();
         let mut bytes = Vec::with_capacity(256);
         let mut writer = FieldWriter::new(&mut bytes, VERSION);
-        if !parents.is_empty() {
-            writer.put(tag::PARENTS, parents.as_flattened());
-        }
+        writer.put_some(
+            tag::PARENTS,
+            (!parents.is_empty()).then_some(parents.as_flattened()),
+        );
         writer.put(tag::ROOT, self.root.as_bytes());
         writer.put(tag::SEQ, &self.seq.to_le_bytes());
         writer.put(tag::HISTORY_ROOT, self.history_root.as_bytes());
@@ -213,7 +181,6 @@ impl Commit {
     /// # Errors
     /// The first rule that the bytes break.
     #[doc(hidden)]
-    #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         // The loop below replaces every field that a commit must have.
         let mut commit = Self {
@@ -222,7 +189,7 @@ impl Commit {
             seq: 0,
             history_root: HistoryRoot::from_bytes([0; DIGEST_LEN]),
             time: Time::from_micros(0),
-            op: Op::constant(Op::INIT),
+            op: Op(String::new()),
             target: None,
             actor: None,
             session: None,
@@ -291,7 +258,6 @@ impl Commit {
     }
 
     /// Returns the digest of canonical commit bytes.
-    #[doc(hidden)]
     #[doc(hidden)]
     pub fn hash(bytes: &[u8], suite: HashSuite) -> CommitDigest {
         CommitDigest::from_bytes(suite.hash_bytes(Domain::Commit, bytes))

@@ -26,23 +26,8 @@ pub(crate) struct Rule {
     nfc: bool,
 }
 
-enum Broken {
-    Empty,
-    TooLong,
-    Control { character: char, at: usize },
-    NotNfc,
-}
-
-impl Broken {
-    fn fault(&self) -> &'static str {
-        match self {
-            Self::Empty => "is empty",
-            Self::TooLong => "is too long",
-            Self::Control { .. } => "holds a control character",
-            Self::NotNfc => "is not in normal form NFC",
-        }
-    }
-}
+/// The fault of a text: in short, in a sentence after its kind, and what to do.
+type Fault = (&'static str, String, String);
 
 impl Rule {
     pub(super) const fn new(what: &'static str, bytes_max: usize) -> Self {
@@ -58,46 +43,47 @@ impl Rule {
         Self { nfc: true, ..self }
     }
 
-    fn broken_by(&self, text: &str) -> Option<Broken> {
+    fn broken_by(&self, text: &str) -> Option<Fault> {
         if text.is_empty() {
-            return Some(Broken::Empty);
+            let hint = format!("give {} of 1 to {} bytes", self.what, self.bytes_max);
+            return Some(("is empty", "is empty".to_owned(), hint));
         }
         if text.len() > self.bytes_max {
-            return Some(Broken::TooLong);
+            let why = format!("of {} bytes is too long", text.len());
+            let hint = format!("use at most {} bytes of UTF-8", self.bytes_max);
+            return Some(("is too long", why, hint));
         }
         // Printable ASCII has no control characters and is in normal form. Most names are of this kind.
         if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             return None;
         }
         if let Some((at, character)) = text.char_indices().find(|(_, character)| character.is_control()) {
-            return Some(Broken::Control { character, at });
+            let code = u32::from(character);
+            let why = format!("contains the control character U+{code:04X} at byte {at}");
+            let hint = "remove it: line breaks, tabs and other control characters are not allowed here";
+            return Some(("holds a control character", why, hint.to_owned()));
         }
-        (self.nfc && !is_nfc(text)).then_some(Broken::NotNfc)
+        (self.nfc && !is_nfc(text)).then(|| {
+            let hint = "normalise the text to NFC first, so that one name has one spelling";
+            (
+                "is not in normal form NFC",
+                "is not in Unicode normal form NFC".to_owned(),
+                hint.to_owned(),
+            )
+        })
     }
 
     /// Checks a text from a caller.
     pub(super) fn check(&self, text: &str) -> Result<()> {
-        let what = self.what;
-        match self.broken_by(text) {
-            None => Ok(()),
-            Some(Broken::Empty) => Err(Error::invalid(format!("{what} is empty"))
-                .with_hint(format!("give {what} of 1 to {} bytes", self.bytes_max))),
-            Some(Broken::TooLong) => Err(Error::invalid(format!(
-                "{what} of {} bytes is too long",
-                text.len()
-            ))
-            .with_code(ErrorCode::OverLimit)
-            .with_hint(format!("use at most {} bytes of UTF-8", self.bytes_max))),
-            Some(Broken::Control { character, at }) => Err(Error::invalid(format!(
-                "{what} contains the control character U+{:04X} at byte {at}",
-                u32::from(character)
-            ))
-            .with_hint("remove it: line breaks, tabs and other control characters are not allowed here")),
-            Some(Broken::NotNfc) => Err(
-                Error::invalid(format!("{what} is not in Unicode normal form NFC"))
-                    .with_hint("normalise the text to NFC first, so that one name has one spelling"),
-            ),
-        }
+        let Some((_, why, hint)) = self.broken_by(text) else {
+            return Ok(());
+        };
+        let error = Error::invalid(format!("{} {why}", self.what)).with_hint(hint);
+        Err(if text.len() > self.bytes_max {
+            error.with_code(ErrorCode::OverLimit)
+        } else {
+            error
+        })
     }
 
     /// Checks a decoded text.
@@ -105,7 +91,7 @@ impl Rule {
         let text = as_text(bytes)?;
         match self.broken_by(text) {
             None => Ok(text),
-            Some(broken) => Err(DecodeError::Text(self.what, broken.fault())),
+            Some((fault, ..)) => Err(DecodeError::Text(self.what, fault)),
         }
     }
 }
@@ -114,7 +100,7 @@ impl Rule {
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $rule:expr) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(std::sync::Arc<str>);
 
         impl $name {
@@ -139,12 +125,6 @@ macro_rules! name_type {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
-            }
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!(stringify!($name), "({:?})"), &*self.0)
             }
         }
 

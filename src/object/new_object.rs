@@ -9,7 +9,7 @@
 //! # Format
 //! docs/format.md, "Object".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::attributes::Attributes;
 use super::content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX, hash_content};
@@ -105,7 +105,8 @@ impl NewObject {
         let record = content
             .filter(|content| content.len() > CONTENT_INLINE_MAX)
             .map(|content| (hash_content(suite, content), content));
-        let derived_from = self.lineage();
+        let derived_from: BTreeSet<_> = self.derived_from.iter().map(ObjectDigest::as_bytes).collect();
+        let derived_from: Vec<_> = derived_from.into_iter().copied().collect();
 
         let mut bytes = Vec::with_capacity(128 + inline.map_or(0, <[u8]>::len));
         let mut writer = FieldWriter::new(&mut bytes, VERSION);
@@ -122,9 +123,8 @@ impl NewObject {
             writer.put(tag::CONTENT_DIGEST, &field);
         }
         writer.put(tag::ORIGIN, &[origin.tag()]);
-        if !derived_from.is_empty() {
-            writer.put(tag::DERIVED_FROM, derived_from.as_flattened());
-        }
+        let lineage = (!derived_from.is_empty()).then_some(derived_from.as_flattened());
+        writer.put_some(tag::DERIVED_FROM, lineage);
         writer.put_some(tag::EVENT_TIME, self.event_time.map(Time::encode));
         writer.put_some(tag::EXPIRES, self.expires.map(Time::encode));
         reserved::put(&mut writer, &self.reserved);
@@ -167,17 +167,6 @@ impl NewObject {
             .with_hint("derive it from fewer versions, or in several steps"));
         }
         reserved::check(&self.reserved)
-    }
-
-    fn lineage(&self) -> Vec<[u8; DIGEST_LEN]> {
-        let mut digests: Vec<_> = self
-            .derived_from
-            .iter()
-            .map(|digest| *digest.as_bytes())
-            .collect();
-        digests.sort_unstable();
-        digests.dedup();
-        digests
     }
 }
 

@@ -34,13 +34,11 @@ named! {
 impl Origin {
     /// Returns the number in the format. Zero is unused.
     #[doc(hidden)]
-    #[doc(hidden)]
     pub fn tag(self) -> u8 {
         self as u8
     }
 
     /// Returns the class with this [`Self::tag`].
-    #[doc(hidden)]
     #[doc(hidden)]
     pub fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.tag() == tag)

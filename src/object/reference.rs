@@ -72,7 +72,7 @@ impl ReferenceClass {
 }
 
 /// The name of a reference: class, `/` and the rest, at most 512 bytes without control characters.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReferenceName(String);
 
 impl ReferenceName {
@@ -133,12 +133,6 @@ fn split(name: &str) -> Option<(ReferenceClass, &str)> {
 impl fmt::Display for ReferenceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for ReferenceName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReferenceName({:?})", self.0)
     }
 }
 
@@ -332,39 +326,39 @@ const SNAPSHOT_NAME_MAX: usize = 64;
 /// # Errors
 /// `InvalidInput`, naming the broken rule.
 pub fn check_snapshot_name(name: &str) -> Result<()> {
-    let refuse = |why: String, hint: &str| Err(Error::invalid(why).with_hint(hint));
     let bytes = name.as_bytes();
     let other = name
         .char_indices()
         .find(|(_, c)| !c.is_ascii_alphanumeric() && !"._-/".contains(*c));
-    if bytes.is_empty() {
-        return refuse("a snapshot name is empty".into(), "give it 1 to 64 characters");
-    }
-    if let Some((at, character)) = other {
-        return refuse(
+    let (why, hint) = if bytes.is_empty() {
+        (
+            "a snapshot name is empty".to_owned(),
+            "give it 1 to 64 characters",
+        )
+    } else if let Some((at, character)) = other {
+        (
             format!("a snapshot name contains {character:?} at byte {at}"),
             "use the letters a to z and A to Z, digits and the characters . _ - /",
-        );
-    }
-    if bytes.len() > SNAPSHOT_NAME_MAX {
-        return refuse(
+        )
+    } else if bytes.len() > SNAPSHOT_NAME_MAX {
+        (
             format!("a snapshot name of {} characters is too long", bytes.len()),
             "use at most 64 characters",
-        );
-    }
-    if bytes.len() >= 8 && bytes.iter().all(u8::is_ascii_hexdigit) {
-        return refuse(
+        )
+    } else if bytes.len() >= 8 && bytes.iter().all(u8::is_ascii_hexdigit) {
+        (
             format!("the snapshot name \"{name}\" looks like a digest"),
             "use fewer than 8 characters, or one character that is not a hexadecimal digit",
-        );
-    }
-    if starts_like_a_time(bytes) {
-        return refuse(
+        )
+    } else if starts_like_a_time(bytes) {
+        (
             format!("the snapshot name \"{name}\" looks like a time"),
             "start it with a letter, such as v2026-01-31",
-        );
-    }
-    Ok(())
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(why).with_hint(hint))
 }
 
 /// Returns whether `name` starts with a date, which a time of day may follow, with or without hyphens. The other forms

@@ -121,7 +121,6 @@ impl Value {
     /// # Errors
     /// `InvalidInput` if the value nests too deep or a key breaks its rule.
     #[doc(hidden)]
-    #[doc(hidden)]
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         put_value(&mut bytes, self, 1)?;

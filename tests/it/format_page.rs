@@ -147,7 +147,7 @@ fn the_commit_is_what_its_comments_say() {
         seq: 1,
         history_root: HistoryRoot::from_bytes([0x23; 32]),
         time: time("2026-01-31T08:15:00.000001Z"),
-        op: Op::constant("rollback"),
+        op: Op::new("rollback").unwrap(),
         target: Some(CommitDigest::from_bytes([0x24; 32])),
         actor: Some("ann".to_owned()),
         session: Some("s1".to_owned()),

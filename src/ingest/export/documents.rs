@@ -9,8 +9,8 @@ use super::super::format::Format;
 use super::lines::{check_all_reached, missing_parents, roots};
 use super::markdown::Markdown;
 use super::org::Org;
-use super::render::{Shape, Syntax, is_document, render};
-use super::tree::{Node, Tree};
+use super::render::{Shape, Syntax, is_document, list_head, render};
+use super::tree::{self, Node};
 use crate::digest::ObjectDigest;
 use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
@@ -64,39 +64,38 @@ pub(crate) fn for_each_piece<E: From<Error>>(
     let mut lowered = Lowered::default();
     let mut objects = 0;
     let mut is_first = true;
-    let mut put = |tree: &Tree, shape: Shape| -> Result<(), E> {
-        tree.0
-            .iter()
+    let mut put = |tree: &[Node], shape: Shape| -> Result<(), E> {
+        tree.iter()
             .try_for_each(|node| lowered.visit(memory, view, node))?;
         let syntax = syntax_of(format)?;
         let mut text = render(tree, shape, syntax, memory.suite())?;
         write(if shape == Shape::Document {
             Piece::Document {
-                path: tree.0[0].object.id.to_string(),
+                path: tree[0].object.id.to_string(),
                 text,
             }
         } else {
             if std::mem::take(&mut is_first) {
-                text.insert_str(0, &syntax.list_head());
+                text.insert_str(0, &list_head(syntax));
             }
             Piece::Objects(text)
         })
     };
     for root in roots {
         let Some(root) = view.get(&root)? else { continue };
-        let tree = Tree::read(view, &root)?;
-        objects += tree.0.len() as u64;
         let shape = if is_own_file(&root, &paths) {
             Shape::Document
         } else {
             Shape::List
         };
+        let tree = tree::read(view, root)?;
+        objects += tree.len() as u64;
         put(&tree, shape)?;
     }
     if objects < readable {
         for parent in missing_parents(view)? {
-            let tree = Tree::read_below_missing(view, memory.suite(), &parent)?;
-            objects += tree.0.len() as u64 - 1;
+            let tree = tree::read_below_missing(view, memory.suite(), &parent)?;
+            objects += tree.len() as u64 - 1;
             put(&tree, Shape::List)?;
         }
     }

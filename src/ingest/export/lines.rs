@@ -54,7 +54,7 @@ pub(crate) fn for_each_version<E: From<Error>>(
         memory,
         view,
         write,
-        states: derived.then(HashMap::new),
+        written: derived.then(HashMap::new),
         objects: 0,
         orphans: BTreeSet::new(),
     };
@@ -147,25 +147,13 @@ fn is_missing(view: &View, id: &Id) -> bool {
     }
 }
 
-fn missing() -> Error {
-    Error::corrupt("an object that the index names is missing").with_hint("run `treering verify`")
-}
-
-/// How far a version was exported.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Written for history only.
-    Past,
-    /// Written as an object.
-    Written,
-}
-
 struct Out<'a, E> {
     memory: &'a Memory,
     view: &'a View,
     write: &'a mut dyn FnMut(Version) -> Result<(), E>,
-    /// The state of each version. `None` if no object is derived, because the order of the tree is then sufficient.
-    states: Option<HashMap<ObjectDigest, State>>,
+    /// For each written version, whether it was written for history only. `None` if no object is derived, because the
+    /// order of the tree is then sufficient.
+    written: Option<HashMap<ObjectDigest, bool>>,
     objects: u64,
     /// The objects whose parent is missing.
     orphans: BTreeSet<String>,
@@ -173,9 +161,8 @@ struct Out<'a, E> {
 
 impl<E: From<Error>> Out<'_, E> {
     fn put(&mut self, object: Object, past: bool) -> Result<(), E> {
-        if let Some(states) = &mut self.states {
-            let state = if past { State::Past } else { State::Written };
-            states.insert(object.digest(), state);
+        if let Some(written) = &mut self.written {
+            written.insert(object.digest(), past);
         }
         self.objects += u64::from(!past);
         let is_orphan = !past && self.orphans.contains(object.id().as_str());
@@ -194,23 +181,19 @@ impl<E: From<Error>> Out<'_, E> {
             let object = match self.view.get(&id) {
                 // The object is damaged, and was also skipped when the objects were counted.
                 Err(error) if error.is_corruption() => continue,
-                found => found?.ok_or_else(missing)?,
+                found => found?.ok_or_else(|| {
+                    Error::corrupt("an object that the index names is missing")
+                        .with_hint("run `treering verify`")
+                })?,
             };
-            self.put_in_turn(object)?;
+            // The parent of the object is already written, and the object too if it is a source of an earlier one.
+            if !self.is_written(object.digest()) {
+                self.put_sources(&object)?;
+                self.put(object, false)?;
+            }
             waiting.extend(self.view.children(&id, None)?.into_iter().rev());
         }
         Ok(())
-    }
-
-    /// Writes an object after its sources, unless it was written early. Its parent is already written.
-    fn put_in_turn(&mut self, object: Object) -> Result<(), E> {
-        if self.state(object.digest()) == Some(State::Written) {
-            return Ok(());
-        }
-        if self.states.is_some() {
-            self.put_sources(&object)?;
-        }
-        self.put(object, false)
     }
 
     /// Writes the sources of an object, each after its own sources. A cycle is impossible, because a version would have
@@ -219,7 +202,11 @@ impl<E: From<Error>> Out<'_, E> {
         let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
         waiting.extend(object.derived_from().map(|source| (source, false)));
         while let Some((digest, ready)) = waiting.pop() {
-            if self.state(digest).is_some() {
+            if self
+                .written
+                .as_ref()
+                .is_some_and(|written| written.contains_key(&digest))
+            {
                 continue;
             }
             let Some(source) = self.memory.version(digest)? else {
@@ -244,13 +231,15 @@ impl<E: From<Error>> Out<'_, E> {
             Some(parent) => {
                 // The walk down the tree reports a parent that cannot be read.
                 let above = self.view.get(&parent).ok().flatten();
-                above.is_some_and(|above| self.state(above.digest()) == Some(State::Written))
+                above.is_some_and(|above| self.is_written(above.digest()))
             }
         };
         self.put(source, !(is_current && is_placed))
     }
 
-    fn state(&self, digest: ObjectDigest) -> Option<State> {
-        self.states.as_ref()?.get(&digest).copied()
+    /// Returns whether a version was written as an object.
+    fn is_written(&self, digest: ObjectDigest) -> bool {
+        let written = self.written.as_ref();
+        written.and_then(|written| written.get(&digest)) == Some(&false)
     }
 }

@@ -6,8 +6,8 @@
 use super::super::document::title_of;
 use super::super::format::Format;
 use super::super::markdown;
-use super::super::statement::{NAME, OBJECTS};
-use super::render::{Heading, Shape, Syntax};
+use super::super::statement::NAME;
+use super::render::{Shape, Syntax};
 use crate::object::{Attributes, Value};
 
 /// The syntax of Markdown.
@@ -22,10 +22,6 @@ impl Syntax for Markdown {
         6
     }
 
-    fn list_head(&self) -> String {
-        format!("{}\n", comment(&NAME.to_ascii_lowercase(), OBJECTS))
-    }
-
     fn context(&self, _text: &str) -> String {
         String::new()
     }
@@ -36,28 +32,33 @@ impl Syntax for Markdown {
         at_start && text.lines().next().is_some_and(|first| first.trim_end() == "---")
     }
 
-    fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String {
+    fn head(
+        &self,
+        level: usize,
+        attributes: &Attributes,
+        id: Option<&str>,
+        statement: Option<&str>,
+    ) -> String {
         let mut text = String::new();
-        if let Some(Value::Map(matter)) = attributes.get("front_matter")
+        if level > 0 {
+            let title = title_of(attributes).replace('\n', " ");
+            text = format!("{} {title}\n", "#".repeat(level));
+        } else if let Some(Value::Map(matter)) = attributes.get("front_matter")
             && !matter.is_empty()
         {
             text = format!("---\n{}---\n", markdown::write_matter(matter));
         }
-        put_statement(&mut text, statement);
+        // In JSON, `>` occurs only inside of strings. It is escaped, so that it cannot end the comment.
+        let statement = statement.map(|statement| statement.replace('>', "\\u003e"));
+        let name = NAME.to_ascii_lowercase();
+        for (name, value) in [("id", id), (&name, statement.as_deref())] {
+            if let Some(value) = value {
+                text.push_str(&format!("<!-- {name}: {value} -->\n"));
+            }
+        }
         if !text.is_empty() {
             text.push('\n');
         }
-        text
-    }
-
-    fn heading(&self, heading: &Heading<'_>) -> String {
-        let title = title_of(heading.attributes).replace('\n', " ");
-        let mut text = format!("{} {title}\n", "#".repeat(heading.level));
-        if let Some(id) = heading.id {
-            text.push_str(&comment("id", id));
-        }
-        put_statement(&mut text, heading.statement);
-        text.push('\n');
         text
     }
 
@@ -68,18 +69,4 @@ impl Syntax for Markdown {
     fn quote(&self, content: &str) -> String {
         markdown::quote(content)
     }
-}
-
-fn put_statement(out: &mut String, statement: Option<&str>) {
-    if let Some(statement) = statement {
-        // In JSON, `>` occurs only inside of strings. It is escaped, so that it cannot end the comment.
-        out.push_str(&comment(
-            &NAME.to_ascii_lowercase(),
-            &statement.replace('>', "\\u003e"),
-        ));
-    }
-}
-
-fn comment(name: &str, text: &str) -> String {
-    format!("<!-- {name}: {text} -->\n")
 }

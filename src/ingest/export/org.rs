@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::super::format::Format;
 use super::super::org;
-use super::super::statement::{NAME, OBJECTS};
-use super::render::{Heading, Shape, Syntax};
+use super::super::statement::NAME;
+use super::render::{Shape, Syntax};
 use crate::object::{Attributes, Value};
 
 /// The deepest level that is written as stars. Deeper headings state their parent as a field.
@@ -26,10 +26,6 @@ impl Syntax for Org {
         LEVELS_MAX
     }
 
-    fn list_head(&self) -> String {
-        format!(":PROPERTIES:\n:{NAME}: {OBJECTS}\n:END:\n")
-    }
-
     fn context(&self, text: &str) -> String {
         let states: Vec<&str> = org::todo_states(text).into_iter().collect();
         format!("#+TODO: {}\n", states.join(" "))
@@ -42,53 +38,19 @@ impl Syntax for Org {
         shape == Shape::List && org::todo_states(text).len() > usual
     }
 
-    fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String {
-        let mut text = String::new();
-        put_drawer(&mut text, attributes.get("properties"), None, statement);
-        if let Some(title) = attributes.get("title").and_then(Value::as_text) {
-            put_line(&mut text, "#+TITLE: ", title);
+    fn head(
+        &self,
+        level: usize,
+        attributes: &Attributes,
+        id: Option<&str>,
+        statement: Option<&str>,
+    ) -> String {
+        let drawer = drawer(attributes.get("properties"), id, statement);
+        if level == 0 {
+            drawer + &keywords(attributes)
+        } else {
+            heading(level, attributes) + &drawer
         }
-        if let Some(tags) = tags(attributes) {
-            put_line(&mut text, "#+FILETAGS: ", &tags);
-        }
-        if let Some(Value::Map(keywords)) = attributes.get("keywords") {
-            for (name, values) in keywords {
-                for value in texts(values) {
-                    put_line(&mut text, &format!("#+{}: ", name.to_uppercase()), value);
-                }
-            }
-        }
-        text
-    }
-
-    fn heading(&self, heading: &Heading<'_>) -> String {
-        let mut text = "*".repeat(heading.level);
-        let part = |name: &str| heading.attributes.get(name).and_then(Value::as_text);
-        if let Some(todo) = part("todo") {
-            put_words(&mut text, todo);
-        }
-        if let Some(priority) = part("priority") {
-            put_words(&mut text, &format!("[#{priority}]"));
-        }
-        put_words(&mut text, part("title").unwrap_or_default());
-        if let Some(tags) = tags(heading.attributes) {
-            put_words(&mut text, &tags);
-        }
-        text.push('\n');
-        let planned = ["closed", "deadline", "scheduled"]
-            .into_iter()
-            .filter_map(|name| Some(format!("{}: {}", name.to_uppercase(), part(name)?)));
-        let planned: Vec<String> = planned.collect();
-        if !planned.is_empty() {
-            put_line(&mut text, "", &planned.join(" "));
-        }
-        put_drawer(
-            &mut text,
-            heading.attributes.get("properties"),
-            heading.id,
-            heading.statement,
-        );
-        text
     }
 
     fn body(&self, content: &str) -> String {
@@ -100,14 +62,47 @@ impl Syntax for Org {
     }
 }
 
-/// Adds a space and then the text, all on one line.
-fn put_words(out: &mut String, text: &str) {
-    out.push(' ');
-    out.push_str(&text.replace('\n', " "));
+/// Returns the keyword lines of a file.
+fn keywords(attributes: &Attributes) -> String {
+    let mut text = String::new();
+    if let Some(title) = attributes.get("title").and_then(Value::as_text) {
+        put_line(&mut text, &format!("#+TITLE: {title}"));
+    }
+    if let Some(tags) = tags(attributes) {
+        put_line(&mut text, &format!("#+FILETAGS: {tags}"));
+    }
+    if let Some(Value::Map(keywords)) = attributes.get("keywords") {
+        for (name, values) in keywords {
+            for value in texts(values) {
+                put_line(&mut text, &format!("#+{}: {value}", name.to_uppercase()));
+            }
+        }
+    }
+    text
 }
 
-fn put_line(out: &mut String, start: &str, text: &str) {
-    out.push_str(&format!("{start}{text}").replace('\n', " "));
+/// Returns a headline and its planning line.
+fn heading(level: usize, attributes: &Attributes) -> String {
+    let part = |name: &str| attributes.get(name).and_then(Value::as_text);
+    let mut words = vec!["*".repeat(level)];
+    words.extend(part("todo").map(str::to_owned));
+    words.extend(part("priority").map(|priority| format!("[#{priority}]")));
+    words.push(part("title").unwrap_or_default().to_owned());
+    words.extend(tags(attributes));
+    let mut text = String::new();
+    put_line(&mut text, &words.join(" "));
+    let planned = org::PLANNING
+        .into_iter()
+        .filter_map(|name| Some(format!("{}: {}", name.to_uppercase(), part(name)?)));
+    let planned: Vec<String> = planned.collect();
+    if !planned.is_empty() {
+        put_line(&mut text, &planned.join(" "));
+    }
+    text
+}
+
+fn put_line(out: &mut String, text: &str) {
+    out.push_str(&text.replace('\n', " "));
     out.push('\n');
 }
 
@@ -130,8 +125,8 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Adds a drawer with the properties that a drawer can express, if there are any.
-fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) {
+/// Returns a drawer with the properties that a drawer can express; an empty text without properties.
+fn drawer(properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) -> String {
     let none = BTreeMap::new();
     let properties = match properties {
         Some(Value::Map(properties)) if properties.iter().all(|(name, values)| fits(name, values)) => {
@@ -140,9 +135,9 @@ fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, st
         _ => &none,
     };
     if properties.is_empty() && id.is_none() && statement.is_none() {
-        return;
+        return String::new();
     }
-    out.push_str(":PROPERTIES:\n");
+    let mut out = ":PROPERTIES:\n".to_owned();
     let own = [("ID", id), (NAME, statement)]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
@@ -153,7 +148,7 @@ fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, st
         out.push_str(format!(":{name}: {value}").trim_end_matches([' ', '\t']));
         out.push('\n');
     }
-    out.push_str(":END:\n");
+    out + ":END:\n"
 }
 
 /// Returns whether parsing the lines of a property gives the same property.

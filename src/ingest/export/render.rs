@@ -15,12 +15,13 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::super::document::{DOCUMENT_KIND, Document, HEADING_KIND};
+use super::super::document::{DOCUMENT_KIND, Document, HEADING_KIND, Section};
 use super::super::format::Format;
 use super::super::json;
 use super::super::order;
 use super::super::plan::{Existing, IngestOptions, Write, plan};
-use super::tree::{Node, Tree};
+use super::super::statement::OBJECTS;
+use super::tree::Node;
 use crate::digest::HashSuite;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, Id, Object, Origin, Position, Scope, Value};
@@ -30,41 +31,24 @@ pub(super) trait Syntax {
     fn format(&self) -> Format;
     /// Returns the deepest level of a heading.
     fn levels_max(&self) -> usize;
-    /// Returns the first lines of a list of objects.
-    fn list_head(&self) -> String;
     /// Returns, as lines, the declarations in a text that change the parsing of headings anywhere in the file.
     fn context(&self, text: &str) -> String;
     /// Returns whether a text would change how other objects are parsed, either at the start of a document or in a
     /// list.
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
-    /// Returns the part of a document before its text.
-    fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String;
-    fn heading(&self, heading: &Heading<'_>) -> String;
+    /// Returns the lines of an object before its text: a heading, or the start of a file (level 0). The fields to state
+    /// in addition are JSON.
+    fn head(
+        &self,
+        level: usize,
+        attributes: &Attributes,
+        id: Option<&str>,
+        statement: Option<&str>,
+    ) -> String;
     /// Returns a text in its plain form.
     fn body(&self, content: &str) -> String;
     /// Returns a quoted text, in which the parser finds no structure.
     fn quote(&self, content: &str) -> String;
-}
-
-/// A heading to write.
-pub(super) struct Heading<'a> {
-    pub(super) level: usize,
-    pub(super) attributes: &'a Attributes,
-    pub(super) id: Option<&'a str>,
-    /// The fields to state with the heading, as JSON.
-    pub(super) statement: Option<&'a str>,
-}
-
-impl<'a> Heading<'a> {
-    /// Makes a heading of level 1 without an id.
-    fn plain(attributes: &'a Attributes) -> Self {
-        Self {
-            level: 1,
-            attributes,
-            id: None,
-            statement: None,
-        }
-    }
 }
 
 /// The kind of a file.
@@ -77,20 +61,20 @@ pub(super) enum Shape {
 }
 
 /// Returns the text of a tree. For a list, the first lines of the list are not included.
-pub(super) fn render(tree: &Tree, shape: Shape, syntax: &dyn Syntax, suite: HashSuite) -> Result<String> {
-    let mut rendering = Rendering::new(&tree.0, shape, syntax);
+pub(super) fn render(tree: &[Node], shape: Shape, syntax: &dyn Syntax, suite: HashSuite) -> Result<String> {
+    let mut rendering = Rendering::new(tree, shape, syntax);
     loop {
         let text = rendering.write()?;
         let read = rendering.read_back(&text, suite)?;
         let mut settled = true;
         for (place, write) in read.iter().enumerate() {
-            if write.object.id != tree.0[place].object.id && !rendering.ids[place] {
+            if write.object.id != tree[place].object.id && !rendering.ids[place] {
                 rendering.ids[place] = true;
                 settled = false;
             }
         }
         if settled {
-            return check(&tree.0, &read).map(|()| text);
+            return check(tree, &read).map(|()| text);
         }
     }
 }
@@ -132,65 +116,56 @@ enum Body {
     Stated,
 }
 
-/// Returns the plainest form of a content that is parsed as the same content.
-fn body(node: &Node, is_document: bool, shape: Shape, syntax: &dyn Syntax) -> Body {
+/// Returns the plainest form of a content that is parsed as the same content between two headings, or between the start
+/// of a file and a heading (level 0).
+fn body(node: &Node, level: usize, shape: Shape, syntax: &dyn Syntax) -> Body {
     let Some(content) = node.object.content.as_deref() else {
         return Body::Plain(String::new());
     };
+    let attributes = if level == 0 {
+        Attributes::new()
+    } else {
+        titled("x")
+    };
+    let comes_back = |written: &str, statement: Option<&str>| {
+        let head = syntax.head(level.min(1), &attributes, None, statement);
+        let read = read_alone(&format!("{head}{written}"), level, syntax);
+        read.is_some_and(|read| read.content.as_deref() == Some(content))
+    };
     let plain = syntax.body(content);
-    if !syntax.changes_context(content, shape, is_document)
-        && comes_back(content, &plain, is_document, None, syntax)
-    {
+    if !syntax.changes_context(content, shape, level == 0) && comes_back(&plain, None) {
         return Body::Plain(plain);
     }
     let quoted = syntax.body(&syntax.quote(content));
-    if comes_back(content, &quoted, is_document, Some("{\"quoted\":true}"), syntax) {
+    if comes_back(&quoted, Some("{\"quoted\":true}")) {
         return Body::Quoted(quoted);
     }
     Body::Stated
 }
 
-/// Returns whether a written text is parsed as the content when it is between two headings.
-fn comes_back(
-    content: &str,
-    written: &str,
-    is_document: bool,
-    statement: Option<&str>,
-    syntax: &dyn Syntax,
-) -> bool {
-    let head = if is_document {
-        syntax.preamble(&Attributes::new(), statement)
+/// Parses a text that should be one heading, or the start of a file (level 0). Returns `None` if the parser finds other
+/// headings in it, or does not find a heading after it.
+fn read_alone(text: &str, level: usize, syntax: &dyn Syntax) -> Option<Section> {
+    let end = syntax.head(1, &titled("end"), None, None);
+    let text = format!("{text}{end}");
+    let mut read = Document::read("probe", text.as_bytes(), Some(syntax.format())).ok()?;
+    let last = read.sections.pop()?;
+    let is_end = last.title() == "end" && last.content.is_none();
+    let section = if level == 0 {
+        read.root
     } else {
-        syntax.heading(&Heading {
-            statement,
-            ..Heading::plain(&titled("x"))
-        })
+        read.sections.pop()?
     };
-    let Some(mut read) = probe(&format!("{head}{written}{}", end(syntax)), syntax) else {
-        return false;
-    };
-    let last = read.sections.pop();
-    let found = match (is_document, &read.sections[..]) {
-        (true, []) => &read.content,
-        (false, [only]) => &only.content,
-        _ => return false,
-    };
-    last.is_some_and(|last| last.title() == "end" && last.content.is_none())
-        && found.as_deref() == Some(content)
-}
-
-/// Parses a text in the format.
-fn probe(text: &str, syntax: &dyn Syntax) -> Option<Document> {
-    Document::read("probe", text.as_bytes(), Some(syntax.format())).ok()
-}
-
-/// Returns the heading at the end of a probe.
-fn end(syntax: &dyn Syntax) -> String {
-    syntax.heading(&Heading::plain(&titled("end")))
+    (is_end && read.sections.is_empty()).then_some(section)
 }
 
 fn titled(title: &str) -> Attributes {
     Attributes::from_iter([("title".to_owned(), Value::from(title))])
+}
+
+/// Returns the first lines of a list of objects.
+pub(super) fn list_head(syntax: &dyn Syntax) -> String {
+    syntax.head(0, &Attributes::new(), None, Some(OBJECTS))
 }
 
 /// Returns the levels of the objects, which keep the shape of the tree where possible. A child of an object at the
@@ -235,12 +210,12 @@ impl<'a> Rendering<'a> {
             levels: levels(nodes, shape, syntax.levels_max()),
             ids: Vec::new(),
         };
-        let mut text = match shape {
-            Shape::Document => syntax.preamble(&nodes[0].object.attributes, None),
-            Shape::List => String::new(),
-        };
+        let mut text = String::new();
+        if shape == Shape::Document {
+            text = syntax.head(0, &nodes[0].object.attributes, None, None);
+        }
         for (place, node) in nodes.iter().enumerate() {
-            let body = body(node, rendering.is_document(place), shape, syntax);
+            let body = body(node, rendering.levels[place], shape, syntax);
             if let Body::Plain(written) = &body {
                 text.push_str(written);
             }
@@ -256,7 +231,7 @@ impl<'a> Rendering<'a> {
         let root = &self.nodes[0].object;
         let (path, head) = match self.shape {
             Shape::Document => (root.id.as_str(), String::new()),
-            Shape::List => ("objects", self.syntax.list_head()),
+            Shape::List => ("objects", list_head(self.syntax)),
         };
         let whole = format!("{head}{text}");
         let read = Document::read(path, whole.as_bytes(), Some(self.syntax.format()))
@@ -267,10 +242,6 @@ impl<'a> Rendering<'a> {
         }
     }
 
-    fn is_document(&self, place: usize) -> bool {
-        self.shape == Shape::Document && place == 0
-    }
-
     /// Returns whether a heading must state its parent, because the format has no level below that of the parent.
     fn is_deep(&self, place: usize) -> bool {
         let parent = self.nodes[place].parent;
@@ -279,7 +250,7 @@ impl<'a> Rendering<'a> {
 
     fn needs_id(&self, place: usize) -> bool {
         let node = &self.nodes[place];
-        !self.is_document(place)
+        self.levels[place] > 0
             && (self.shape == Shape::List
                 || node.object.kind.as_str() != HEADING_KIND
                 || node.children.iter().any(|child| self.is_deep(*child)))
@@ -288,12 +259,8 @@ impl<'a> Rendering<'a> {
     fn write(&self) -> Result<String> {
         let positions = self.stated_positions();
         let mut text = String::new();
-        for (place, node) in self.nodes.iter().enumerate() {
-            if self.is_document(place) {
-                text.push_str(&self.document(node));
-            } else {
-                text.push_str(&self.section(place, node, positions[place])?);
-            }
+        for place in 0..self.nodes.len() {
+            text.push_str(&self.head(place, positions[place])?);
             if let Body::Plain(written) | Body::Quoted(written) = &self.bodies[place] {
                 text.push_str(written);
             }
@@ -317,127 +284,96 @@ impl<'a> Rendering<'a> {
         stated
     }
 
-    fn document(&self, node: &Node) -> String {
-        let syntax = self.syntax;
-        let mut attributes = node.object.attributes.clone();
-        let read = probe(&syntax.preamble(&attributes, None), syntax)
-            .filter(|read| read.sections.is_empty() && read.content.is_none());
-        let parsed = if let Some(read) = read {
-            read.attributes
-        } else {
-            attributes = Attributes::new();
-            Attributes::from_iter([("format".to_owned(), Value::from(syntax.format().name()))])
-        };
-        let mut fields = Map::new();
-        put_difference(&mut fields, &parsed, &node.object.attributes);
-        self.put_rest(&mut fields, 0, node.object.position.is_some());
-        syntax.preamble(&attributes, statement_of(fields).as_deref())
-    }
-
-    fn section(&self, place: usize, node: &Node, position: bool) -> Result<String> {
-        let (syntax, object) = (self.syntax, &node.object);
+    /// Returns the lines of an object before its text, with every field that the parser would not read from them.
+    fn head(&self, place: usize, position: bool) -> Result<String> {
+        let (node, level) = (&self.nodes[place], self.levels[place]);
+        let object = &node.object;
         let mut shown = object.attributes.clone();
-        if shown.get("title").and_then(Value::as_text).is_none() {
+        if level > 0 && shown.get("title").and_then(Value::as_text).is_none() {
             shown.insert("title", object.id.as_str());
         }
         let mut id = self.ids[place].then_some(object.id.as_str());
-        let (level, parent) = (self.levels[place], node.parent);
+        let context = if level == 0 { "" } else { &self.context };
         let read_as = |attributes: &Attributes, id: Option<&str>| {
-            let heading = syntax.heading(&Heading {
-                id,
-                ..Heading::plain(attributes)
-            });
-            let read = probe(&format!("{}{heading}{}", self.context, end(syntax)), syntax)?;
-            match &read.sections[..] {
-                [first, _] if first.content.is_none() => Some((first.attributes.clone(), first.id.clone())),
-                _ => None,
-            }
+            let head = self.syntax.head(level.min(1), attributes, id, None);
+            let read = read_alone(&format!("{context}{head}"), level, self.syntax);
+            read.filter(|read| read.content.is_none())
         };
         let mut read = read_as(&shown, id);
         if read.is_none() {
-            shown = titled("-");
+            shown = if level == 0 {
+                Attributes::new()
+            } else {
+                titled("-")
+            };
             read = read_as(&shown, id).or_else(|| read_as(&shown, None));
         }
-        let (mut parsed, parsed_id) = read.ok_or_else(|| refused(&object.id))?;
-        let is_deep = self.is_deep(place);
-        if !is_deep && parent.is_some_and(|parent| level != self.levels[parent] + 1) {
+        let mut read = read.ok_or_else(|| refused(&object.id))?;
+        let hides_id = id.is_some() && read.id.as_ref() != Some(&object.id);
+        id = id.filter(|_| !hides_id);
+        let above = node.parent.filter(|_| !self.is_deep(place));
+        if above.is_some_and(|above| level != self.levels[above] + 1) {
             // The parser stores a level that does not follow from the depth.
-            parsed.insert("level", i64::try_from(level).unwrap_or(i64::MAX));
+            let level = i64::try_from(level).unwrap_or(i64::MAX);
+            read.attributes.insert("level", level);
         }
-        let mut fields = Map::new();
-        if id.is_some() && parsed_id.as_ref() != Some(&object.id) {
-            fields.insert("id".to_owned(), object.id.as_str().into());
-            id = None;
-        }
-        if object.kind.as_str() != HEADING_KIND {
-            fields.insert("kind".to_owned(), object.kind.as_str().into());
-        }
-        if let Some(parent) = parent.filter(|_| is_deep) {
-            fields.insert("parent".to_owned(), self.nodes[parent].object.id.as_str().into());
-        }
-        put_difference(&mut fields, &parsed, &object.attributes);
-        self.put_rest(&mut fields, place, position);
-        Ok(syntax.heading(&Heading {
-            level,
-            attributes: &shown,
-            id,
-            statement: statement_of(fields).as_deref(),
-        }))
+        let statement = self.statement(place, &read.attributes, hides_id, position);
+        Ok(self.syntax.head(level, &shown, id, statement.as_deref()))
     }
 
-    /// Adds the fields that cannot be expressed in any format.
-    fn put_rest(&self, fields: &mut Map<String, Json>, place: usize, position: bool) {
+    /// Returns the fields that the text does not express, as JSON. The parser reads the attributes `parsed` from it.
+    fn statement(&self, place: usize, parsed: &Attributes, id: bool, position: bool) -> Option<String> {
         let node = &self.nodes[place];
         let object = &node.object;
         let above = node.parent.map(|parent| &self.nodes[parent]);
-        let usual = Scope::default();
-        let mut put = |name: &str, value: Json| {
-            fields.insert(name.to_owned(), value);
+        let has_scope = match above {
+            Some(above) => object.scope != above.object.scope,
+            None => object.scope != Scope::default(),
         };
-        if object.scope != *above.map_or(&usual, |above| &above.object.scope) {
-            put("scope", object.scope.as_str().into());
-        }
-        if position {
-            put("position", object.position.as_ref().map(Position::as_str).into());
-        }
-        if node.origin != above.map_or(Origin::DirectUser, |above| above.origin) {
-            put("origin", node.origin.name().into());
-        }
-        // The other fields have the same form as in a JSON line.
+        let attributes = difference(parsed, &object.attributes);
+        // Each field has the same form as in a JSON line.
         let mut whole = json::object_to_json(object, node.origin);
-        for name in ["derived_from", "event_time", "expires", "reserved"] {
-            if let Some(value) = whole.get_mut(name) {
-                put(name, value.take());
-            }
-        }
-        match self.bodies[place] {
-            Body::Plain(_) => {}
-            Body::Quoted(_) => put("quoted", true.into()),
-            Body::Stated => put("content", object.content.as_deref().into()),
-        }
+        whole["quoted"] = true.into();
+        let stated = [
+            ("id", id),
+            (
+                "kind",
+                self.levels[place] > 0 && object.kind.as_str() != HEADING_KIND,
+            ),
+            ("parent", self.is_deep(place)),
+            ("attributes", !attributes.is_empty()),
+            ("scope", has_scope),
+            ("position", position),
+            (
+                "origin",
+                node.origin != above.map_or(Origin::DirectUser, |above| above.origin),
+            ),
+            ("derived_from", !object.derived_from.is_empty()),
+            ("event_time", object.event_time.is_some()),
+            ("expires", object.expires.is_some()),
+            ("reserved", !object.reserved.is_empty()),
+            ("quoted", matches!(self.bodies[place], Body::Quoted(_))),
+            ("content", matches!(self.bodies[place], Body::Stated)),
+        ];
+        whole["attributes"] = Json::Object(attributes);
+        let stated = stated.into_iter().filter(|(_, is_stated)| *is_stated);
+        let fields: Map<String, Json> = stated
+            .map(|(name, _)| (name.to_owned(), whole[name].take()))
+            .collect();
+        (!fields.is_empty()).then(|| Json::Object(fields).to_string())
     }
 }
 
-/// Adds the attributes whose values in the text (`parsed`) differ from the `wanted` ones.
-fn put_difference(fields: &mut Map<String, Json>, parsed: &Attributes, wanted: &Attributes) {
-    let mut stated = Map::new();
-    for (name, value) in wanted {
-        if parsed.get(name) != Some(value) {
-            stated.insert(name.clone(), json::value_to_json(value));
-        }
-    }
-    for (name, _) in parsed {
-        if wanted.get(name).is_none() {
-            stated.insert(name.clone(), Json::Null);
-        }
-    }
-    if !stated.is_empty() {
-        fields.insert("attributes".to_owned(), Json::Object(stated));
-    }
-}
-
-fn statement_of(fields: Map<String, Json>) -> Option<String> {
-    (!fields.is_empty()).then(|| Json::Object(fields).to_string())
+/// Returns the attributes to state, because their values in the text (`parsed`) differ from the `wanted` ones.
+fn difference(parsed: &Attributes, wanted: &Attributes) -> Map<String, Json> {
+    let differing = wanted
+        .iter()
+        .filter(|(name, value)| parsed.get(name) != Some(value));
+    let stated = differing.map(|(name, value)| (name.clone(), json::value_to_json(value)));
+    let removed = parsed.iter().filter(|(name, _)| wanted.get(name).is_none());
+    stated
+        .chain(removed.map(|(name, _)| (name.clone(), Json::Null)))
+        .collect()
 }
 
 /// Returns whether a tree can be a separate document in the format of its path.

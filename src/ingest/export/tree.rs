@@ -24,57 +24,53 @@ pub(super) struct Node {
     pub(super) children: Vec<usize>,
 }
 
-/// The nodes in preorder: each follows its parent, and each subtree is contiguous.
-pub(super) struct Tree(pub(super) Vec<Node>);
+/// The nodes of a tree in preorder: each follows its parent, and each subtree is contiguous.
+pub(super) type Tree = Vec<Node>;
 
-impl Tree {
-    /// Reads the tree below a root.
-    pub(super) fn read(view: &View, root: &Object) -> Result<Self> {
-        Self(Vec::new()).with(view, vec![(root.clone(), None)])
+/// Reads the tree below a root.
+pub(super) fn read(view: &View, root: Object) -> Result<Tree> {
+    with_subtrees(Vec::new(), view, vec![(root, None)])
+}
+
+/// Reads the children of a missing object with their subtrees. A new object replaces the missing one as their
+/// parent.
+pub(super) fn read_below_missing(view: &View, suite: HashSuite, id: &Id) -> Result<Tree> {
+    let mut stand_in = NewObject::new(id.clone(), Kind::new(ERASED)?);
+    stand_in.content = Some(ERASED_CONTENT.to_owned());
+    let encoded = stand_in.encode(Origin::Import, suite)?;
+    let top = Node {
+        digest: Object::hash(&encoded.bytes, suite),
+        object: stand_in,
+        origin: Origin::Import,
+        parent: None,
+        children: Vec::new(),
+    };
+    let mut waiting = Vec::new();
+    for child in view.children(id, None)?.into_iter().rev() {
+        waiting.extend(view.get(&child)?.map(|child| (child, Some(0))));
     }
+    with_subtrees(vec![top], view, waiting)
+}
 
-    /// Reads the children of a missing object with their subtrees. A new object replaces the missing one as their
-    /// parent.
-    pub(super) fn read_below_missing(view: &View, suite: HashSuite, id: &Id) -> Result<Self> {
-        let mut stand_in = NewObject::new(id.clone(), Kind::new(ERASED)?);
-        stand_in.content = Some(ERASED_CONTENT.to_owned());
-        let encoded = stand_in.encode(Origin::Import, suite)?;
-        let top = Node {
-            digest: Object::hash(&encoded.bytes, suite),
-            object: stand_in,
-            origin: Origin::Import,
-            parent: None,
+/// Adds objects with their subtrees. `waiting` is processed from its end; each object has the index of its parent.
+fn with_subtrees(mut nodes: Tree, view: &View, mut waiting: Vec<(Object, Option<usize>)>) -> Result<Tree> {
+    while let Some((object, parent)) = waiting.pop() {
+        let place = nodes.len();
+        if let Some(parent) = parent {
+            nodes[parent].children.push(place);
+        }
+        for child in view.children(object.id(), None)?.into_iter().rev() {
+            if let Some(child) = view.get(&child)? {
+                waiting.push((child, Some(place)));
+            }
+        }
+        nodes.push(Node {
+            object: object.to_new()?,
+            origin: object.origin(),
+            digest: object.digest(),
+            parent,
             children: Vec::new(),
-        };
-        let mut waiting = Vec::new();
-        for child in view.children(id, None)?.into_iter().rev() {
-            waiting.extend(view.get(&child)?.map(|child| (child, Some(0))));
-        }
-        Self(vec![top]).with(view, waiting)
+        });
     }
-
-    /// Adds objects with their subtrees. `waiting` is processed from its end; each object has the index of its parent.
-    fn with(self, view: &View, mut waiting: Vec<(Object, Option<usize>)>) -> Result<Self> {
-        let mut nodes = self.0;
-        while let Some((object, parent)) = waiting.pop() {
-            let place = nodes.len();
-            if let Some(parent) = parent {
-                let above: &mut Node = &mut nodes[parent];
-                above.children.push(place);
-            }
-            for child in view.children(object.id(), None)?.into_iter().rev() {
-                if let Some(child) = view.get(&child)? {
-                    waiting.push((child, Some(place)));
-                }
-            }
-            nodes.push(Node {
-                object: object.to_new()?,
-                origin: object.origin(),
-                digest: object.digest(),
-                parent,
-                children: Vec::new(),
-            });
-        }
-        Ok(Self(nodes))
-    }
+    Ok(nodes)
 }

@@ -3,14 +3,14 @@
 //! # Layer
 //! Layer 6, inside `ingest`. Pure.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::attributes_to_json;
 use super::fields::Fields;
 use crate::digest::to_hex;
 use crate::error::{Error, Result};
 use crate::ingest::text::shown;
-use crate::object::{NewObject, Object, Origin, Time};
+use crate::object::{Id, NewObject, Object, Origin, Position, Time};
 
 /// An object that a line of JSON states.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,46 +112,32 @@ pub(crate) fn time_from_json(json: &Json) -> Result<Time> {
 
 /// Writes an object as one line of JSON, which [`object_from_json`] reads as the same object.
 pub(crate) fn object_to_json(object: &NewObject, origin: Origin) -> Json {
-    let text = |text: &str| Some(Json::from(text));
-    let sources = object
-        .derived_from
-        .iter()
-        .map(|digest| Json::from(digest.to_hex()));
+    let sources = object.derived_from.iter().map(|digest| digest.to_hex());
     let reserved = object.reserved.iter();
     let reserved = reserved.map(|(tag, bytes)| (format!("{tag:#06x}"), Json::from(to_hex(bytes))));
-    let fields = [
-        ("id", text(object.id.as_str())),
-        ("kind", text(object.kind.as_str())),
-        ("scope", text(object.scope.as_str())),
-        ("parent", object.parent.as_ref().map(|id| id.as_str().into())),
-        (
-            "position",
-            object.position.as_ref().map(|key| key.as_str().into()),
-        ),
-        (
-            "attributes",
-            (!object.attributes.is_empty()).then(|| attributes_to_json(&object.attributes)),
-        ),
-        ("content", object.content.as_deref().and_then(text)),
-        ("origin", text(origin.name())),
-        (
-            "derived_from",
-            (!object.derived_from.is_empty()).then(|| sources.collect()),
-        ),
-        (
-            "event_time",
-            object.event_time.map(|time| time.to_string().into()),
-        ),
-        ("expires", object.expires.map(|time| time.to_string().into())),
-        (
-            "reserved",
-            (!object.reserved.is_empty()).then(|| reserved.collect()),
-        ),
-    ];
-    let stated = fields
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Json::Object(stated.collect())
+    let mut line = json!({
+        "id": object.id.as_str(),
+        "kind": object.kind.as_str(),
+        "scope": object.scope.as_str(),
+        "parent": object.parent.as_ref().map(Id::as_str),
+        "position": object.position.as_ref().map(Position::as_str),
+        "attributes": attributes_to_json(&object.attributes),
+        "content": object.content,
+        "origin": origin.name(),
+        "derived_from": sources.collect::<Vec<_>>(),
+        "event_time": object.event_time.map(|time| time.to_string()),
+        "expires": object.expires.map(|time| time.to_string()),
+        "reserved": reserved.collect::<Json>(),
+    });
+    let is_absent = |value: &Json| match value {
+        Json::Array(items) => items.is_empty(),
+        Json::Object(entries) => entries.is_empty(),
+        value => value.is_null(),
+    };
+    if let Json::Object(fields) = &mut line {
+        fields.retain(|_, value| !is_absent(value));
+    }
+    line
 }
 
 /// Writes a stored version as one line of JSON. An earlier version gets the field `past`.

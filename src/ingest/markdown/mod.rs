@@ -17,7 +17,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use super::document::{Document, Section, SectionKind};
 use super::format::Format;
 use super::json::Fields;
-use super::outline::Outline;
+use super::outline::{Found, Outline};
 use super::statement::{self, NAME, OBJECTS};
 use super::text::{fence_around, shown};
 use crate::error::Result;
@@ -30,21 +30,22 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     if let Some(matter) = matter {
         let values = front_matter::parse(&document.path, matter)?;
         if !values.is_empty() {
-            document.attributes.insert("front_matter", Value::Map(values));
+            document
+                .root
+                .attributes
+                .insert("front_matter", Value::Map(values));
         }
     }
-    let found = find_headings(rest);
-    let mut line = 1 + text[..text.len() - rest.len()].matches('\n').count() as u64;
+    let line = 1 + text[..text.len() - rest.len()].matches('\n').count() as u64;
+    let found = find_headings(rest, line);
     let preamble = &rest[..found.first().map_or(rest.len(), |first| first.start)];
     let (statement_text, after) = first_comment(preamble, NAME);
     document.is_list = statement_text == Some(OBJECTS);
     let preamble = if document.is_list { after } else { preamble };
     let (stated, preamble) = read_statement(&document.path, line, preamble)?;
     let mut outline = Outline::new(document, stated, preamble, unquote);
-    let mut counted = 0;
     for (place, heading) in found.iter().enumerate() {
-        line += rest[counted..heading.start].matches('\n').count() as u64;
-        counted = heading.start;
+        let line = heading.line;
         let end = found.get(place + 1).map_or(rest.len(), |next| next.start);
         let mut section = Section::new(SectionKind::Heading, line);
         section
@@ -70,23 +71,20 @@ pub(super) fn quote(text: &str) -> String {
     format!("{fence}\n{text}\n{fence}")
 }
 
-/// The place of a heading in the text.
-struct Found {
-    level: usize,
-    start: usize,
-    end: usize,
-}
-
 /// Finds the headings that are not inside lists, quotations or other blocks.
-fn find_headings(text: &str) -> Vec<Found> {
+fn find_headings(text: &str, first_line: u64) -> Vec<Found> {
     let mut found = Vec::new();
+    let (mut line, mut counted) = (first_line, 0);
     let mut depth = 0_usize;
     for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
         match event {
             Event::Start(tag) => {
                 if let (0, Tag::Heading { level, .. }) = (depth, tag) {
+                    line += text[counted..range.start].matches('\n').count() as u64;
+                    counted = range.start;
                     found.push(Found {
                         level: level as usize,
+                        line,
                         start: range.start,
                         end: range.end,
                     });

@@ -27,13 +27,6 @@ pub(super) struct Properties {
     pub(super) is_list: bool,
 }
 
-/// A property as written.
-struct Property<'a> {
-    name: &'a str,
-    value: &'a str,
-    line: u64,
-}
-
 /// Reads the optional drawer at the start of `body`, which starts at `line`: that of a heading, or of the file itself.
 /// Returns the rest.
 ///
@@ -43,8 +36,7 @@ pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str, of_file: bool) -> Re
         return Ok((Properties::default(), body));
     };
     let mut read = Properties::default();
-    for property in properties {
-        let Property { name, value, line } = property;
+    for (name, value, line) in properties {
         if name.eq_ignore_ascii_case(NAME) {
             let stated = statement::read(value)
                 .map_err(|error| error.context(format!("{path}:{line}: `:{NAME}:`")))?;
@@ -58,7 +50,11 @@ pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str, of_file: bool) -> Re
             }
         }
         if of_file || !name.eq_ignore_ascii_case("ID") {
-            add(path, &mut read.others, &property)?;
+            if name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
+                let why = format!("the property name `{}` is not valid", shown(name));
+                return Err(at(path, line, why).with_hint("use at most 256 bytes without control characters"));
+            }
+            add_value(&mut read.others, name, value);
         } else if read.id.is_some() {
             return Err(at(path, line, "a second `:ID:` in one property drawer")
                 .with_hint("an object has one id: keep one of the two"));
@@ -75,21 +71,6 @@ pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str, of_file: bool) -> Re
     Ok((read, rest))
 }
 
-/// Adds a property to the values, by name.
-fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Property<'_>) -> Result<()> {
-    let name = property.name;
-    if name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
-        return Err(at(
-            path,
-            property.line,
-            format_args!("the property name `{}` is not valid", shown(name)),
-        )
-        .with_hint("use at most 256 bytes without control characters"));
-    }
-    add_value(others, name, property.value);
-    Ok(())
-}
-
 /// Adds a value to a map. If the name is repeated, the map gets a list of its values.
 pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &str) {
     let value = Value::from(value);
@@ -102,9 +83,9 @@ pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &s
     }
 }
 
-/// Returns the properties of the drawer at the start of `body`, and the rest. As in Org, a drawer is not a property
+/// Returns the properties of the drawer at the start of `body`, each with its name, value and line, and the rest. As in Org, a drawer is not a property
 /// drawer if it is not closed or contains another kind of line.
-fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
+fn split(first_line: u64, body: &str) -> Option<(Vec<(&str, &str, u64)>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;
     let mut next = || {
@@ -122,7 +103,7 @@ fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
             return Some((properties, &body[end..]));
         }
         let (name, value) = name_and_value(text)?;
-        properties.push(Property { name, value, line });
+        properties.push((name, value, line));
     }
     None
 }

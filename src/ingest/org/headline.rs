@@ -10,11 +10,8 @@ use crate::object::{Attributes, Value};
 /// The TODO states that need no `#+TODO:` line.
 const STATES: [&str; 5] = ["TODO", "NEXT", "WAITING", "DONE", "CANCELLED"];
 
-const PLANNING: [(&str, &str); 3] = [
-    ("CLOSED", "closed"),
-    ("DEADLINE", "deadline"),
-    ("SCHEDULED", "scheduled"),
-];
+/// The attributes of the planning line. The keyword of each is its name in capital letters.
+pub(in crate::ingest) const PLANNING: [&str; 3] = ["closed", "deadline", "scheduled"];
 
 const SPACE: [char; 2] = [' ', '\t'];
 
@@ -105,7 +102,7 @@ fn planning_of(line: &str) -> Option<Vec<(&'static str, &str)>> {
     let mut planned: Vec<(&'static str, &str)> = Vec::new();
     while !rest.is_empty() {
         let (word, after) = rest.split_once(':')?;
-        let (_, name) = PLANNING.into_iter().find(|(keyword, _)| *keyword == word)?;
+        let name = PLANNING.into_iter().find(|name| name.to_uppercase() == word)?;
         let after = after.trim_start_matches(SPACE);
         let length = stamp_length(after)?;
         if planned.iter().any(|(earlier, _)| *earlier == name) {

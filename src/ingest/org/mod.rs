@@ -10,22 +10,12 @@ mod drawer;
 mod headline;
 mod preamble;
 
-pub(super) use self::headline::todo_states;
+pub(super) use self::headline::{PLANNING, todo_states};
 use super::document::{Document, Section, SectionKind};
 use super::format::Format;
-use super::outline::Outline;
+use super::outline::{Found, Outline};
 use crate::error::Result;
 use crate::object::{Id, Value};
-
-/// A headline and its line in the file.
-struct Found<'a> {
-    level: usize,
-    /// The text after the stars.
-    rest: &'a str,
-    line: u64,
-    start: usize,
-    end: usize,
-}
 
 /// Reads the text of an Org file.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
@@ -38,7 +28,8 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     for (place, headline) in found.iter().enumerate() {
         let end = found.get(place + 1).map_or(text.len(), |next| next.start);
         let mut section = Section::new(SectionKind::Heading, headline.line);
-        headline::read(headline.rest, &states, &mut section.attributes);
+        let line = &text[headline.start..headline.end];
+        headline::read(&line[headline.level..], &states, &mut section.attributes);
         let (rest, line) = headline::read_planning(
             &text[headline.end..end],
             headline.line + 1,
@@ -78,7 +69,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// Finds the headlines of the file: stars at the start of a line, then a space.
-fn find_headlines(text: &str) -> Vec<Found<'_>> {
+fn find_headlines(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let mut start = 0;
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
@@ -86,7 +77,6 @@ fn find_headlines(text: &str) -> Vec<Found<'_>> {
         if level > 0 && line[level..].starts_with(' ') {
             found.push(Found {
                 level,
-                rest: &line[level..],
                 line: number,
                 start,
                 end: start + line.len(),

@@ -26,11 +26,12 @@ pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fi
     document.is_list = properties.is_list;
     if !properties.others.is_empty() {
         document
+            .root
             .attributes
             .insert("properties", Value::Map(properties.others));
     }
     let (keywords, rest) = split_keywords(rest);
-    add_keywords(&keywords, &mut document.attributes);
+    add_keywords(&keywords, &mut document.root.attributes);
     Ok((properties.stated, rest))
 }
 

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::super::document::{DOCUMENT_KIND, Document, SectionKind};
+use super::super::document::{Document, Section, SectionKind};
 use super::super::json::{Fields, Stated};
 use super::super::order;
 use super::change::{Change, Existing, IngestOptions, Write};
@@ -20,7 +20,6 @@ use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope};
 pub(super) fn changes(
     documents: &[Document],
     known: &Known,
-    matched: &[Vec<Option<usize>>],
     ids: &[Vec<Id>],
     existing: &dyn Existing,
     options: &IngestOptions,
@@ -32,9 +31,9 @@ pub(super) fn changes(
         change: Change::default(),
         stays: HashSet::new(),
     };
-    for (number, document) in documents.iter().enumerate() {
+    for (document, ids) in documents.iter().zip(ids) {
         writer.put_document(document)?;
-        writer.put_sections(document, &ids[number], &matched[number])?;
+        writer.put_sections(document, ids)?;
         writer.put_objects(document)?;
     }
     writer.remove_others()?;
@@ -63,6 +62,19 @@ fn stated_positions(
     (in_order || top_of_list).then_some(stated)
 }
 
+/// Returns the object of a section without its place in the tree.
+fn object_of(section: &Section, id: &Id, old: Option<&Object>) -> Result<NewObject> {
+    let mut object = NewObject::new(id.clone(), Kind::new(section.kind_name())?);
+    object.attributes = section.attributes.clone();
+    object.content.clone_from(&section.content);
+    object.event_time = match section.kind {
+        SectionKind::Entry => section.event_time,
+        // Files and headings state no time, so their objects keep the old time.
+        SectionKind::Document | SectionKind::Heading => old.and_then(Object::event_time),
+    };
+    Ok(object)
+}
+
 /// The scope and origin that the file states for an object or its nearest ancestor.
 type Inherited<'a> = (Option<&'a Scope>, Option<Origin>);
 
@@ -81,33 +93,24 @@ impl Writer<'_> {
         if document.is_list {
             return Ok(());
         }
-        let mut object = NewObject::new(document.path.clone(), Kind::new(DOCUMENT_KIND)?);
-        object.attributes = document.attributes.clone();
-        object.content.clone_from(&document.content);
-        let old = self
-            .known
-            .place(&document.path)
-            .map(|place| &self.known.objects[place].object);
+        let old = self.known.object(&document.path);
+        let mut object = object_of(&document.root, &document.path, old)?;
         if let Some(old) = old {
             // A file does not state the parent of its document, so the old parent is kept.
             object.parent = old.parent().map(Id::new).transpose()?;
             object.position = old.position().map(Position::new).transpose()?;
-            object.event_time = old.event_time();
         }
-        let stated = &document.stated;
+        let stated = &document.root.stated;
         if stated.position != Stated::Not {
             object.position = stated.position.clone().value();
         }
         self.change.roots.push(document.path.clone());
-        let above = (stated.scope.as_ref(), stated.origin);
-        self.put(object, old, above, Some(stated), (document, 0))
+        let own = (stated.scope.as_ref(), stated.origin);
+        self.put(object, old, own, Some(stated), (document, 0))
     }
 
-    fn put_sections(&mut self, document: &Document, ids: &[Id], matched: &[Option<usize>]) -> Result<()> {
-        let old_of = |section: usize| {
-            let old = &self.known.objects[matched[section]?];
-            (*old.object.id() == ids[section]).then_some(&old.object)
-        };
+    fn put_sections(&mut self, document: &Document, ids: &[Id]) -> Result<()> {
+        let old_of = |section: usize| self.known.object(&ids[section]);
         let mut keys: Vec<Option<Position>> = vec![None; document.sections.len()];
         for (parent, children) in children_by_parent(document) {
             if let Some(stated) = stated_positions(document, ids, parent, &children) {
@@ -135,7 +138,8 @@ impl Writer<'_> {
             }
         }
         // A section that does not state scope or origin inherits them from its parent.
-        let of_document = (document.stated.scope.as_ref(), document.stated.origin);
+        let root = &document.root.stated;
+        let of_document = (root.scope.as_ref(), root.origin);
         let mut inherited: Vec<Inherited<'_>> = Vec::with_capacity(document.sections.len());
         for (place, section) in document.sections.iter().enumerate() {
             let (scope, origin) = section.parent.map_or(of_document, |parent| inherited[parent]);
@@ -143,18 +147,11 @@ impl Writer<'_> {
                 section.stated.scope.as_ref().or(scope),
                 section.stated.origin.or(origin),
             );
-            let mut object = NewObject::new(ids[place].clone(), Kind::new(section.kind_name())?);
+            let old = old_of(place);
+            let mut object = object_of(section, &ids[place], old)?;
             let top = (!document.is_list).then_some(&document.path);
             object.parent = section.parent.map_or(top, |parent| Some(&ids[parent])).cloned();
             object.position = keys[place].take();
-            object.attributes = section.attributes.clone();
-            object.content.clone_from(&section.content);
-            object.event_time = section.event_time;
-            let old = old_of(place);
-            if section.kind == SectionKind::Heading {
-                // A heading states no time, so its object keeps the old time.
-                object.event_time = old.and_then(Object::event_time);
-            }
             self.put(object, old, own, Some(&section.stated), (document, section.line))?;
             inherited.push(own);
         }
@@ -162,8 +159,7 @@ impl Writer<'_> {
     }
 
     fn put_objects(&mut self, document: &Document) -> Result<()> {
-        for object in &document.objects {
-            let line = &object.stated;
+        for (number, line) in &document.objects {
             let mut stated = line.object.clone();
             if line.past {
                 self.change.past.push(Write {
@@ -175,7 +171,7 @@ impl Writer<'_> {
             stated.parent.get_or_insert_with(|| document.path.clone());
             let old = self.existing.get(&stated.id)?;
             let own = (line.has_scope.then_some(&line.object.scope), line.origin);
-            self.put(stated, old.as_ref(), own, None, (document, object.line))?;
+            self.put(stated, old.as_ref(), own, None, (document, *number))?;
         }
         Ok(())
     }
@@ -232,19 +228,17 @@ impl Writer<'_> {
     /// Removes the objects that the documents owned and no longer state (ING-10).
     fn remove_others(&mut self) -> Result<()> {
         let mut leaving: HashMap<Id, Option<Id>> = HashMap::new();
-        for known in &self.known.objects {
-            let object = &known.object;
+        let mut leave = |object: &Object| -> Result<()> {
             if !self.stays.contains(object.id()) {
                 leaving.insert(object.id().clone(), object.parent().map(Id::new).transpose()?);
             }
+            Ok(())
+        };
+        for known in &self.known.objects {
+            leave(&known.object)?;
         }
-        for id in &self.known.listed {
-            if self.stays.contains(id) || leaving.contains_key(id) {
-                continue;
-            }
-            if let Some(object) = self.existing.get(id)? {
-                leaving.insert(id.clone(), object.parent().map(Id::new).transpose()?);
-            }
+        for id in self.known.listed.iter().filter(|id| !self.stays.contains(*id)) {
+            self.existing.get(id)?.as_ref().map_or(Ok(()), &mut leave)?;
         }
         let order = children_first(&leaving);
         for id in &order {

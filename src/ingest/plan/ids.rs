@@ -70,13 +70,13 @@ pub(super) fn assign(
         let mut bases: Vec<String> = Vec::with_capacity(document.sections.len());
         let mut entries = 0_u64;
         for (place, section) in document.sections.iter().enumerate() {
-            let base = match (section.kind, section.parent) {
-                (SectionKind::Entry, _) => {
-                    entries += 1;
-                    join(document.path.as_str(), '#', &format!("{entries:06}"))
-                }
-                (SectionKind::Heading, None) => join(document.path.as_str(), '#', &slug(section.title())),
-                (SectionKind::Heading, Some(parent)) => join(&bases[parent], '/', &slug(section.title())),
+            let base = if section.kind == SectionKind::Entry {
+                entries += 1;
+                join(document.path.as_str(), '#', &format!("{entries:06}"))
+            } else {
+                let above = section.parent.map(|parent| (bases[parent].as_str(), '/'));
+                let (above, separator) = above.unwrap_or((document.path.as_str(), '#'));
+                join(above, separator, &slug(section.title()))
             };
             let old = matched[number][place].map(|old| known.objects[old].object.id());
             if let Some(id) = section.id.as_ref().or(old) {

@@ -44,7 +44,9 @@ impl Known {
                 return Err(taken(path.as_str(), &object, DOCUMENT_KIND));
             }
             known.listed.extend(listed_ids(&object));
-            known.walk(object, existing)?;
+            if known.place(path).is_none() {
+                known.walk(object, existing)?;
+            }
         }
         for document in documents {
             for section in &document.sections {
@@ -72,40 +74,39 @@ impl Known {
         self.by_id.get(id).copied()
     }
 
-    /// Adds an object and the headings and entries below it.
+    /// Returns the object with that id.
+    pub(super) fn object(&self, id: &Id) -> Option<&Object> {
+        self.place(id).map(|place| &self.objects[place].object)
+    }
+
+    /// Adds an object, which is not known yet, and the headings and entries below it.
     fn walk(&mut self, root: Object, existing: &dyn Existing) -> Result<()> {
-        let Some(first) = self.add(root) else {
-            return Ok(());
-        };
-        let mut open = vec![first];
+        let mut open = vec![self.add(root)];
         while let Some(place) = open.pop() {
             let id = self.objects[place].object.id().clone();
-            let mut children = Vec::new();
             for child in existing.children(&id)? {
                 if !matches!(child.kind(), HEADING_KIND | ENTRY_KIND) {
                     continue;
                 }
-                let known = self.by_id.get(child.id()).copied();
-                let added = if known.is_some() { None } else { self.add(child) };
-                open.extend(added);
-                children.extend(known.or(added));
+                let known = self.place(child.id());
+                let child = known.unwrap_or_else(|| self.add(child));
+                if known.is_none() {
+                    open.push(child);
+                }
+                self.objects[place].children.push(child);
             }
-            self.objects[place].children = children;
         }
         Ok(())
     }
 
-    fn add(&mut self, object: Object) -> Option<usize> {
+    fn add(&mut self, object: Object) -> usize {
         let place = self.objects.len();
-        if self.by_id.contains_key(object.id()) {
-            return None;
-        }
         self.by_id.insert(object.id().clone(), place);
         self.objects.push(KnownObject {
             object,
             children: Vec::new(),
         });
-        Some(place)
+        place
     }
 }
 

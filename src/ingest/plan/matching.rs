@@ -66,16 +66,15 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
 
 /// Returns the indexes of the children, in order: of the document, and of each section that has children.
 pub(super) fn children_by_parent(document: &Document) -> Vec<(Option<usize>, Vec<usize>)> {
-    let mut lists: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
-    let mut list_of: HashMap<Option<usize>, usize> = HashMap::new();
+    let mut lists = vec![Vec::new(); document.sections.len() + 1];
     for (place, section) in document.sections.iter().enumerate() {
-        let list = *list_of.entry(section.parent).or_insert_with(|| {
-            lists.push((section.parent, Vec::new()));
-            lists.len() - 1
-        });
-        lists[list].1.push(place);
+        lists[section.parent.map_or(0, |parent| parent + 1)].push(place);
     }
-    lists
+    let parents = [None].into_iter().chain((0..).map(Some));
+    parents
+        .zip(lists)
+        .filter(|(_, children)| !children.is_empty())
+        .collect()
 }
 
 /// The features by which a section or an object is recognised.
@@ -98,7 +97,7 @@ impl Marks {
     ) -> Self {
         let named = |name| attributes.get(name).and_then(Value::as_text).map(str::to_owned);
         let label = match kind {
-            SectionKind::Heading => (kind, [named("title"), None], None),
+            SectionKind::Document | SectionKind::Heading => (kind, [named("title"), None], None),
             SectionKind::Entry => (kind, [named("role"), named("speaker")], time),
         };
         Self { label, text }

@@ -43,5 +43,5 @@ pub(crate) fn plan(
     owners.check_lines(documents)?;
     let matched = matching::match_all(documents, &known, existing.hash());
     let ids = ids::assign(documents, &known, &matched, &stated, existing)?;
-    changes::changes(documents, &known, &matched, &ids, existing, options)
+    changes::changes(documents, &known, &ids, existing, options)
 }

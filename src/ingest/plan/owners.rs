@@ -12,7 +12,7 @@ use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
 use super::super::format::Format;
 use super::super::text::at;
 use super::change::Existing;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Object, Value};
 
 /// Finds the owners of objects among the documents outside this call.
@@ -52,7 +52,11 @@ impl<'a> Owners<'a> {
         if self.seen.contains(owner) {
             return Ok(());
         }
-        Err(belongs(document, line, id, owner))
+        let why = format!("the id `{id}` belongs to the document `{owner}`");
+        Err(at(&document.path, line, why)
+            .with_code(ErrorCode::IdInUse)
+            .with_hint("an id names one object: change it here; if it moved here, ingest both files together")
+            .with_ids(vec![id.to_string(), owner.to_string(), document.path.to_string()]))
     }
 
     /// Checks the objects of JSON Lines files. Such an object belongs to the document whose lines state it, else a
@@ -60,8 +64,8 @@ impl<'a> Owners<'a> {
     pub(super) fn check_lines(&self, documents: &[Document]) -> Result<()> {
         let mut lists = None;
         for document in documents {
-            for object in document.live_objects() {
-                let id = &object.stated.object.id;
+            for (line, stated) in document.live_objects() {
+                let id = &stated.object.id;
                 let Some(old) = self.existing.get(id)? else {
                     continue;
                 };
@@ -70,9 +74,9 @@ impl<'a> Owners<'a> {
                     None => lists.insert(self.lists()?),
                 };
                 match lists.get(id) {
-                    Some(list) => self.check_owner(document, object.line, id, list)?,
+                    Some(list) => self.check_owner(document, *line, id, list)?,
                     None if [DOCUMENT_KIND, HEADING_KIND, ENTRY_KIND].contains(&old.kind()) => {
-                        self.check(document, object.line, &old)?;
+                        self.check(document, *line, &old)?;
                     }
                     None => {}
                 }
@@ -102,15 +106,4 @@ pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     }
     let lines = document.content().unwrap_or_default().lines();
     lines.filter_map(|line| Id::new(line).ok()).collect()
-}
-
-fn belongs(document: &Document, line: u64, id: &Id, owner: &Id) -> Error {
-    at(
-        &document.path,
-        line,
-        format_args!("the id `{id}` belongs to the document `{owner}`"),
-    )
-    .with_code(ErrorCode::IdInUse)
-    .with_hint("an id names one object: change it here; if it moved here, ingest both files together")
-    .with_ids(vec![id.to_string(), owner.to_string(), document.path.to_string()])
 }

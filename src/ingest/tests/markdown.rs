@@ -16,7 +16,7 @@ fn headings_of_both_styles_make_the_tree() {
     let text =
         "intro\n\n# One #\n\ntext\n\n## *Two* `x` ##\n\nThree\nlines\n=====\n   # Four\nFive\n---\nend\n";
     let document = read("a.md", text);
-    assert_eq!(document.content.as_deref(), Some("intro"));
+    assert_eq!(document.root.content.as_deref(), Some("intro"));
     assert_eq!(titles(text), ["One", "*Two* `x`", "Three lines", "Four", "Five"]);
     let parents: Vec<_> = document.sections.iter().map(|section| section.parent).collect();
     assert_eq!(parents, [None, Some(0), None, None, Some(3)]);
@@ -83,7 +83,7 @@ fn a_comment_below_the_heading_states_its_id() {
 fn front_matter_keeps_the_types_of_its_values() {
     let text = "---\ntitle: Notes\ncount: 3\nratio: 0.5\ndraft: false\nnothing: ~\nday: 2026-01-31\ntags: [a, b]\nnested:\n  1: one\n  limit: .inf\n---\n# One\n";
     let document = read("a.md", text);
-    let json = json::attributes_to_json(&document.attributes).to_string();
+    let json = json::attributes_to_json(&document.root.attributes).to_string();
     assert_eq!(
         json,
         "{\"format\":\"markdown\",\"front_matter\":{\"count\":3,\"day\":\"2026-01-31\",\"draft\":false,\
@@ -96,7 +96,7 @@ fn front_matter_keeps_the_types_of_its_values() {
 #[test]
 fn words_that_an_older_yaml_took_for_booleans_stay_words() {
     let document = read("a.md", "---\na: on\nb: y\nc: no\nd: true\ntags: [x, y]\n---\n");
-    let json = json::attributes_to_json(&document.attributes)["front_matter"].to_string();
+    let json = json::attributes_to_json(&document.root.attributes)["front_matter"].to_string();
     assert_eq!(
         json,
         "{\"a\":\"on\",\"b\":\"y\",\"c\":\"no\",\"d\":true,\"tags\":[\"x\",\"y\"]}"
@@ -107,7 +107,7 @@ fn words_that_an_older_yaml_took_for_booleans_stay_words() {
 fn a_number_is_one_only_where_it_would_be_written_back_the_same() {
     let matter = |text: &str| {
         let document = read("a.md", &format!("---\na: {text}\n---\n"));
-        json::attributes_to_json(&document.attributes)["front_matter"]["a"].to_string()
+        json::attributes_to_json(&document.root.attributes)["front_matter"]["a"].to_string()
     };
     for number in [
         "0",
@@ -170,7 +170,7 @@ fn a_number_is_one_only_where_it_would_be_written_back_the_same() {
 fn aliases_repeat_what_they_name_and_no_more_than_an_object_holds() {
     let document = read("a.md", "---\na: &list [1, two]\nb: *list\nc: {d: *list}\n---\n");
     assert_eq!(
-        json::attributes_to_json(&document.attributes)["front_matter"].to_string(),
+        json::attributes_to_json(&document.root.attributes)["front_matter"].to_string(),
         "{\"a\":[1,\"two\"],\"b\":[1,\"two\"],\"c\":{\"d\":[1,\"two\"]}}"
     );
     let mut bomb = "---\nx0: &x0 [lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
@@ -211,14 +211,14 @@ fn front_matter_stands_only_at_the_very_start_between_marks() {
         "--- x\na: 1\n---\n",
     ] {
         let document = read("a.md", text);
-        assert!(document.attributes.get("front_matter").is_none(), "{text}");
+        assert!(document.root.attributes.get("front_matter").is_none(), "{text}");
     }
     for text in [
         "---\n---\ntext\n",
         "---\n# only a comment\n---\ntext\n",
         "---\r\na: 1\r\n...\r\ntext",
     ] {
-        assert_eq!(read("a.md", text).content.as_deref(), Some("text"), "{text}");
+        assert_eq!(read("a.md", text).root.content.as_deref(), Some("text"), "{text}");
     }
 }
 

@@ -147,17 +147,20 @@ fn keywords_at_the_start_belong_to_the_document() {
     let text = "\n:PROPERTIES:\n:ID: file-id\n:END:\n#+TITLE: One\n#+title: and two\n#+FILETAGS: :x:y:\n\n#+OPTIONS: toc:nil\n#+LINK: a b\n#+LINK: c d\n\n#+CAPTION: a table\n| 1 |\n";
     let document = read("a.org", text);
     assert_eq!(
-        json::attributes_to_json(&document.attributes).to_string(),
+        json::attributes_to_json(&document.root.attributes).to_string(),
         "{\"format\":\"org\",\"keywords\":{\"link\":[\"a b\",\"c d\"],\"options\":\"toc:nil\"},\
          \"properties\":{\"ID\":\"file-id\"},\"tags\":[\"x\",\"y\"],\"title\":\"One and two\"}"
     );
-    assert_eq!(document.content.as_deref(), Some("#+CAPTION: a table\n| 1 |"));
+    assert_eq!(
+        document.root.content.as_deref(),
+        Some("#+CAPTION: a table\n| 1 |")
+    );
     let document = read("a.org", "#+filetags: a b\ntext\n#+TITLE: too late\n");
     assert_eq!(
-        json::attributes_to_json(&document.attributes).to_string(),
+        json::attributes_to_json(&document.root.attributes).to_string(),
         r#"{"format":"org","keywords":{"filetags":"a b"}}"#
     );
-    assert_eq!(document.content.as_deref(), Some("text\n#+TITLE: too late"));
+    assert_eq!(document.root.content.as_deref(), Some("text\n#+TITLE: too late"));
 }
 
 #[test]

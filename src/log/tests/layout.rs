@@ -201,7 +201,7 @@ fn a_sha256_store_seals_its_batches_with_sha256() {
     preimage.extend_from_slice(&bytes[seal + 32..seal + 128]);
     preimage.extend_from_slice(&bytes[4096..seal]);
     preimage.resize(preimage.len().next_multiple_of(64), 0);
-    assert_eq!(bytes[end - 32..end], crate::digest::plain_sha256(&[&preimage]));
+    assert_eq!(bytes[end - 32..end], crate::digest::sha256(&preimage));
     assert_eq!(read_all(&disk, Mode::ReadOnly, SMALL).unwrap().0, expected(1));
 }
 

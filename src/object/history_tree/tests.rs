@@ -1,7 +1,7 @@
 //! Tests of the history tree against its definition.
 
 use super::*;
-use crate::digest::{HashAlgorithm, from_hex, plain_sha256, to_hex};
+use crate::digest::{HashAlgorithm, from_hex, sha256, to_hex};
 
 /// The hashes of the leaves and inner nodes of a tree in the shape of RFC 6962.
 trait TreeHasher {
@@ -30,15 +30,15 @@ struct PlainHasher;
 
 impl TreeHasher for PlainHasher {
     fn empty(&self) -> Node {
-        plain_sha256(&[])
+        sha256(&[])
     }
 
     fn leaf(&self, data: &[u8]) -> Node {
-        plain_sha256(&[&[0], data])
+        sha256(&[&[0], data].concat())
     }
 
     fn node(&self, left: &Node, right: &Node) -> Node {
-        plain_sha256(&[&[1], left, right])
+        sha256(&[&[1], &left[..], right].concat())
     }
 }
 
@@ -109,7 +109,7 @@ fn every_size_agrees_with_the_definition() {
             );
             // Tests HIS-1: the tree has one peak for each bit that is set in its size, the largest subtree first.
             assert_eq!(tree.peaks().len(), size.count_ones() as usize);
-            let commit = CommitDigest::from_bytes(plain_sha256(&[&size.to_le_bytes()]));
+            let commit = CommitDigest::from_bytes(sha256(&size.to_le_bytes()));
             tree.append(&commit);
             leaves.push(commit.as_bytes().to_vec());
         }

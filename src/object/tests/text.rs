@@ -51,7 +51,7 @@ fn non_ascii() {
             seq: 0,
             history_root: HistoryRoot::from_bytes([2; 32]),
             time: Time::from_micros(3),
-            op: Op::constant("put"),
+            op: Op::new("put").unwrap(),
             target: None,
             actor: Some(text.to_owned()),
             session: Some(text.to_owned()),

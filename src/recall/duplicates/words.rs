@@ -26,16 +26,7 @@ const NEGATES: Roles = 1;
 const JOINS: Roles = 2;
 const AWAY: Roles = 4;
 
-static ROLES: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
-    let mut roles: HashMap<&'static str, Roles> = HashMap::new();
-    for (name, words) in lists::named(lists::ROLES) {
-        let bit = NAMES.iter().position(|known| *known == name);
-        for word in words {
-            *roles.entry(word).or_default() |= 1 << bit.expect("a test reads the list");
-        }
-    }
-    roles
-});
+static ROLES: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| lists::bits(lists::ROLES, &NAMES));
 
 static STOPS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let stops = lists::words(lists::STOP).filter(|word| role_of(word) & NEGATES == 0);
@@ -68,18 +59,9 @@ impl Words {
             .filter(|word| role_of(word) & (JOINS | NEGATES) == 0)
             .map(|word| term(word))
             .collect();
-        let mut seen = HashSet::new();
-        let mut terms: Vec<String> = counted
-            .iter()
-            .filter(|term| !STOPS.contains(*term) && seen.insert(*term))
-            .cloned()
-            .collect();
+        let mut terms = unique(counted.iter().filter(|term| !STOPS.contains(*term)));
         if terms.is_empty() {
-            terms = counted
-                .iter()
-                .filter(|term| seen.insert(*term))
-                .cloned()
-                .collect();
+            terms = unique(counted.iter());
         }
         let plain = if joined == text { None } else { Some(words(text)) };
         let plain = plain.as_ref().unwrap_or(&in_order);
@@ -106,6 +88,12 @@ impl Words {
             matches!((directions(self), directions(other)), (1, 2) | (2, 1))
         })
     }
+}
+
+/// Returns the terms in order, without repeats.
+fn unique<'a>(terms: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    terms.filter(|term| seen.insert(*term)).cloned().collect()
 }
 
 /// Returns the term of a word; a number word becomes digits.

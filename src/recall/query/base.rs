@@ -34,8 +34,6 @@ pub struct Scratch {
     pub(crate) session: Vec<f32>,
     pub(crate) sessions_touched: Vec<u32>,
     session_quarters: Vec<u32>,
-    own: Vec<Posting>,
-    related: Vec<Posting>,
     /// The documents that contain a term related to one of the question: the position of the term, the document, and
     /// the weight.
     pub(crate) covered: Vec<(u32, u32, f32)>,
@@ -91,13 +89,9 @@ pub(crate) fn score(
     scratch.prepare(index);
     let mut unknown = 0;
     let mut rarities = Vec::with_capacity(question.terms.len());
-    let mut own = std::mem::take(&mut scratch.own);
     for (place, term) in question.terms.iter().enumerate() {
-        own.clear();
         let number = index.postings.find(term.text.as_bytes());
-        if let Some(number) = number {
-            collect(index, admission, number, &mut own);
-        }
+        let own = number.map_or_else(Vec::new, |number| collect(index, admission, number));
         let rarity = rarity(admission.documents, own.len());
         rarities.push(rarity);
         let mut relatives = Vec::new();
@@ -116,17 +110,18 @@ pub(crate) fn score(
         pass.add(&own, relatives, scratch);
         pass.add_sessions(&own, scratch);
     }
-    scratch.own = own;
     rarities
 }
 
-/// Collects the admitted postings of a term.
-fn collect(index: &Index, admission: &Admission, number: u32, into: &mut Vec<Posting>) {
+/// Returns the admitted postings of a term.
+fn collect(index: &Index, admission: &Admission, number: u32) -> Vec<Posting> {
+    let mut admitted = Vec::new();
     index.postings.for_each(number, |posting| {
         if admission.has(posting.document) {
-            into.push(posting);
+            admitted.push(posting);
         }
     });
+    admitted
 }
 
 /// Returns the BM25 score of a term with this rarity and count in a text. `length` is relative to the mean, and `b` is
@@ -156,16 +151,6 @@ impl Pass<'_> {
     }
 
     fn add(&self, own: &[Posting], relatives: impl Iterator<Item = (u32, f32)>, scratch: &mut Scratch) {
-        let Scratch {
-            base,
-            part,
-            mask,
-            touched,
-            related,
-            covered,
-            parts_touched,
-            ..
-        } = scratch;
         let is_in_mask = self.place < MASK_TERMS;
         let bit = u32::from(is_in_mask) << (self.place % MASK_TERMS);
         let mut relatives = relatives.peekable();
@@ -174,57 +159,66 @@ impl Pass<'_> {
             let score = self.part(posting, self.rarity);
             let document = posting.document as usize;
             if alone {
-                touch(base, touched, posting.document, self.weight * score);
+                touch(
+                    &mut scratch.base,
+                    &mut scratch.touched,
+                    posting.document,
+                    self.weight * score,
+                );
             } else {
-                part[document] = score;
-                parts_touched.push(posting.document);
+                scratch.part[document] = score;
+                scratch.parts_touched.push(posting.document);
             }
-            mask[document] |= bit;
+            scratch.mask[document] |= bit;
         }
         for (number, weight) in relatives {
-            related.clear();
-            collect(self.index, self.admission, number, related);
+            let related = collect(self.index, self.admission, number);
             let rarity = self.rarity.min(rarity(self.admission.documents, related.len()));
-            for &posting in &*related {
+            for posting in related {
                 let score = weight * self.part(posting, rarity);
-                let cell = &mut part[posting.document as usize];
+                let cell = &mut scratch.part[posting.document as usize];
                 if *cell == 0.0 {
-                    parts_touched.push(posting.document);
+                    scratch.parts_touched.push(posting.document);
                 }
                 *cell = cell.max(score);
-                covered.push((self.place as u32, posting.document, weight));
+                scratch
+                    .covered
+                    .push((self.place as u32, posting.document, weight));
             }
         }
-        for document in parts_touched.drain(..) {
-            let score = std::mem::take(&mut part[document as usize]);
-            touch(base, touched, document, self.weight * score);
+        for document in scratch.parts_touched.drain(..) {
+            let score = std::mem::take(&mut scratch.part[document as usize]);
+            touch(
+                &mut scratch.base,
+                &mut scratch.touched,
+                document,
+                self.weight * score,
+            );
         }
     }
 
     /// Adds the BM25 score of each session, taken as one text. Counts only the term itself, not related terms.
     fn add_sessions(&self, own: &[Posting], scratch: &mut Scratch) {
-        let Scratch {
-            session: cells,
-            sessions_touched: touched,
-            session_quarters,
-            counted,
-            ..
-        } = scratch;
         for posting in own {
             let session = self.index.columns.sessions[posting.document as usize];
-            let cell = &mut session_quarters[session as usize];
+            let cell = &mut scratch.session_quarters[session as usize];
             if *cell == 0 {
-                counted.push(session);
+                scratch.counted.push(session);
             }
             *cell = cell.saturating_add(posting.quarters);
         }
-        let rarity = rarity(self.admission.sessions, counted.len());
-        for session in counted.drain(..) {
-            let quarters = std::mem::take(&mut session_quarters[session as usize]);
+        let rarity = rarity(self.admission.sessions, scratch.counted.len());
+        for session in scratch.counted.drain(..) {
+            let quarters = std::mem::take(&mut scratch.session_quarters[session as usize]);
             let length = self.index.sessions.all[session as usize].length as f32;
             let length = length / self.admission.session_length;
             let part = bm25(rarity, quarters, SESSION_B, length);
-            touch(cells, touched, session, self.weight * part);
+            touch(
+                &mut scratch.session,
+                &mut scratch.sessions_touched,
+                session,
+                self.weight * part,
+            );
         }
     }
 }

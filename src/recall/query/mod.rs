@@ -29,6 +29,8 @@ pub use order::Moved;
 pub use signals::{SIGNALS, Signal};
 pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
 
+use std::cell::RefCell;
+
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -200,15 +202,19 @@ impl Index {
         let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
         let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
         let rarities = base::score(self, &admission, &question, scratch);
-        let answer = read(&Ranking::new(
-            self,
+        let ranking = Ranking {
+            index: self,
             query,
-            &admission,
-            &question,
+            admission: &admission,
+            question: &question,
             scratch,
-            &rarities,
-            dense.as_ref(),
-        ));
+            rarities: &rarities,
+            dense: dense.as_ref(),
+            base_max: 0.0,
+            session_max: 0.0,
+            apart: RefCell::default(),
+        };
+        let answer = read(&ranking.with_maxima());
         scratch.clear();
         answer
     }

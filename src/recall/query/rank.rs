@@ -32,49 +32,31 @@ const CONTEXT_DECAY: f32 = 0.7;
 pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
     pub(crate) query: &'a Query<'a>,
-    admission: &'a Admission,
+    pub(crate) admission: &'a Admission,
     pub(crate) question: &'a Question,
     pub(crate) scratch: &'a Scratch,
     pub(crate) rarities: &'a [f32],
-    dense: Option<&'a Cosines>,
-    base_max: f32,
-    session_max: f32,
+    pub(crate) dense: Option<&'a Cosines>,
+    pub(crate) base_max: f32,
+    pub(crate) session_max: f32,
     /// For each visited session, whether it has a speaker that the question does not name.
-    apart: RefCell<HashMap<u32, bool>>,
+    pub(crate) apart: RefCell<HashMap<u32, bool>>,
 }
 
-impl<'a> Ranking<'a> {
-    pub(crate) fn new(
-        index: &'a Index,
-        query: &'a Query<'a>,
-        admission: &'a Admission,
-        question: &'a Question,
-        scratch: &'a Scratch,
-        rarities: &'a [f32],
-        dense: Option<&'a Cosines>,
-    ) -> Self {
-        let mut ranking = Self {
-            index,
-            query,
-            admission,
-            question,
-            scratch,
-            rarities,
-            dense,
-            base_max: 0.0,
-            session_max: 0.0,
-            apart: RefCell::default(),
-        };
-        for &document in &scratch.touched {
-            let base = scratch.base[document as usize];
+impl Ranking<'_> {
+    /// Finds the best scores, to which the others are relative.
+    pub(crate) fn with_maxima(mut self) -> Self {
+        for &document in &self.scratch.touched {
+            let base = self.scratch.base[document as usize];
             // The filter calls the host, so it is asked only about documents that would be the best so far.
-            if base > ranking.base_max && ranking.passes(document) {
-                ranking.base_max = base;
+            if base > self.base_max && self.passes(document) {
+                self.base_max = base;
             }
         }
-        let sessions = scratch.sessions_touched.iter();
-        ranking.session_max = sessions.fold(0.0, |max, &session| scratch.session[session as usize].max(max));
-        ranking
+        for &session in &self.scratch.sessions_touched {
+            self.session_max = self.scratch.session[session as usize].max(self.session_max);
+        }
+        self
     }
 
     fn passes(&self, document: u32) -> bool {

@@ -49,19 +49,15 @@ pub(crate) fn month_named(word: &str) -> Option<i64> {
         return Some(9);
     }
     let is_meant = |name: &str| word == name || (word.len() == 3 && name.starts_with(word));
-    (1..)
-        .zip(NAMES.split(' '))
-        .find(|(_, name)| is_meant(name))
-        .map(|(month, _)| month)
+    let place = NAMES.split(' ').position(is_meant)?;
+    Some(place as i64 + 1)
 }
 
 /// Returns the number of a weekday by its whole name: 0 for Monday.
 pub(crate) fn weekday_named(word: &str) -> Option<i64> {
     const NAMES: &str = "monday tuesday wednesday thursday friday saturday sunday";
-    (0..)
-        .zip(NAMES.split(' '))
-        .find(|(_, name)| word == *name)
-        .map(|(day, _)| day)
+    let place = NAMES.split(' ').position(|name| word == name)?;
+    Some(place as i64)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! # Layer
 //! Pure data of `recall::text`.
 
+use std::collections::HashMap;
+
 /// The stop words in folded form, which the index and the queries drop.
 pub(crate) const STOP: &str = include_str!("words/stop.txt");
 /// Words that only frame a question ("mention", "detail"), and weigh less than its topic.
@@ -39,4 +41,17 @@ pub(crate) fn words(list: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn named(list: &str) -> impl Iterator<Item = (&str, std::str::SplitWhitespace<'_>)> {
     let named = lines(list).filter_map(|line| line.split_once(':'));
     named.map(|(name, words)| (name, words.split_whitespace()))
+}
+
+/// Returns the words of a named list, each with the bits of its lines. The bit of a line is the position of its name in
+/// `names`.
+pub(crate) fn bits<'a>(list: &'a str, names: &[&str]) -> HashMap<&'a str, u16> {
+    let mut bits: HashMap<&str, u16> = HashMap::new();
+    for (name, words) in named(list) {
+        let bit = names.iter().position(|known| *known == name);
+        for word in words {
+            *bits.entry(word).or_default() |= 1 << bit.expect("a test reads the list");
+        }
+    }
+    bits
 }

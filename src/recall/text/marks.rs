@@ -43,19 +43,19 @@ const DIRECT: Class = 256;
 const GREETING: Class = 512;
 const EVENT: Class = 1024;
 
-/// The classes, by their names in the list of marks.
-pub(crate) const CLASSES: [(&str, Class); 11] = [
-    ("first", FIRST),
-    ("second", SECOND),
-    ("count", COUNT),
-    ("when", WHEN),
-    ("when_head", WHEN_HEAD),
-    ("when_unit", WHEN_UNIT),
-    ("when_preposition", WHEN_PREPOSITION),
-    ("calendar", CALENDAR),
-    ("direct", DIRECT),
-    ("greeting", GREETING),
-    ("event", EVENT),
+/// The names of the classes in the list of marks, in the order of their bits.
+pub(crate) const CLASSES: [&str; 11] = [
+    "first",
+    "second",
+    "count",
+    "when",
+    "when_head",
+    "when_unit",
+    "when_preposition",
+    "calendar",
+    "direct",
+    "greeting",
+    "event",
 ];
 
 /// The largest number of day spans kept for a text.
@@ -113,9 +113,11 @@ impl<'a> Marker<'a> {
             .map_or("", |piece| &self.text[piece.start..piece.end])
     }
 
-    fn prior_is(&self, back: usize, words: &[&str]) -> bool {
-        let prior = self.prior(back);
-        words.iter().any(|word| prior.eq_ignore_ascii_case(word))
+    /// Returns whether the pieces before the one at `start` are these words, joined by single spaces.
+    fn follows(&self, start: usize, words: &[&str]) -> bool {
+        let mut backwards = words.iter().rev().zip(1..);
+        self.joined(words.len(), start)
+            && backwards.all(|(word, back)| self.prior(back).eq_ignore_ascii_case(word))
     }
 
     /// Returns the text between the last piece and a piece that starts at `start`.
@@ -188,11 +190,8 @@ impl<'a> Marker<'a> {
             }
         }
         if class & WHEN_UNIT != 0 && self.joined(1, start) {
-            let head = if self.prior_is(1, &["of"]) && self.joined(2, start) {
-                2
-            } else {
-                1
-            };
+            let of = self.joined(2, start) && self.follows(start, &["of"]);
+            let head = if of { 2 } else { 1 };
             if self.prior_class(head) & WHEN_HEAD != 0 {
                 return true;
             }
@@ -213,8 +212,8 @@ impl<'a> Marker<'a> {
 
     fn is_directive(&self, start: usize, folded: &str) -> bool {
         match folded {
-            "on" => self.prior_is(1, &["now"]) && self.prior_is(2, &["from"]) && self.joined(2, start),
-            "to" => self.prior_is(1, &["sure"]) && self.prior_is(2, &["make"]) && self.joined(2, start),
+            "on" => self.follows(start, &["from", "now"]),
+            "to" => self.follows(start, &["make", "sure"]),
             _ => true,
         }
     }
@@ -222,10 +221,8 @@ impl<'a> Marker<'a> {
     /// Returns whether a greeting ends with this piece. A greeting must be at the start or after punctuation.
     fn is_greeting(&self, start: usize, folded: &str) -> bool {
         let first = match folded {
-            "you" if self.prior_is(1, &["thank"]) && self.joined(1, start) => self.before[0].start,
-            "morning" | "evening" | "night" if self.prior_is(1, &["good"]) && self.joined(1, start) => {
-                self.before[0].start
-            }
+            "you" if self.follows(start, &["thank"]) => self.before[0].start,
+            "morning" | "evening" | "night" if self.follows(start, &["good"]) => self.before[0].start,
             "you" | "evening" | "night" => return false,
             _ => start,
         };
@@ -249,9 +246,9 @@ impl<'a> Marker<'a> {
     }
 
     fn take_event(&mut self, start: usize, folded: &str) {
-        let last = self.joined(1, start) && self.prior_is(1, &["last"]);
-        let next = self.joined(1, start) && self.prior_is(1, &["next"]);
-        let past = self.joined(1, start) && self.prior_is(1, &["past"]);
+        let last = self.follows(start, &["last"]);
+        let next = self.follows(start, &["next"]);
+        let past = self.follows(start, &["past"]);
         let day = self.day;
         let of_week = weekday_of(day);
         let (year, month, _) = date_of(day);
@@ -272,10 +269,7 @@ impl<'a> Marker<'a> {
             "ago" => self.ago(start),
             _ => match weekday_named(folded) {
                 Some(named) if last => {
-                    let back = match (of_week - named).rem_euclid(7) {
-                        0 => 7,
-                        back => back,
-                    };
+                    let back = (of_week - named - 1).rem_euclid(7) + 1;
                     span(day - back, day - back)
                 }
                 _ => None,
@@ -311,7 +305,7 @@ impl<'a> Marker<'a> {
             "four" => 4,
             "five" => 5,
             "six" => 6,
-            "of" if self.prior_is(3, &["couple"]) && self.joined(3, start) => 2,
+            "of" if self.joined(3, start) && self.prior(3).eq_ignore_ascii_case("couple") => 2,
             number => number.parse::<i64>().ok()?,
         };
         let days = count

@@ -109,68 +109,40 @@ pub(crate) fn is_apostrophe(letter: char) -> bool {
     matches!(letter, '\'' | '\u{2019}')
 }
 
-/// Returns the end of the word at the start of `text`.
-fn word_end(text: &str) -> usize {
-    let mut end = 0;
-    let mut letters = text.char_indices().peekable();
-    while let Some((at, letter)) = letters.next() {
-        let inside = if letter.is_ascii_alphanumeric() {
-            true
-        } else if is_apostrophe(letter) {
-            letters
-                .peek()
-                .is_some_and(|&(_, next)| kind_of(next) == Some(RunKind::Word))
-        } else if letter.is_ascii() {
-            false
-        } else {
-            kind_of(letter) == Some(RunKind::Word) || (is_combining_mark(letter) && !is_emoji_mark(letter))
-        };
-        if !inside {
-            break;
-        }
-        end = at + letter.len_utf8();
-    }
-    end
+/// Returns the end of the first letters of `text` that are part of a run. The function decides by the letter before (at
+/// the start `first`) and the letter itself.
+fn end_of(text: &str, first: char, is_part: impl Fn(char, char) -> bool) -> usize {
+    let mut before = first;
+    let end = text.char_indices().find(|&(_, letter)| {
+        let previous = std::mem::replace(&mut before, letter);
+        !is_part(previous, letter)
+    });
+    end.map_or(text.len(), |(at, _)| at)
 }
 
-fn spaceless_end(text: &str) -> usize {
-    text.char_indices()
-        .find(|&(_, letter)| !is_spaceless(letter))
-        .map_or(text.len(), |(at, _)| at)
+/// Returns the end of the word at the start of `text`. Between two letters, one apostrophe may be inside.
+fn word_end(text: &str) -> usize {
+    let end = end_of(text, ' ', |before, letter| {
+        let is_mark = || is_combining_mark(letter) && !is_emoji_mark(letter);
+        kind_of(letter) == Some(RunKind::Word)
+            || !is_apostrophe(before) && (is_apostrophe(letter) || !letter.is_ascii() && is_mark())
+    });
+    text[..end].trim_end_matches(is_apostrophe).len()
 }
 
 /// Returns the end of the emoji at the start of `text`. A flag has two letters; a joined emoji has any number of parts.
 fn emoji_end(text: &str) -> usize {
     const JOINER: char = '\u{200D}';
-    let mut letters = text.char_indices().peekable();
-    let Some((_, first)) = letters.next() else {
-        return 0;
-    };
-    let mut end = first.len_utf8();
-    if is_flag(first) {
-        if let Some(&(at, second)) = letters.peek()
-            && is_flag(second)
-        {
-            end = at + second.len_utf8();
-        }
-        return end;
+    let flags = text.chars().take(2).take_while(|&letter| is_flag(letter));
+    let flag: usize = flags.map(char::len_utf8).sum();
+    if flag > 0 {
+        return flag;
     }
-    while let Some((at, letter)) = letters.next() {
-        if letter == JOINER {
-            match letters.peek() {
-                Some(&(_, next)) if is_emoji(next) => {}
-                _ => break,
-            }
-            if let Some((at, next)) = letters.next() {
-                end = at + next.len_utf8();
-            }
-        } else if is_emoji_mark(letter) {
-            end = at + letter.len_utf8();
-        } else {
-            break;
-        }
-    }
-    end
+    let end = end_of(text, JOINER, |before, letter| match before {
+        JOINER => is_emoji(letter),
+        _ => letter == JOINER || is_emoji_mark(letter),
+    });
+    text[..end].trim_end_matches(JOINER).len()
 }
 
 impl<'a> Iterator for Runs<'a> {
@@ -184,7 +156,7 @@ impl<'a> Iterator for Runs<'a> {
         let rest = &rest[skipped..];
         let length = match kind {
             RunKind::Word => word_end(rest),
-            RunKind::Spaceless => spaceless_end(rest),
+            RunKind::Spaceless => end_of(rest, ' ', |_, letter| is_spaceless(letter)),
             RunKind::Emoji => emoji_end(rest),
         };
         let start = self.at + skipped;

@@ -86,11 +86,8 @@ static FACTS: LazyLock<Facts> = LazyLock::new(|| {
             facts.entry(form).or_default().base = Some(base);
         }
     }
-    let classes: HashMap<&str, Class> = HashMap::from(marks::CLASSES);
-    for (name, words) in named(lists::MARKS) {
-        for word in words {
-            facts.entry(word).or_default().class |= classes[name];
-        }
+    for (word, class) in lists::bits(lists::MARKS, &marks::CLASSES) {
+        facts.entry(word).or_default().class = class;
     }
     facts
 });

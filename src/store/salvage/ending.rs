@@ -162,7 +162,7 @@ impl Salvager<'_> {
             seq,
             history_root: self.history.root(),
             time,
-            op: Op::constant(Op::SALVAGE),
+            op: Op::new(Op::SALVAGE)?,
             target: None,
             actor: None,
             session: None,

@@ -15,7 +15,7 @@ fn first() -> Commit {
         seq: 0,
         history_root: HistoryRoot::from_bytes([2; 32]),
         time: Time::from_micros(1_700_000_000_000_000),
-        op: Op::constant("init"),
+        op: Op::new("init").unwrap(),
         target: None,
         actor: None,
         session: None,
@@ -31,7 +31,7 @@ fn all() -> Vec<(&'static str, Commit)> {
     let full = Commit {
         parents: vec![digest(3)],
         seq: 1,
-        op: Op::constant("roll_back"),
+        op: Op::new("roll_back").unwrap(),
         target: Some(digest(4)),
         actor: Some("na\u{ef}ve".to_owned()),
         session: Some("\u{4f60}\u{597d}".to_owned()),

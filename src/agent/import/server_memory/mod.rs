@@ -166,7 +166,7 @@ impl Graph {
         }
         match parse_within(line, DEPTH_MAX) {
             Ok(json) => self.take(json),
-            Err(JsonError::TooDeep { .. }) => self.say(Fault::TooDeep, ""),
+            Err(JsonError::TooDeep) => self.say(Fault::TooDeep, ""),
             Err(JsonError::KeyTwice(key)) => self.say(Fault::KeyTwice, key),
             Err(JsonError::NotJson) => self.take_several(line),
         }

@@ -89,7 +89,7 @@ pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, 
     for candidate in candidates(reply) {
         let json = parse_within(candidate, settings.depth_max).map_err(|error| match error {
             JsonError::NotJson => ReplyReason::NotJson,
-            JsonError::TooDeep { .. } => ReplyReason::TooDeep,
+            JsonError::TooDeep => ReplyReason::TooDeep,
             JsonError::KeyTwice(_) => ReplyReason::KeyTwice,
         });
         match json.and_then(|json| reply_of(&json, settings)) {
