@@ -58,8 +58,7 @@ impl<T: Keep> Followed<T> {
         let Some(before) = before.or_else(load) else {
             return Ok((Self::build(view, empty())?, Reached::Built));
         };
-        let is_same = before.derived.root() == view.root();
-        let reached = if is_same {
+        let reached = if before.derived.root() == view.root() {
             Reached::AtHand
         } else {
             Reached::Followed

@@ -17,9 +17,11 @@ use std::collections::BTreeSet;
 
 use super::decay;
 use super::item::Item;
+use super::remember::unless_erased;
 use crate::engine::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
+use crate::recall::Key;
 
 /// The most items that the search for a circle follows.
 const STEPS_MAX: usize = 32;
@@ -32,6 +34,22 @@ pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool
     // SUP-2: in a circle of claims, the item written last stays.
     Ok(may_supersede(view, new, old)
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
+}
+
+/// Whether the object of a key, which names that of another key in `supersedes`, supersedes it in the state of `view`.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(super) fn supersedes_at(view: &View, new: &Key, old: &Key) -> Result<bool> {
+    match (object_at(view, new)?, object_at(view, old)?) {
+        (Some(new), Some(old)) => supersedes(view, &new, &old),
+        _ => Ok(false),
+    }
+}
+
+/// The object of a key; `None` if it was erased.
+pub(super) fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
+    unless_erased(view.object_at(&key.0))
 }
 
 /// Whether the claim of `new` on `old` is valid (SUP-1).

@@ -17,13 +17,13 @@ mod finding;
 mod injection;
 mod rules;
 mod secrets;
-mod source_map;
 #[cfg(test)]
 mod tests;
 pub(crate) mod unicode;
 mod verdict;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 pub(crate) use self::finding::{Category, Finding, Severity};
 pub use self::verdict::Verdict;
@@ -90,10 +90,7 @@ impl Scanner {
     /// occurrence of a secret of at least six bytes is replaced. A text that consists mostly of secrets becomes one
     /// marker.
     pub(crate) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match secrets::redact(text, &self.key) {
-            Some(redacted) => Cow::Owned(redacted),
-            None => Cow::Borrowed(text),
-        }
+        secrets::redact(text, &self.key).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     /// Returns the value of the attribute `name`, with the secrets that [`Scanner::scan_fields`] finds redacted.
@@ -109,6 +106,15 @@ impl Scanner {
     pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
         unicode::neutral(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
+}
+
+/// Returns the parts of a text, each up to and including a character at which a part ends.
+fn parts(text: &str, is_end: impl Fn(char) -> bool) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
+    text.split_inclusive(is_end).map(move |part| {
+        end += part.len();
+        end - part.len()..end
+    })
 }
 
 /// Returns all findings in one field.

@@ -13,7 +13,7 @@
 //! - BEX-3: a block without a file stays, unless the caller prunes. The block of an unreadable file stays.
 //! - BEX-4: no writer edits or prunes a block that is more trusted than the writer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,7 +30,7 @@ use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{item_of, known_kind};
 use crate::agent::scope::{Place, Reach};
 use crate::agent::vocabulary::kind;
-use crate::engine::{CommitInfo, Memory, Staged, View, Writer};
+use crate::engine::{CommitInfo, Staged, View, Writer};
 use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
@@ -136,14 +136,15 @@ impl Agent {
         let done = change(self, writer, &Rule::IMPORT, |change| {
             let view = change.base().clone();
             let read: Vec<_> = files.iter().map(read_found).collect();
-            let mut kept = BTreeSet::new();
-            let mut count_of = BTreeMap::new();
+            // The number of files that state each id. BEX-3: a block whose file exists is not pruned, whatever the file
+            // contains now.
+            let mut kept = BTreeMap::new();
             for (file, read) in files.iter().zip(&read) {
-                // BEX-3: a block whose file exists is not pruned, whatever the file contains now.
-                kept.extend(id_of_path(&file.path));
+                if let Ok(id) = id_of_path(&file.path) {
+                    kept.entry(id).or_insert(0);
+                }
                 if let Ok(read) = read {
-                    kept.insert(read.block.id.clone());
-                    *count_of.entry(read.block.id.clone()).or_insert(0) += 1;
+                    *kept.entry(read.block.id.clone()).or_insert(0) += 1;
                 }
             }
             let mut taken = Vec::new();
@@ -152,39 +153,46 @@ impl Agent {
                     Ok(read) => Some(read.block.id.clone()),
                     Err(_) => id_of_path(&file.path).ok(),
                 };
-                let (became, said) = match read {
-                    Err(why) => (Taken::Refused, vec![why]),
+                let mut one = TakenFile {
+                    path: file.path.clone(),
+                    id: id.as_ref().map(Id::to_string),
+                    taken: Taken::Refused,
+                    said: Vec::new(),
+                    fresh: None,
+                };
+                match read {
+                    Err(why) => one.said.push(why),
                     // BEX-2: the path decides between two files with one id.
-                    Ok(read) if count_of[&read.block.id] > 1 && !is_at_home(file, &read) => {
+                    Ok(read) if kept[&read.block.id] > 1 && id_of_path(&file.path).ok() != id => {
                         let why = "another file has the same id, and this path does not match it";
-                        (Taken::Refused, vec![why.to_owned()])
+                        one.said.push(why.to_owned());
                     }
                     Ok(read) => {
-                        let said = read.faults.iter().map(ToString::to_string).collect();
+                        one.said.extend(read.faults.iter().map(ToString::to_string));
                         let mut edit = Edit {
                             change,
                             view: &view,
                             take,
-                            said,
+                            said: &mut one.said,
                         };
-                        (edit.take(&read.block)?, edit.said)
+                        one.taken = edit.take(&read.block)?;
                     }
-                };
-                taken.push(TakenFile {
-                    path: file.path.clone(),
-                    id: id.as_ref().map(Id::to_string),
-                    taken: became,
-                    said,
-                    fresh: None,
-                });
+                }
+                taken.push(one);
             }
             let (missing, pruned) = prune(change, &view, take, &kept)?;
             Ok((taken, missing, pruned))
         })?;
         let (mut taken, missing, pruned) = done.value;
-        refresh(self.memory(), files, &mut taken)?;
-        // An answer names rules, never the matching text (RMB-1).
-        for file in &mut taken {
+        let view = self.memory().view();
+        for (file, found) in taken.iter_mut().zip(files) {
+            if let (Taken::Created | Taken::Updated, Some(id), Ok(bytes)) =
+                (file.taken, &file.id, &found.bytes)
+                && let Some((_, updated)) = view.stamps(&Id::new(id)?)?
+            {
+                file.fresh = with_updated(bytes, updated);
+            }
+            // An answer names rules, never the matching text (RMB-1).
             file.id
                 .take_if(|id| refuse_secret(self.scanner(), "the id", id).is_err());
             for remark in &mut file.said {
@@ -216,23 +224,19 @@ fn read_found(file: &FoundFile) -> std::result::Result<BlockFile, String> {
     read.map_err(|why| why.to_string())
 }
 
-fn is_at_home(file: &FoundFile, read: &BlockFile) -> bool {
-    id_of_path(&file.path).is_ok_and(|path_id| path_id == read.block.id)
-}
-
 /// Removes the blocks without a file if the caller prunes. Returns the blocks that stay and those that are removed
 /// (BEX-3).
 fn prune(
     change: &mut Change<'_>,
     view: &View,
     take: &TakeBlocks,
-    kept: &BTreeSet<Id>,
+    kept: &BTreeMap<Id, usize>,
 ) -> Result<(Vec<Id>, Vec<Id>)> {
     let (mut missing, mut pruned) = (Vec::new(), Vec::new());
     for object in blocks_in(view, &take.reach)? {
         let object = object?;
         // A block that cannot be written as a file never has one.
-        if kept.contains(object.id()) || text_of(view, &take.place, &object)?.is_err() {
+        if kept.contains_key(object.id()) || text_of(view, &take.place, &object)?.is_err() {
             continue;
         }
         let id = object.id().clone();
@@ -246,26 +250,13 @@ fn prune(
     Ok((missing, pruned))
 }
 
-/// Sets the time of the new version in each imported file.
-fn refresh(memory: &Memory, files: &[FoundFile], taken: &mut [TakenFile]) -> Result<()> {
-    let view = memory.view();
-    for (file, found) in taken.iter_mut().zip(files) {
-        if let (Taken::Created | Taken::Updated, Some(id), Ok(bytes)) = (file.taken, &file.id, &found.bytes)
-            && let Some((_, updated)) = view.stamps(&Id::new(id)?)?
-        {
-            file.fresh = with_updated(bytes, updated);
-        }
-    }
-    Ok(())
-}
-
 /// The import of one file.
 struct Edit<'a, 'c> {
     change: &'a mut Change<'c>,
     view: &'a View,
     take: &'a TakeBlocks,
     /// Remarks for the owner of the file.
-    said: Vec<String>,
+    said: &'a mut Vec<String>,
 }
 
 impl Edit<'_, '_> {
@@ -366,7 +357,7 @@ impl Edit<'_, '_> {
         let reserved = object.reserved.clone();
         let passed = self
             .change
-            .put(object.id.clone(), item_of(object)?, class, |object| {
+            .put(object.id.clone(), item_of(object), class, |object| {
                 object.parent = parent;
                 object.position = position;
                 object.reserved = reserved;

@@ -81,10 +81,8 @@ pub(crate) fn is_unedited(
 
 /// Returns the block at the time of its file, if history keeps that state.
 pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Result<Option<Block>> {
-    let view = block
-        .updated
-        .and_then(|time| memory.view_at(&Revision::Time(time), "").ok());
-    let Some(view) = view else {
+    let written = |time| memory.view_at(&Revision::Time(time), "").ok();
+    let Some(view) = block.updated.and_then(written) else {
         return Ok(None);
     };
     let object = view.get(&block.id).ok().flatten();

@@ -100,7 +100,7 @@ fn plain<'a>(text: &'a str, faults: &mut Vec<Fault<FileFault>>) -> Cow<'a, str> 
 }
 
 /// Splits a file into the front matter and the text after it.
-fn split(text: &str) -> Result<(&str, &str), Unfit> {
+pub(super) fn split(text: &str) -> Result<(&str, &str), Unfit> {
     let mut lines = text.split_inclusive('\n');
     let is_fence = |line: &str| line.trim_end() == "---";
     let first = lines

@@ -4,6 +4,7 @@
 //! Layer 7, inside `agent`. Pure.
 
 use super::block::{Block, DEPTH_MAX, KEPT, KEYS, Unfit, WHITESPACE, bare, unquoted};
+use super::reader::split;
 use crate::agent::fault::Fault;
 use crate::agent::vocabulary::attribute;
 use crate::ingest::json::{parse_within, value_to_json};
@@ -60,28 +61,21 @@ pub(super) fn write_block(block: &Block) -> Result<String, Fault<Unfit>> {
 /// Returns the file with another time in `updated`; `None` if it has no front matter.
 pub(super) fn with_updated(bytes: &[u8], time: Time) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| bare(line) == "---")?;
-    let (mut out, mut has_line) = (first.to_owned(), false);
-    while let Some(line) = lines.next() {
-        let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
-        let updated = format!("updated: {}{end}", time_text(time));
-        let key = line.split_once(':').map(|(key, _)| bare(key));
-        if bare(line) == "---" {
-            out.extend((!has_line).then_some(updated));
-            out.push_str(line);
-            out.extend(lines);
-            return Some(out.into_bytes());
-        }
-        if key == Some("updated") {
-            // The last of several lines counts, so all of them get the same time.
-            has_line = true;
-            out.push_str(&updated);
-        } else {
-            out.push_str(line);
-        }
-    }
-    None
+    let (front, _) = split(text.strip_prefix('\u{FEFF}').unwrap_or(text)).ok()?;
+    let (fence, rest) = text.split_at(text.find('\n')? + 1);
+    let (lines, rest) = rest.split_at(front.len());
+    let end = if fence.ends_with("\r\n") { "\r\n" } else { "\n" };
+    let updated = format!("updated: {}{end}", time_text(time));
+    let is_updated = |line: &str| {
+        line.split_once(':')
+            .is_some_and(|(key, _)| bare(key) == "updated")
+    };
+    let lines = lines.split_inclusive('\n');
+    let missing = (!lines.clone().any(is_updated)).then_some(&updated[..]);
+    // The last of several lines counts, so all of them get the same time.
+    let lines = lines.map(|line| if is_updated(line) { &updated } else { line });
+    let parts = [fence].into_iter().chain(lines).chain(missing).chain([rest]);
+    Some(parts.collect::<String>().into_bytes())
 }
 
 /// Writes a time with milliseconds, or with microseconds if needed.

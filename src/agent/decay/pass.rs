@@ -58,11 +58,8 @@ named! {
 
 impl Level {
     fn of(item: &Item) -> Self {
-        match item.level().as_deref() {
-            Some("summary") => Self::Summary,
-            Some("keywords") => Self::Keywords,
-            _ => Self::Full,
-        }
+        let level = item.level().and_then(|name| Self::from_name(&name));
+        level.filter(|level| *level != Self::Gone).unwrap_or(Self::Full)
     }
 
     /// Returns the level below, and the unused time after which an item moves there.
@@ -196,7 +193,6 @@ impl Agent {
             agent: self,
             view: &view,
             pass,
-            now,
             writer,
         };
         let mut planned = Vec::new();
@@ -235,14 +231,13 @@ struct Run<'a> {
     agent: &'a Agent,
     view: &'a View,
     pass: &'a Pass<'a>,
-    now: Time,
     writer: &'a Writer,
 }
 
 impl Run<'_> {
     /// Returns the planned move of an item; `None` if the item stays.
     fn plan(&self, object: Object) -> Result<Option<Planned>> {
-        let (view, now) = (self.view, self.now);
+        let (view, now) = (self.view, self.view.now());
         let lasts = !self.pass.everything && LASTING.contains(&object.kind());
         let is_over = object.expires().is_some_and(|expires| expires <= now);
         let is_plain = object.content().is_some_and(|text| !text.is_empty()) && object.parent().is_none();
@@ -256,7 +251,8 @@ impl Run<'_> {
         let (to, after) = from.below(&self.agent.settings().decay);
         let stored = written(view, &item)?;
         // The age that is cheaper to compute is checked first.
-        if age(stored, now) < after || age(last_used(view, &item, stored, now)?, now) < after {
+        let age = |since: Time| now.as_micros().saturating_sub(since.as_micros()).max(0);
+        if age(stored) < after || age(last_used(view, &item, stored, now)?) < after {
             return Ok(None);
         }
         let id = item.object().id().clone();
@@ -335,14 +331,14 @@ impl Run<'_> {
     }
 
     /// Commits the planned moves. Skips items that changed meanwhile, because they were used.
-    fn carry_out(&self, mut planned: Vec<Planned>, decayed: &mut Decayed) -> Result<()> {
+    fn carry_out(&self, planned: Vec<Planned>, decayed: &mut Decayed) -> Result<()> {
         if self.pass.dry_run {
             decayed.moves.extend(planned.into_iter().map(|one| one.moved));
             return Ok(());
         }
         let done = change(self.agent, self.writer, &Rule::DECAY, |change| {
-            let mut kept = Vec::with_capacity(planned.len());
-            for one in std::mem::take(&mut planned) {
+            let mut moves = Vec::with_capacity(planned.len());
+            for one in &planned {
                 if change.digest(&one.moved.id)? != Some(one.seen) {
                     continue;
                 }
@@ -350,14 +346,13 @@ impl Run<'_> {
                     Some((new, origin)) => change.shorten(new.clone(), *origin)?,
                     None => drop(change.remove(&one.moved.id)?),
                 }
-                kept.push(one);
+                moves.push(one.moved.clone());
             }
-            planned = kept;
-            Ok(())
+            Ok(moves)
         })?;
-        if !planned.is_empty() {
+        if !done.value.is_empty() {
             decayed.commits.push(done.committed.commit);
-            decayed.moves.extend(planned.into_iter().map(|one| one.moved));
+            decayed.moves.extend(done.value);
         }
         Ok(())
     }
@@ -369,11 +364,6 @@ fn last_used(view: &View, item: &Item, stored: Time, now: Time) -> Result<Time> 
     let used = view.last_used(item.object().id())?;
     let used = used.filter(|used| used.as_micros() <= now.as_micros().saturating_add(JUMP_MICROS));
     Ok(used.map_or(stored, |used| used.max(stored)))
-}
-
-/// Returns the microseconds since a moment; never negative.
-fn age(since: Time, now: Time) -> i64 {
-    now.as_micros().saturating_sub(since.as_micros()).max(0)
 }
 
 /// Returns a warning if a moment is far from the clock.

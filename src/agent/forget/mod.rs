@@ -52,12 +52,9 @@ impl Forgetting {
     }
 
     fn accepts(&self, view: &View, item: &Item) -> Result<bool> {
-        let tags = item.tags();
-        let has = |tag: &String| tags.contains(tag);
         let is_same = |wanted: &Option<String>, found: Option<String>| wanted.is_none() || *wanted == found;
         let object = item.object();
-        let fits = self.all_tags.iter().all(has)
-            && (self.any_tags.is_empty() || self.any_tags.iter().any(has))
+        let fits = item.has_tags(&self.all_tags, &self.any_tags)
             && is_same(&self.session, item.session())
             && is_same(&self.source, item.source())
             && self

@@ -54,7 +54,7 @@ impl Agent {
             if info.commit.seq > newest {
                 continue;
             }
-            let mut reason = None;
+            let reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
             let removed = |change: &Change| change.kind() == ChangeKind::Removed && !change.erased;
             for Change { id, .. } in changes.into_iter().filter(removed) {
                 if list.len() >= limit {
@@ -66,9 +66,6 @@ impl Agent {
                 let Some(item) = kept(&before, &id)?.filter(|item| reach.has(item.object().scope())) else {
                     continue;
                 };
-                if reason.is_none() {
-                    reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
-                }
                 list.push(Forgotten {
                     version: original_of(memory, &item)?
                         .map_or_else(|| item.object().digest(), |original| original.digest()),
@@ -92,20 +89,18 @@ impl Agent {
             let view = change.base().clone();
             let mut wanted = BTreeSet::new();
             for id in ids {
-                match view.get(id)?.map(Item::from) {
-                    None => {
-                        wanted.insert(id.clone());
-                    }
-                    Some(item) => match original_of(self.memory(), &item)? {
-                        Some(original) => change.restore_version(id, original.digest())?,
-                        None => {
-                            if let Some(named) = item.original() {
-                                self.memory().check_kept(named)?;
-                            }
-                            back.unchanged.push(id.clone());
-                        }
-                    },
+                let Some(item) = view.get(id)?.map(Item::from) else {
+                    wanted.insert(id.clone());
+                    continue;
+                };
+                if let Some(original) = original_of(self.memory(), &item)? {
+                    change.restore_version(id, original.digest())?;
+                    continue;
                 }
+                if let Some(named) = item.original() {
+                    self.memory().check_kept(named)?;
+                }
+                back.unchanged.push(id.clone());
             }
             for taken in taking(self.memory()) {
                 if wanted.is_empty() {
@@ -164,15 +159,13 @@ impl Agent {
 
 /// Stages the full version of a shortened item, else the version in the state `from` (FGT-2).
 fn restore(agent: &Agent, change: &mut change::Change<'_>, id: &Id, from: &View) -> Result<()> {
-    let shortened = from.get(id)?.map(Item::from);
-    let original = shortened
-        .map(|item| original_of(agent.memory(), &item))
-        .transpose()?;
-    match original.flatten() {
-        Some(original) => change.restore_version(id, original.digest()),
-        // The full text may be collected or erased; the shortened version is kept.
-        None => change.restore(id, from),
+    if let Some(item) = from.get(id)?.map(Item::from)
+        && let Some(original) = original_of(agent.memory(), &item)?
+    {
+        return change.restore_version(id, original.digest());
     }
+    // The full text may be collected or erased; the shortened version is kept.
+    change.restore(id, from)
 }
 
 fn bring_back(
@@ -195,10 +188,9 @@ fn bring_back(
     let mut back = done.value;
     if done.committed.changed {
         back.commit = Some(done.committed.commit);
-        let ids = back.items.iter().map(|item| Id::new(item.object().id().as_str()));
+        let ids = back.items.iter().map(|item| item.object().id());
         // The restored version keeps its age. This use prevents the next pass of decay from forgetting it again.
-        let ids = ids.collect::<Result<Vec<_>>>()?;
-        agent.memory().touch(&ids, agent.memory().view().now());
+        agent.memory().touch(ids, agent.memory().view().now());
     }
     Ok(back)
 }

@@ -327,7 +327,7 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
         }
     }
     let (parent, position) = (object.parent.clone(), object.position.clone());
-    let passed = change.put(id, item_of(object)?, Origin::Import, |object| {
+    let passed = change.put(id, item_of(object), Origin::Import, |object| {
         object.parent = parent;
         object.position = position;
     })?;
@@ -338,7 +338,7 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
 /// Adds an earlier version to history, unless the scan stops it.
 fn take_past(change: &mut Change<'_>, object: NewObject) -> Result<bool> {
     let id = object.id.clone();
-    let reviewed = review(change.agent(), item_of(object)?)?;
+    let reviewed = review(change.agent(), item_of(object))?;
     if reviewed.verdict > Verdict::Flag {
         return Ok(false);
     }

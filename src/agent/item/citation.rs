@@ -4,11 +4,19 @@
 //! Layer 7, inside `agent`. Pure.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::object::Value;
+
+/// Matches a citation. Only digits between colons or at the end are a line, because an address may have a port, and a path
+/// a colon.
+static FORM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("(?s)^(?<file>.*?)(?::(?<line>[0-9]+)(?::(?<note>.*))?)?$").expect("the form is a regex")
+});
 
 /// The place where a statement is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,23 +38,14 @@ impl Citation {
     /// # Errors
     /// `InvalidInput`: the file is missing, or the line is 0.
     pub(crate) fn from_text(text: &str) -> Result<Self> {
-        // Only digits between colons or at the end are a line, because an address may have a port, and a path a colon.
-        let at_line = text.match_indices(':').find_map(|(at, _)| {
-            let rest = &text[at + 1..];
-            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-            let ends = matches!(rest.as_bytes().get(digits), None | Some(b':'));
-            (digits > 0 && ends).then_some((at, digits))
+        let parts = FORM.captures(text);
+        let part = |name: &str| Some(parts.as_ref()?.name(name)?.as_str());
+        let file = part("file").unwrap_or_default();
+        let line = part("line").map(|line| {
+            line.parse()
+                .map_err(|_| Error::invalid(format!("a citation names line {line}")))
         });
-        let (file, line, note) = match at_line {
-            Some((at, digits)) => {
-                let (line, rest) = text[at + 1..].split_at(digits);
-                let line = line
-                    .parse()
-                    .map_err(|_| Error::invalid(format!("a citation names line {line}")))?;
-                (&text[..at], Some(line), rest.strip_prefix(':'))
-            }
-            None => (text, None, None),
-        };
+        let line = line.transpose()?;
         if file.is_empty() || line == Some(0) {
             return Err(Error::invalid(
                 "write a citation as FILE, FILE:LINE or FILE:LINE:NOTE, with lines from 1",
@@ -55,19 +54,12 @@ impl Citation {
         Ok(Self {
             file: file.to_owned(),
             line,
-            note: note.filter(|note| !note.is_empty()).map(str::to_owned),
+            note: part("note").filter(|note| !note.is_empty()).map(str::to_owned),
         })
     }
 
-    /// Reads the citations of an attribute's value, and skips other values.
-    pub(in crate::agent) fn all_of(value: &Value) -> Vec<Self> {
-        let Value::List(list) = value else {
-            return Vec::new();
-        };
-        list.iter().filter_map(Self::of).collect()
-    }
-
-    fn of(value: &Value) -> Option<Self> {
+    /// Reads a citation of an attribute's value; `None` for other values.
+    pub(in crate::agent) fn of(value: &Value) -> Option<Self> {
         let Value::Map(map) = value else { return None };
         let line = map.get("line").and_then(Value::as_integer);
         Some(Self {

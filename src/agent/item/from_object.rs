@@ -1,4 +1,4 @@
-//! Converts an object back to the item from which it was made, to change and review it again.
+//! Reads the fields of an item: from an object, to change and review it again, or from JSON.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -6,14 +6,18 @@
 //! # Invariants
 //! - FRO-1: the item of an object becomes the same object again, apart from its place in the tree.
 
-use super::{Citation, NewItem, Sensitivity, texts_of};
-use crate::agent::vocabulary::attribute;
-use crate::error::Result;
-use crate::object::{Attributes, Id, NewObject, Object, Value};
+use serde::Deserialize;
+use serde_json::Value as Json;
 
-/// Returns the item of an object. An attribute of the vocabulary with a wrong type stays among the others.
+use super::{Citation, KNOWN, NewItem, Sensitivity};
+use crate::agent::vocabulary::attribute;
+use crate::error::{Error, Result};
+use crate::ingest::json::value_to_json;
+use crate::object::{Attributes, Id, NewObject, Object};
+
+/// Returns the item of an object. An attribute of the vocabulary that its field cannot hold stays among the others.
 /// [`NewItem::into_object`] then refuses it by name.
-pub(in crate::agent) fn item_of(object: NewObject) -> Result<NewItem> {
+pub(in crate::agent) fn item_of(object: NewObject) -> NewItem {
     let mut item = NewItem::new(object.content.unwrap_or_default());
     item.id = Some(object.id);
     item.kind = object.kind;
@@ -22,47 +26,64 @@ pub(in crate::agent) fn item_of(object: NewObject) -> Result<NewItem> {
     item.expires = object.expires;
     item.derived_from = object.derived_from;
     for (name, value) in object.attributes.into_map() {
-        if let Some(value) = take(&mut item, &name, value)? {
+        let is_field = KNOWN.contains(&name.as_str());
+        if !is_field || set_field(&mut item, &name, &value_to_json(&value)).is_err() {
             drop(item.others.insert(name, value));
         }
     }
-    Ok(item)
+    item
 }
 
-/// Sets the field of an attribute. Returns the value if it has the wrong type for the field.
-fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
-    match (name, &value) {
-        (attribute::SPEAKER, Value::Text(text)) => item.speaker = Some(text.clone()),
-        (attribute::SUBJECT, Value::Text(text)) => item.subject = Some(text.clone()),
-        (attribute::SESSION, Value::Text(text)) => item.session = Some(text.clone()),
-        (attribute::SOURCE, Value::Text(text)) => item.source = Some(text.clone()),
-        (attribute::ORDER, Value::Integer(order)) => item.order = Some(*order),
-        (attribute::CONFIDENCE, Value::Float(sure)) => item.confidence = Some(*sure),
-        (attribute::PINNED, Value::Bool(is_pinned)) => item.is_pinned = *is_pinned,
-        (attribute::SENSITIVITY, Value::Text(text)) if Sensitivity::from_name(text).is_some() => {
-            item.sensitivity = Sensitivity::from_name(text);
+/// Sets the field of an attribute of the vocabulary. Returns false if no attribute has this name.
+///
+/// # Errors
+/// `InvalidInput` if the value has the wrong type for the field.
+pub(in crate::agent) fn set_field(item: &mut NewItem, name: &str, value: &Json) -> Result<bool> {
+    match name {
+        attribute::TAGS => item.tags = read(value, "a list of texts")?,
+        attribute::SPEAKER => item.speaker = Some(name_of(value)?),
+        attribute::SUBJECT => item.subject = Some(name_of(value)?),
+        attribute::SESSION => item.session = Some(name_of(value)?),
+        attribute::SOURCE => item.source = Some(name_of(value)?),
+        attribute::ORDER => item.order = Some(read(value, "an integer")?),
+        attribute::CONFIDENCE => item.confidence = Some(read(value, "a number")?),
+        attribute::PINNED => item.is_pinned = read(value, "true or false")?,
+        attribute::SENSITIVITY => item.sensitivity = Some(Sensitivity::from_text(read(value, "text")?)?),
+        attribute::CITATIONS => {
+            let citations: Vec<Json> = read(value, "a list")?;
+            item.citations = citations.iter().map(citation).collect::<Result<_>>()?;
         }
-        (attribute::TAGS, Value::List(list)) if are_texts(list) => item.tags = texts_of(&value),
-        (attribute::SUPERSEDES, Value::List(list)) if are_texts(list) => {
-            item.supersedes = texts_of(&value)
-                .iter()
-                .map(|id| Id::new(id))
-                .collect::<Result<_>>()?;
+        attribute::SUPERSEDES => {
+            let ids: Vec<&str> = read(value, "a list of ids")?;
+            item.supersedes = ids.into_iter().map(Id::new).collect::<Result<_>>()?;
         }
-        (attribute::CITATIONS, Value::List(list)) => {
-            let citations = Citation::all_of(&value);
-            if citations.len() != list.len() {
-                return Ok(Some(value));
-            }
-            item.citations = citations;
-        }
-        _ => return Ok(Some(value)),
+        _ => return Ok(false),
     }
-    Ok(None)
+    Ok(true)
 }
 
-fn are_texts(list: &[Value]) -> bool {
-    list.iter().all(|value| value.as_text().is_some())
+/// Reads a name, given as a text or a number.
+fn name_of(json: &Json) -> Result<String> {
+    match json {
+        Json::Number(number) => Ok(number.to_string()),
+        json => read(json, "text"),
+    }
+}
+
+/// Reads a citation: a map `{file, line?, note?}`, or a text `FILE:LINE:NOTE`.
+fn citation(json: &Json) -> Result<Citation> {
+    match json {
+        Json::String(text) => Citation::from_text(text),
+        json => read(
+            json,
+            "a citation: {\"file\", \"line\"?, \"note\"?} or FILE:LINE:NOTE",
+        ),
+    }
+}
+
+/// Reads a value. The error does not repeat the value, because it may be a secret.
+pub(in crate::agent) fn read<'a, T: Deserialize<'a>>(json: &'a Json, what: &str) -> Result<T> {
+    T::deserialize(json).map_err(|_| Error::invalid(format!("the value is not {what}")))
 }
 
 /// The attributes that only verbs set, and files never do.
@@ -89,7 +110,6 @@ pub(in crate::agent) fn stated_attributes(object: &Object) -> Attributes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Citation;
     use crate::object::Time;
 
     /// INVARIANT FRO-1: the item of an object becomes the same object again.
@@ -117,10 +137,10 @@ mod tests {
         item.supersedes = vec![Id::new("old").unwrap()];
         drop(item.others.insert("colour", "green"));
         let object = item.clone().into_object(id.clone()).unwrap();
-        assert_eq!(item_of(object).unwrap(), item);
+        assert_eq!(item_of(object), item);
         // An attribute with the wrong type for its field does not set the field.
         let mut odd = NewItem::new("x").into_object(id.clone()).unwrap();
         drop(odd.attributes.insert(attribute::PINNED, "yes"));
-        assert!(item_of(odd).unwrap().into_object(id).is_err());
+        assert!(item_of(odd).into_object(id).is_err());
     }
 }

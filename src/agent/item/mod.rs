@@ -14,7 +14,7 @@ mod from_object;
 
 pub use self::citation::Citation;
 pub(in crate::agent) use self::citation::citations_value;
-pub(in crate::agent) use self::from_object::{MADE_BY_VERBS, item_of, stated_attributes};
+pub(in crate::agent) use self::from_object::{MADE_BY_VERBS, item_of, read, set_field, stated_attributes};
 use super::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::error::{Error, Result};
@@ -170,17 +170,14 @@ impl NewItem {
     /// # Errors
     /// `InvalidInput`, naming the attribute.
     pub(in crate::agent) fn check_given(&self) -> Result<()> {
-        match MADE_BY_VERBS
-            .iter()
-            .chain(&OF_SESSIONS)
-            .find(|name| self.others.get(name).is_some())
-        {
-            Some(name) => Err(
+        let mut reserved = MADE_BY_VERBS.iter().chain(&OF_SESSIONS);
+        if let Some(name) = reserved.find(|name| self.others.get(name).is_some()) {
+            return Err(
                 Error::invalid(format!("the attribute '{name}' is reserved for verbs"))
                     .with_hint("leave the attribute out; verbs set it themselves"),
-            ),
-            None => Ok(()),
+            );
         }
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
@@ -190,13 +187,13 @@ impl NewItem {
         if self.citations.iter().any(|citation| citation.line == Some(0)) {
             return Err(Error::invalid("a citation names line 0; lines count from 1"));
         }
-        match KNOWN.iter().find(|name| self.others.get(name).is_some()) {
-            Some(name) => Err(
+        if let Some(name) = KNOWN.iter().find(|name| self.others.get(name).is_some()) {
+            return Err(
                 Error::invalid(format!("the attribute '{name}' is a field of an item"))
                     .with_hint("use the field instead of the attribute"),
-            ),
-            None => Ok(()),
+            );
         }
+        Ok(())
     }
 }
 
@@ -302,6 +299,13 @@ impl Item {
         self.texts(attribute::TAGS)
     }
 
+    /// Whether it has all the tags of one list, and one of the other list unless that is empty.
+    pub(in crate::agent) fn has_tags(&self, all: &[String], any: &[String]) -> bool {
+        let tags = self.tags();
+        all.iter().all(|tag| tags.contains(tag))
+            && (any.is_empty() || any.iter().any(|tag| tags.contains(tag)))
+    }
+
     /// The speaker.
     pub(crate) fn speaker(&self) -> Option<String> {
         self.word(attribute::SPEAKER)
@@ -324,8 +328,10 @@ impl Item {
 
     /// The places that state it.
     pub(crate) fn citations(&self) -> Vec<Citation> {
-        let stored = self.object.attribute(attribute::CITATIONS);
-        stored.as_ref().map(Citation::all_of).unwrap_or_default()
+        match self.object.attribute(attribute::CITATIONS) {
+            Some(Value::List(list)) => list.iter().filter_map(Citation::of).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// The confidence.

@@ -25,7 +25,7 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::rank::{Note, rank_notes};
+use self::rank::rank_notes;
 use crate::agent::Agent;
 use crate::agent::change::review::refusal;
 use crate::agent::change::{Change, Fate, Rule, change};
@@ -70,6 +70,12 @@ pub struct NoteRead {
     pub updated: Option<Time>,
     /// The time of the last read before this one, if it is known.
     pub read: Option<Time>,
+}
+
+impl NoteRead {
+    fn id(&self) -> &Id {
+        self.item.object().id()
+    }
 }
 
 /// A note that matches a query.
@@ -117,7 +123,7 @@ impl Agent {
         let mut notes = note_objects(view, scope, owner.as_deref())?
             .map(|object| note_read(view, object?))
             .collect::<Result<Vec<_>>>()?;
-        notes.sort_by_cached_key(|note| (Reverse(note.updated), note.item.object().id().clone()));
+        notes.sort_by_cached_key(|note| (Reverse(note.updated), note.id().clone()));
         Ok(notes)
     }
 
@@ -136,27 +142,9 @@ impl Agent {
     ) -> Result<Vec<NoteFound>> {
         let own = root_session(view, session)?;
         let notes = self.notes(view, scope, None)?;
-        let ranked = notes.iter().map(|note| Note {
-            id: note.item.object().id().as_str(),
-            text: note.item.text(),
-            is_own: note.owner.as_deref() == Some(&own),
-            updated_micros: note.updated.map(Time::as_micros),
-            read_micros: note.read.map(Time::as_micros),
-        });
-        let hits = rank_notes(query, ranked, view.now().as_micros(), &self.settings().notes);
-        let find = |id: &str| notes.iter().position(|note| note.item.object().id() == id);
-        Ok(hits
-            .into_iter()
-            .take(limit)
-            .filter_map(|hit| {
-                Some(NoteFound {
-                    note: notes[find(hit.note.id)?].clone(),
-                    is_own: hit.note.is_own,
-                    score: hit.score,
-                    snippet: hit.snippet,
-                })
-            })
-            .collect())
+        let mut found = rank_notes(query, notes, &own, view.now(), &self.settings().notes);
+        found.truncate(limit);
+        Ok(found)
     }
 
     /// Writes a note.

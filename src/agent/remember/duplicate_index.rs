@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::followed::{Followed, key_at};
 use crate::agent::item::{Item, counts_in_quota};
-use crate::agent::superseding::supersedes;
+use crate::agent::superseding::{object_at, supersedes_at};
 use crate::agent::words::collapsed;
 use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Memory, Version};
@@ -136,21 +136,17 @@ impl DuplicateIndex {
     pub(super) fn find(
         &self,
         hash: u64,
-        (scope, kind, text): (&str, &str, &str),
+        wanted: (&str, &str, &str),
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
         let now = self.view.now();
         for &(_, key) in self.value().texts.range((hash, FIRST)..=(hash, LAST)) {
-            let Some(object) = unless_erased(self.view.object_at(&key.0))? else {
+            let Some(object) = object_at(&self.view, &key)? else {
                 continue;
             };
             // KNT-1: the hash only finds candidates.
-            let says = object.content().unwrap_or_default();
-            let is_same = object.scope() == scope
-                && object.kind() == kind
-                && collapsed(says) == collapsed(text)
-                && object.expires().is_none_or(|expires| expires > now);
-            if is_same && !self.is_superseded(&key)? && accept(&object) {
+            let is_live = object.expires().is_none_or(|expires| expires > now);
+            if is_live && has_text(&object, wanted) && !self.is_superseded(&key)? && accept(&object) {
                 return Ok(Some(object));
             }
         }
@@ -167,16 +163,19 @@ impl DuplicateIndex {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub(in crate::agent) fn is_superseded(&self, key: &Key) -> Result<bool> {
-        let object_at = |key: &Key| unless_erased(self.view.object_at(&key.0));
         for (_, new) in self.value().superseded.range((*key, FIRST)..=(*key, LAST)) {
-            if let (Some(new), Some(old)) = (object_at(new)?, object_at(key)?)
-                && supersedes(&self.view, &new, &old)?
-            {
+            if supersedes_at(&self.view, new, key)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
+}
+
+/// Whether an object has this scope, kind and text.
+pub(super) fn has_text(object: &Object, (scope, kind, text): (&str, &str, &str)) -> bool {
+    let says = object.content().unwrap_or_default();
+    object.scope() == scope && object.kind() == kind && collapsed(says) == collapsed(text)
 }
 
 /// Returns the found object; `None` if its version was erased.
@@ -203,11 +202,7 @@ fn known_by(object: &Object) -> Option<u64> {
 }
 
 fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item = Key> {
-    let ids = if object.is_placeholder() {
-        Vec::new()
-    } else {
-        Item::from(object.clone()).supersedes()
-    };
+    let ids = Item::from(object.clone()).supersedes();
     let (suite, own) = (version.suite(), object.id().clone());
     let named = ids.into_iter().filter(move |id| own != **id);
     named.map(move |id| key_at(&suite.key_path(&id)))

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::duplicate_index::text_hash;
+use super::duplicate_index::{has_text, text_hash};
 use super::near::unite;
 use crate::agent::agent::Agent;
 use crate::agent::change::{Change, ids};
@@ -14,7 +14,7 @@ use crate::agent::item::{Item, NewItem, Sensitivity, item_of};
 use crate::agent::session::{SESSION_PREFIX, session_of};
 use crate::agent::vocabulary::kind;
 use crate::agent::words::collapsed;
-use crate::engine::{Staged, View};
+use crate::engine::Staged;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
@@ -31,11 +31,6 @@ impl<'c, 'a> Intake<'c, 'a> {
             change,
             texts: HashMap::new(),
         }
-    }
-
-    /// Returns the state with which items are compared.
-    pub(super) fn view(&self) -> &View {
-        self.change.base()
     }
 
     /// Returns the id for an item: its own, the one derived from its key, or a new one.
@@ -143,28 +138,27 @@ impl<'c, 'a> Intake<'c, 'a> {
     /// Returns the existing item with the same text, staged or in the state. If the new item supersedes others, the
     /// existing item must supersede them too.
     pub(super) fn said_by(&self, item: &NewItem) -> Result<Option<Object>> {
-        let (scope, kind, hash) = (item.scope.as_str(), item.kind.as_str(), hash_of(item));
+        let wanted = (item.scope.as_str(), item.kind.as_str(), item.text.as_str());
+        let hash = hash_of(item);
         let takes_all = |object: &Object| {
             let superseded = Item::from(object.clone()).supersedes();
             let mut asked = item.supersedes.iter();
             asked.all(|old| superseded.iter().any(|id| id == old.as_str()))
         };
-        let staged = match self.texts.get(&hash) {
-            Some(id) => self.change.present(id)?.filter(|object| {
-                object.scope() == scope
-                    && object.kind() == kind
-                    && collapsed(object.content().unwrap_or_default()) == collapsed(&item.text)
-                    && takes_all(object)
-            }),
-            None => None,
-        };
-        if staged.is_some() {
-            return Ok(staged);
+        if let Some(id) = self.texts.get(&hash)
+            && let Some(object) = self.change.present(id)?
+            && has_text(&object, wanted)
+            && takes_all(&object)
+        {
+            return Ok(Some(object));
         }
         let agent = self.change.agent();
-        agent.with_duplicate_index(self.view(), |known| {
-            known.find(hash, (scope, kind, &item.text), |object| {
-                self.stands_for_writer(object) && takes_all(object)
+        agent.with_duplicate_index(self.change.base(), |known| {
+            known.find(hash, wanted, |object| {
+                // The change may have replaced the object.
+                let current = self.change.digest(object.id());
+                let is_current = current.is_ok_and(|digest| digest == Some(object.digest()));
+                self.is_trusted_enough(object) && is_current && takes_all(object)
             })
         })
     }
@@ -182,18 +176,12 @@ impl<'c, 'a> Intake<'c, 'a> {
             .zip(item.expires)
             .map(|(one, other)| one.max(other));
         unite(&mut object, &before, item);
-        let after = item_of(object.clone())?;
+        let after = item_of(object.clone());
         let quotas = &self.change.agent().settings().quotas;
         if after.tags.len() > quotas.tags_max || after.citations.len() > quotas.citations_max {
             return Ok(Staged::Unchanged);
         }
         self.change.restate(object)
-    }
-
-    /// Whether an object is the current version of its id, and at least as trusted as the writer.
-    fn stands_for_writer(&self, object: &Object) -> bool {
-        let staged = self.change.digest(object.id());
-        self.is_trusted_enough(object) && staged.is_ok_and(|digest| digest == Some(object.digest()))
     }
 
     /// Stages an item after its review; `present` is the current object of its id. An item without a sensitivity gets that

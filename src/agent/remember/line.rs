@@ -3,15 +3,14 @@
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
-use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 use super::lines::LinesOptions;
-use crate::agent::item::{Citation, NewItem, Sensitivity};
+use crate::agent::item::{NewItem, read, set_field};
 use crate::error::{Error, Result};
 use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, value_from_json};
 use crate::ingest::shown;
-use crate::object::{Id, Kind, Value};
+use crate::object::{Id, Kind};
 
 /// Reads an item, with defaults from the options. A null field counts as absent. An unknown field becomes an attribute,
 /// and its name is returned.
@@ -31,21 +30,23 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
     let mut unknown = Vec::new();
     for (name, value) in map.iter().filter(|(_, value)| !value.is_null()) {
         let read = set(&mut item, name, value, options);
-        let is_known = read.map_err(|error| error.context(format_args!("field `{}`", shown(name))))?;
-        if !is_known {
-            unknown.push(name.clone());
+        if !read.map_err(|error| error.context(format_args!("field `{}`", shown(name))))? {
+            unknown.push((name, value));
         }
     }
-    for name in &unknown {
-        let value = map.get(name).map_or(Ok(Value::Null), value_from_json)?;
-        if item.others.insert(name.as_str(), value).is_some() {
+    for &(name, value) in &unknown {
+        if item
+            .others
+            .insert(name.as_str(), value_from_json(value)?)
+            .is_some()
+        {
             return Err(Error::invalid(format!(
                 "the field `{}` is also one of the attributes",
                 shown(name)
             )));
         }
     }
-    Ok((item, unknown))
+    Ok((item, unknown.into_iter().map(|(name, _)| name.clone()).collect()))
 }
 
 /// Returns the id of a line, even if the rest cannot be read.
@@ -66,66 +67,22 @@ fn required_text(map: &Map<String, Json>) -> Result<String> {
 fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> Result<bool> {
     match name {
         "text" => {}
-        "id" => item.id = Some(Id::new(text(value)?)?),
-        "kind" => item.kind = Kind::new(text(value)?)?,
-        "scope" => item.scope = options.place.scope(text(value)?)?,
-        "tags" => item.tags = read(value, "a list of texts")?,
-        "speaker" => item.speaker = Some(name_of(value)?),
-        "subject" => item.subject = Some(name_of(value)?),
-        "session" => item.session = Some(name_of(value)?),
-        "source" => item.source = Some(name_of(value)?),
-        "order" => item.order = Some(read(value, "an integer")?),
+        "id" => item.id = Some(Id::new(read(value, "text")?)?),
+        "kind" => item.kind = Kind::new(read(value, "text")?)?,
+        "scope" => item.scope = options.place.scope(read(value, "text")?)?,
         "time" => item.time = Some(loose_time_from_json(value)?),
         "expires" => item.expires = Some(loose_time_from_json(value)?),
-        "confidence" => item.confidence = Some(read(value, "a number")?),
-        "pinned" => item.is_pinned = read(value, "true or false")?,
-        "sensitivity" => item.sensitivity = Some(Sensitivity::from_text(text(value)?)?),
-        "citations" => {
-            let citations: Vec<Json> = read(value, "a list")?;
-            item.citations = citations.iter().map(citation).collect::<Result<_>>()?;
-        }
-        "supersedes" => {
-            let ids: Vec<&str> = read(value, "a list of ids")?;
-            item.supersedes = ids.into_iter().map(Id::new).collect::<Result<_>>()?;
-        }
         "attributes" => item.others = attributes_from_json(value)?,
-        _ => return Ok(false),
+        _ => return set_field(item, name, value),
     }
     Ok(true)
-}
-
-/// Reads a name, given as a text or a number.
-fn name_of(json: &Json) -> Result<String> {
-    match json {
-        Json::Number(number) => Ok(number.to_string()),
-        json => text(json).map(str::to_owned),
-    }
-}
-
-/// Reads a citation: a map `{file, line?, note?}`, or a text `FILE:LINE:NOTE`.
-fn citation(json: &Json) -> Result<Citation> {
-    match json {
-        Json::String(text) => Citation::from_text(text),
-        json => read(
-            json,
-            "a citation: {\"file\", \"line\"?, \"note\"?} or FILE:LINE:NOTE",
-        ),
-    }
-}
-
-fn text(json: &Json) -> Result<&str> {
-    read(json, "text")
-}
-
-/// Reads a value. The error does not repeat the value, because it may be a secret.
-fn read<'a, T: Deserialize<'a>>(json: &'a Json, what: &str) -> Result<T> {
-    T::deserialize(json).map_err(|_| Error::invalid(format!("the value is not {what}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Time;
+    use crate::agent::item::Sensitivity;
+    use crate::object::{Time, Value};
 
     fn read(line: &str) -> Result<NewItem> {
         item_of(line.as_bytes(), &LinesOptions::default()).map(|(item, _)| item)

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::intake::Intake;
-use super::{OnDuplicate, RememberOptions, Status, line, stage_item};
+use super::{RememberOptions, Status, line, stage_item};
 use crate::agent::agent::Agent;
 use crate::agent::change::names::{read_line, redact_error, refuse_secret};
 use crate::agent::change::review::Reviewed;
@@ -62,14 +62,6 @@ impl Default for LinesOptions {
         }
     }
 }
-
-/// The options for a line, which is not compared with similar items.
-const QUICK: RememberOptions = RememberOptions {
-    on_duplicate: OnDuplicate::Warn,
-    key: None,
-    expected: None,
-    is_quick: true,
-};
 
 /// A line that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -190,7 +182,18 @@ impl Agent {
                 });
             };
             let stage = |change: &mut Change<'_>| {
-                let is_last = answer.stage(self, change, &mut lines, (options, writer))?;
+                let mut intake = Intake::new(change);
+                let mut left = options.batch_lines.max(1);
+                let mut is_last = false;
+                while left > 0 && !is_last {
+                    let read = read_some(&mut lines, left)?;
+                    left -= read.len();
+                    is_last = read.is_empty();
+                    let look = |line: &Line| look(self, line, options, writer);
+                    for looked in in_parallel(&read, processors(), &look) {
+                        answer.take(&mut intake, looked)?;
+                    }
+                }
                 report(&answer, None, None);
                 Ok(is_last)
             };
@@ -208,29 +211,21 @@ impl Agent {
     }
 }
 
-/// Reads and reviews lines on `threads` threads.
-fn look_at(
-    agent: &Agent,
-    lines: &[Line],
-    options: &LinesOptions,
-    writer: &Writer,
-    threads: usize,
-) -> Vec<Looked> {
-    if threads < 2 || lines.len() < 2 * THREAD_LINES_MIN {
-        return lines
-            .iter()
-            .map(|line| look(agent, line, options, writer))
-            .collect();
+/// Applies `work` to each item, on `threads` threads.
+fn in_parallel<T: Sync, U: Send>(items: &[T], threads: usize, work: &(impl Fn(&T) -> U + Sync)) -> Vec<U> {
+    if threads < 2 || items.len() < 2 * THREAD_LINES_MIN {
+        return items.iter().map(work).collect();
     }
-    let (here, there) = lines.split_at(lines.len() / 2);
-    let (mut looked, more) = beside(
-        || look_at(agent, here, options, writer, threads.div_ceil(2)),
-        || look_at(agent, there, options, writer, threads / 2),
+    let (here, there) = items.split_at(items.len() / 2);
+    let (mut done, more) = beside(
+        || in_parallel(here, threads.div_ceil(2), work),
+        || in_parallel(there, threads / 2, work),
     );
-    looked.extend(more);
-    looked
+    done.extend(more);
+    done
 }
 
+/// Reads and reviews a line.
 fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions, writer: &Writer) -> Looked {
     let scanner = agent.scanner();
     let (item, unknown) = match read_line(scanner, bytes, |bytes| line::item_of(bytes, options)) {
@@ -264,29 +259,6 @@ fn read_some(lines: &mut impl Iterator<Item = Result<Line>>, most: usize) -> Res
 }
 
 impl LinesRemembered {
-    /// Stages the lines of a commit. Returns whether all lines have been read.
-    fn stage(
-        &mut self,
-        agent: &Agent,
-        change: &mut Change<'_>,
-        lines: &mut impl Iterator<Item = Result<Line>>,
-        (options, writer): (&LinesOptions, &Writer),
-    ) -> Result<bool> {
-        let mut intake = Intake::new(change);
-        let mut left = options.batch_lines.max(1);
-        while left > 0 {
-            let read = read_some(lines, left)?;
-            if read.is_empty() {
-                return Ok(true);
-            }
-            left -= read.len();
-            for looked in look_at(agent, &read, options, writer, processors()) {
-                self.take(&mut intake, looked)?;
-            }
-        }
-        Ok(false)
-    }
-
     /// Stages a line, or adds it to the refused lines.
     fn take(&mut self, intake: &mut Intake<'_, '_>, looked: Looked) -> Result<()> {
         for name in looked.unknown {
@@ -294,39 +266,41 @@ impl LinesRemembered {
                 self.unknown.insert(name);
             }
         }
-        let mut refuse = |verdict: &'static str, reason: String| {
-            self.refused.push(RefusedLine {
-                line: looked.line,
-                id: looked.id.clone(),
-                verdict,
-                reason,
-            });
+        // A line is not compared with similar items.
+        let quick = RememberOptions {
+            is_quick: true,
+            ..RememberOptions::default()
         };
-        let reviewed = match looked.reviewed {
-            Ok(reviewed) if reviewed.verdict == Verdict::Block => {
-                refuse(Verdict::Block.name(), reviewed.reason());
+        let staged = looked.reviewed.and_then(|reviewed| {
+            let (verdict, reason) = (reviewed.verdict, reviewed.reason());
+            let is_blocked = verdict == Verdict::Block;
+            let staged = (!is_blocked).then(|| stage_item(intake, reviewed, &quick));
+            Ok((staged.transpose()?.map(|stored| stored.status), verdict, reason))
+        });
+        let (verdict, reason) = match staged {
+            Err(error) => (verdict_of(&error)?, error.message().to_owned()),
+            Ok((None | Some(Status::Quarantined), verdict, reason)) => (verdict.name(), reason),
+            Ok((Some(status), verdict, _)) => {
+                match status {
+                    Status::Unchanged => self.unchanged += 1,
+                    Status::Duplicate => {
+                        self.unchanged += 1;
+                        self.duplicates += 1;
+                    }
+                    _ => {
+                        self.stored += 1;
+                        self.flagged += u64::from(verdict == Verdict::Flag);
+                    }
+                }
                 return Ok(());
             }
-            Ok(reviewed) => reviewed,
-            Err(error) => {
-                refuse(verdict_of(&error)?, error.message().to_owned());
-                return Ok(());
-            }
         };
-        let (verdict, reason) = (reviewed.verdict, reviewed.reason());
-        match stage_item(intake, reviewed, &QUICK).map(|remembered| remembered.status) {
-            Ok(Status::Quarantined) => refuse(Verdict::Quarantine.name(), reason),
-            Ok(Status::Unchanged) => self.unchanged += 1,
-            Ok(Status::Duplicate) => {
-                self.unchanged += 1;
-                self.duplicates += 1;
-            }
-            Ok(_) => {
-                self.stored += 1;
-                self.flagged += u64::from(verdict == Verdict::Flag);
-            }
-            Err(error) => refuse(verdict_of(&error)?, error.message().to_owned()),
-        }
+        self.refused.push(RefusedLine {
+            line: looked.line,
+            id: looked.id,
+            verdict,
+            reason,
+        });
         Ok(())
     }
 }

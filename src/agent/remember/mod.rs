@@ -195,30 +195,24 @@ impl Agent {
 /// Checks and reviews an item that a caller gives. An item without a source gets the writer's.
 fn reviewed(agent: &Agent, mut item: NewItem, writer: &Writer) -> Result<Reviewed> {
     item.source = item.source.or_else(|| writer.source.clone());
-    check_given(agent, &item)?;
-    let reviewed = review(agent, item)?;
-    if reviewed.item.text.trim().is_empty() {
-        return Err(Error::invalid("there is no text to remember").with_code(ErrorCode::NoText));
-    }
-    Ok(reviewed)
-}
-
-/// Checks that a caller may give this item, and that the settings allow its id.
-fn check_given(agent: &Agent, item: &NewItem) -> Result<()> {
     item.check_given()?;
     if item.kind.as_str() == kind::SESSION {
         return Err(Error::invalid("a session cannot be remembered")
             .with_code(ErrorCode::NotOwner)
             .with_hint("`session append` creates a session"));
     }
-    let is_strict = agent.settings().quotas.are_ids_strict;
-    match &item.id {
-        Some(id) if is_strict && id::block_id(id.as_str()).is_none() => {
-            let message = format!("'{id}' is not a valid id here: {}", id::GRAMMAR);
-            Err(Error::invalid(message).with_code(ErrorCode::BadId))
-        }
-        _ => Ok(()),
+    if let Some(id) = &item.id
+        && agent.settings().quotas.are_ids_strict
+        && id::block_id(id.as_str()).is_none()
+    {
+        let message = format!("'{id}' is not a valid id here: {}", id::GRAMMAR);
+        return Err(Error::invalid(message).with_code(ErrorCode::BadId));
     }
+    let reviewed = review(agent, item)?;
+    if reviewed.item.text.trim().is_empty() {
+        return Err(Error::invalid("there is no text to remember").with_code(ErrorCode::NoText));
+    }
+    Ok(reviewed)
 }
 
 /// Stages a reviewed item, unless an existing item counts as the same.
@@ -235,7 +229,7 @@ fn stage_item(
     } else {
         intake.id_of(&reviewed.item, options.key.as_deref())?
     };
-    let mut answer = Remembered::of(&reviewed, id.clone(), intake.view().commit());
+    let mut answer = Remembered::of(&reviewed, id.clone(), intake.change.base().commit());
     let mut item = reviewed.item;
     if !is_named
         && options.key.is_some()
@@ -243,16 +237,15 @@ fn stage_item(
         && !intake.is_of_outsider(&object)
     {
         if !says(agent, &object, &item.text)? {
-            return Err(key_taken(&id));
+            let error = format!("the idempotency key was used for another text: '{id}'");
+            return Err(Error::conflict(error)
+                .with_code(ErrorCode::KeyTaken)
+                .with_ids(vec![id.to_string()])
+                .with_hint("use a new key for a new text"));
         }
-        return Ok(answer.at_rest(Status::Unchanged, object.digest()));
+        return answer.staged(intake, Status::Unchanged);
     }
-    let is_generated = !is_named && !is_held && options.key.is_none();
-    let present = if is_generated {
-        None
-    } else {
-        intake.check_replaced(&id, &item)?
-    };
+    let present = intake.check_replaced(&id, &item)?;
     if options.expected.is_some() {
         intake.change.expect(&id, options.expected);
     }
@@ -272,7 +265,7 @@ fn stage_item(
             text: said.content().unwrap_or_default().to_owned(),
         });
         return match intake.restate(&said, &item)? {
-            Staged::Unchanged => Ok(answer.at_rest(Status::Duplicate, said.digest())),
+            Staged::Unchanged => answer.staged(intake, Status::Duplicate),
             _ => answer.staged(intake, Status::Merged),
         };
     }
@@ -288,7 +281,7 @@ fn stage_item(
         match options.on_duplicate {
             OnDuplicate::Skip if !is_named && intake.is_trusted_enough(&other) => {
                 answer.id = other.id().clone();
-                return Ok(answer.at_rest(Status::Duplicate, other.digest()));
+                return answer.staged(intake, Status::Duplicate);
             }
             OnDuplicate::Merge if !is_named && intake.is_as_trusted(&other) => {
                 if let Some((object, reviewed)) = merged(agent, &other, &item)? {
@@ -350,16 +343,7 @@ impl Remembered {
         self.is_redacted |= reviewed.is_redacted;
     }
 
-    /// Completes the answer if nothing had to be written.
-    fn at_rest(self, status: Status, digest: ObjectDigest) -> Self {
-        Self {
-            digest: Some(digest),
-            status,
-            ..self
-        }
-    }
-
-    /// Completes the answer for an item that was staged under its own id.
+    /// Completes the answer with the version of its id, after the changes that were staged.
     fn staged(mut self, intake: &Intake<'_, '_>, status: Status) -> Result<Self> {
         self.status = status;
         self.digest = intake.change.digest(&self.id)?;
@@ -380,11 +364,4 @@ impl Remembered {
             ..answer
         })
     }
-}
-
-fn key_taken(id: &Id) -> Error {
-    Error::conflict(format!("the idempotency key was used for another text: '{id}'"))
-        .with_code(ErrorCode::KeyTaken)
-        .with_ids(vec![id.to_string()])
-        .with_hint("use a new key for a new text")
 }

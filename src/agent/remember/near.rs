@@ -7,15 +7,14 @@
 //! - A merged item does not record which session each sentence came from; the log does.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use super::duplicate_index::unless_erased;
 use super::intake::{Intake, owner_of};
 use super::{Agent, Alike};
 use crate::agent::change::review::{Reviewed, review};
 use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, add_new, citations_value, texts};
 use crate::agent::search::key_of;
+use crate::agent::superseding::object_at;
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
 use crate::error::{ErrorCode, Result};
@@ -36,28 +35,20 @@ pub(super) struct Near {
 
 /// Finds the items similar to a new one: of its scope and kind, not expired and not superseded.
 pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewItem) -> Result<Near> {
-    let view = intake.view();
+    let view = intake.change.base();
     let now = view.now();
-    let mut objects = HashMap::new();
     let mut failed = None;
     let scope = item.scope.as_str();
     let itself = key_of(agent.memory(), id.as_str());
     let found = agent.with_index(view, |index, scratch| {
         let text_of = |key: &Key| {
-            let object = match unless_erased(view.object_at(&key.0)) {
-                Ok(object) => object?,
-                Err(error) => {
-                    failed.get_or_insert(error);
-                    return None;
-                }
-            };
+            let object = object_at(view, key).unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                None
+            })?;
             let is_expired = object.expires().is_some_and(|expires| expires <= now);
-            if object.kind() != item.kind.as_str() || is_expired {
-                return None;
-            }
-            let text = object.content().unwrap_or_default().to_owned();
-            objects.insert(*key, object);
-            Some(Cow::Owned(text))
+            let is_compared = object.kind() == item.kind.as_str() && !is_expired;
+            is_compared.then(|| Cow::Owned(object.content().unwrap_or_default().to_owned()))
         };
         Ok(index.near(&item.text, Some(&[scope]), Some(&itself), scratch, text_of))
     })?;
@@ -66,13 +57,10 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
     }
     let mut near = Near::default();
     for one in found {
-        let Some(object) = objects.remove(&one.key) else {
+        let Some(object) = object_at(view, &one.key)? else {
             continue;
         };
-        if item
-            .supersedes
-            .iter()
-            .any(|old| old.as_str() == object.id().as_str())
+        if item.supersedes.contains(object.id())
             || agent.with_duplicate_index(view, |known| known.is_superseded(&one.key))?
         {
             continue;
@@ -149,17 +137,18 @@ fn loses(before: &Item, item: &NewItem) -> bool {
         new.is_some() && new != old
     }
     let object = before.object();
-    let others = item.others.iter().filter(|(name, _)| *name != attribute::FLAGS);
+    let names = [
+        (&item.source, before.source()),
+        (&item.speaker, before.speaker()),
+        (&item.subject, before.subject()),
+    ];
+    let mut others = item.others.iter().filter(|(name, _)| *name != attribute::FLAGS);
     item.expires != object.expires()
         || !item.supersedes.is_empty()
         || differs(item.time.as_ref(), object.event_time().as_ref())
         || differs(item.confidence.as_ref(), before.confidence().as_ref())
-        || differs(item.source.as_ref(), before.source().as_ref())
-        || differs(item.speaker.as_ref(), before.speaker().as_ref())
-        || differs(item.subject.as_ref(), before.subject().as_ref())
-        || others
-            .into_iter()
-            .any(|(name, value)| object.attribute(name).as_ref() != Some(value))
+        || names.iter().any(|(new, old)| differs(new.as_ref(), old.as_ref()))
+        || others.any(|(name, value)| object.attribute(name).as_ref() != Some(value))
 }
 
 /// Returns both texts, or only the longer one if it contains the other.

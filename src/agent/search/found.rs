@@ -18,17 +18,15 @@ const CUT: &str = "\u{2026}";
 pub(super) struct Found<'a> {
     memory: &'a Memory,
     query: &'a RecallQuery,
-    terms: &'a [String],
     /// The answer so far.
     pub(super) recalled: Recalled,
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn new(memory: &'a Memory, view: &View, query: &'a RecallQuery, terms: &'a [String]) -> Self {
+    pub(super) fn new(memory: &'a Memory, view: &View, query: &'a RecallQuery, terms: &[String]) -> Self {
         Self {
             memory,
             query,
-            terms,
             recalled: Recalled {
                 hits: Vec::new(),
                 tokens: 0,
@@ -78,7 +76,7 @@ impl<'a> Found<'a> {
         if text.len() <= SNIPPET_CHARS {
             return text.to_owned();
         }
-        let found = snippet(text, self.terms, SNIPPET_CHARS);
+        let found = snippet(text, &self.recalled.terms, SNIPPET_CHARS);
         let mark = |is_cut: bool| if is_cut { CUT } else { "" };
         format!("{}{}{}", mark(found.cut.0), found.text, mark(found.cut.1))
     }

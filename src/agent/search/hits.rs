@@ -18,8 +18,7 @@ use super::query::{RecallHit, RecallQuery, Recalled};
 use super::reflection::reflect;
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
-use crate::agent::remember::unless_erased;
-use crate::agent::superseding::supersedes;
+use crate::agent::superseding::{object_at, supersedes_at};
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
@@ -40,8 +39,8 @@ impl Agent {
             search(self, view, query, None)?
         };
         if query.touch && view.root() == self.memory().view().root() {
-            let ids: Vec<Id> = recalled.hits.iter().map(|hit| hit.id.clone()).collect();
-            self.memory().touch(&ids, view.now());
+            let ids = recalled.hits.iter().map(|hit| &hit.id);
+            self.memory().touch(ids, view.now());
         }
         Ok(recalled)
     }
@@ -63,7 +62,6 @@ pub(in crate::agent) fn search(
         content: indexed.value(),
         now: view.now(),
         accepted: RefCell::default(),
-        links: RefCell::default(),
     };
     let answer = recall_index.lend(|scratch| search.answer(recall_index.embedder(), scratch));
     let mut found = Found::new(agent.memory(), view, query, &answer.terms);
@@ -107,8 +105,6 @@ struct Search<'a> {
     now: Time,
     /// Objects that were checked against the conditions, with the outcome.
     accepted: RefCell<HashMap<Key, bool>>,
-    /// Checked pairs, the newer item first, and whether the newer item supersedes the older one.
-    links: RefCell<HashMap<(Key, Key), bool>>,
 }
 
 impl Search<'_> {
@@ -116,11 +112,11 @@ impl Search<'_> {
     fn answer(&self, embedder: Option<&dyn Embedder>, scratch: &mut Scratch) -> recall::Answer {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
-        let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
+        let supersedes = |new: &Key, old: &Key| supersedes_at(self.view, new, old).unwrap_or(true);
         self.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
-                filter: self.needs_filter().then_some(&filter),
+                filter: Some(&filter),
                 is_successor: Some(&supersedes),
                 embedder,
                 now: Some(self.now.as_micros().div_euclid(1_000_000)),
@@ -133,26 +129,11 @@ impl Search<'_> {
         )
     }
 
-    fn looks_at_objects(&self) -> bool {
-        self.among.is_some() || self.query.looks_at_objects()
-    }
-
-    fn needs_filter(&self) -> bool {
-        self.looks_at_objects()
-            || !self.query.include_superseded
-            || (!self.query.include_expired && !self.content.expiries.is_empty())
-            || self.leaves_untrusted_out()
-    }
-
-    /// Whether the query omits untrusted items.
-    fn leaves_untrusted_out(&self) -> bool {
-        !self.query.with_untrusted && !self.content.untrusted.is_empty()
-    }
-
     /// The number of untrusted matches, counted up to the limit of hits.
     fn left_out(&self, scratch: &mut Scratch) -> usize {
+        let is_nothing_left_out = self.query.with_untrusted || self.content.untrusted.is_empty();
         // A caller with a condition of its own does not read this number.
-        if self.among.is_some() || !self.leaves_untrusted_out() {
+        if self.among.is_some() || is_nothing_left_out {
             return 0;
         }
         let scopes = self.query.reach.names();
@@ -182,7 +163,7 @@ impl Search<'_> {
         if !self.query.include_superseded && self.successors(key).is_ok_and(|ids| !ids.is_empty()) {
             return false;
         }
-        if !self.looks_at_objects() {
+        if self.among.is_none() && !self.query.looks_at_objects() {
             return true;
         }
         if let Some(known) = self.accepted.borrow().get(key) {
@@ -202,7 +183,7 @@ impl Search<'_> {
     fn successors(&self, key: &Key) -> Result<Vec<Id>> {
         let mut ids = Vec::new();
         for successor in self.content.index.superseded_by(key) {
-            if !self.supersedes(&successor, key)? {
+            if !supersedes_at(self.view, &successor, key)? {
                 continue;
             }
             let object = object_at(self.view, &successor)?;
@@ -212,19 +193,6 @@ impl Search<'_> {
         }
         Ok(ids)
     }
-
-    /// Whether `new`, which names `old`, supersedes it.
-    fn supersedes(&self, new: &Key, old: &Key) -> Result<bool> {
-        if let Some(known) = self.links.borrow().get(&(*new, *old)) {
-            return Ok(*known);
-        }
-        let counts = match (object_at(self.view, new)?, object_at(self.view, old)?) {
-            (Some(new), Some(old)) => supersedes(self.view, &new, &old)?,
-            _ => false,
-        };
-        self.links.borrow_mut().insert((*new, *old), counts);
-        Ok(counts)
-    }
 }
 
 /// Whether a hit may be an answer: it matches the question itself, or it is next to a match in a session or
@@ -232,11 +200,6 @@ impl Search<'_> {
 fn says_something(hit: &recall::Hit) -> bool {
     let own = [Signal::Base, Signal::Date, Signal::Event, Signal::Vector];
     hit.conversation || hit.moved.is_some() || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)
-}
-
-/// The object of a key; `None` if it was erased.
-fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
-    unless_erased(view.object_at(&key.0))
 }
 
 /// The reasons that added most to the score, in words.

@@ -69,10 +69,8 @@ impl RecallIndex {
 
     /// The embedder of questions, if the host gave one and the caller is not that embedder.
     pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
-        let vectors = self.vectors.as_deref();
-        vectors
-            .filter(|_| !is_embedding())
-            .map(|vectors| vectors as &dyn Embedder)
+        let vectors = self.vectors.as_deref().filter(|_| !is_embedding())?;
+        Some(vectors)
     }
 
     /// Runs `work` with a scratch buffer, which later calls use again.
@@ -101,14 +99,10 @@ impl RecallIndex {
             return vectors.keep(memory, &indexed.view, &indexed.value().embedded);
         }
         drop(indexed);
-        let _alone = self.making.lock();
-        let Some(newest) = self.slots.lock().newest.take() else {
-            return Ok(false);
-        };
-        let mut newest = Arc::unwrap_or_clone(newest);
-        let kept = newest.keep(memory);
-        self.slots.lock().newest = Some(Arc::new(newest));
-        kept
+        let newest = &mut self.slots.lock().newest;
+        newest
+            .as_mut()
+            .map_or(Ok(false), |newest| Arc::make_mut(newest).keep(memory))
     }
 }
 
@@ -126,59 +120,51 @@ impl Slots {
 }
 
 impl RecallIndex {
-    /// Builds the index of another state, in one thread at a time.
+    /// Builds the index of another state, in one thread at a time. An older state starts from the nearest index, unless
+    /// all are far.
     fn make(&self, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let empty = || Content::new(self.vectors.clone());
         let seq = |view: &View| view.commit().commit.seq;
         let newest = self.slots.lock().newest.clone();
-        if let Some(newest) = newest.clone().filter(|newest| seq(&newest.view) > seq(view)) {
-            let past = self.slots.lock().past.take();
-            let (indexed, reached) = reach_past(view, [past, Some(newest)], empty)?;
-            let indexed = Arc::new(indexed);
-            self.slots.lock().past = Some(Arc::clone(&indexed));
-            return Ok((indexed, reached));
-        }
-        if let Some(newest) = &newest
-            && distance(newest, view)? <= IN_PLACE_MAX
+        let is_past = newest
+            .as_ref()
+            .is_some_and(|newest| seq(&newest.view) > seq(view));
+        let past = if is_past {
+            self.slots.lock().past.take()
+        } else {
+            None
+        };
+        let kept = [past, newest].into_iter().flatten();
+        let kept = kept.map(|kept| Ok((Memory::counts(&kept.view, view)?.total(), kept)));
+        let near = kept.collect::<Result<Vec<_>>>()?;
+        let near = near.into_iter().min_by_key(|(distance, _)| *distance);
+        let near = near.filter(|(distance, _)| !is_past || *distance <= view.len() / 2);
+        if !is_past
+            && near
+                .as_ref()
+                .is_some_and(|(distance, _)| *distance <= IN_PLACE_MAX)
         {
             // The index is taken out of its slot. Without other readers it changes in place, and an index that failed
             // half-way does not stay in the slot.
             self.slots.lock().newest = None;
         }
-        // The file of an earlier process holds no vectors.
-        let (indexed, reached) = if newest.is_none() && self.vectors.is_some() {
-            (Indexed::build(view, empty())?, Reached::Built)
-        } else {
-            Indexed::reach(newest.map(Arc::unwrap_or_clone), view, empty)?
+        let (indexed, reached) = match near {
+            // The file of an earlier process is far from an older state, and holds no vectors.
+            None if is_past || self.vectors.is_some() => (Indexed::build(view, empty())?, Reached::Built),
+            near => Indexed::reach(near.map(|(_, kept)| Arc::unwrap_or_clone(kept)), view, empty)?,
         };
-        if let Some(vectors) = &self.vectors {
+        if let Some(vectors) = self.vectors.as_ref().filter(|_| !is_past) {
             vectors.forget_others(&indexed.value().embedded);
         }
         let indexed = Arc::new(indexed);
-        self.slots.lock().newest = Some(Arc::clone(&indexed));
+        let mut slots = self.slots.lock();
+        let slot = if is_past {
+            &mut slots.past
+        } else {
+            &mut slots.newest
+        };
+        *slot = Some(Arc::clone(&indexed));
         Ok((indexed, reached))
-    }
-}
-
-/// The number of changes from an index to a view.
-fn distance(indexed: &Indexed, view: &View) -> Result<u64> {
-    Ok(Memory::counts(&indexed.view, view)?.total())
-}
-
-/// Moves the nearest index of `kept` to an older state, or builds an index if all are far.
-fn reach_past(
-    view: &View,
-    kept: [Option<Arc<Indexed>>; 2],
-    empty: impl FnOnce() -> Content,
-) -> Result<(Indexed, Reached)> {
-    let near = kept.into_iter().flatten();
-    let near = near.map(|kept| Ok((distance(&kept, view)?, kept)));
-    let near = near.collect::<Result<Vec<_>>>()?;
-    match near.into_iter().min_by_key(|(distance, _)| *distance) {
-        Some((distance, kept)) if distance <= view.len() / 2 => {
-            Ok((Arc::unwrap_or_clone(kept).follow(view, empty)?, Reached::Followed))
-        }
-        _ => Ok((Indexed::build(view, empty())?, Reached::Built)),
     }
 }
 

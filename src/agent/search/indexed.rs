@@ -105,7 +105,10 @@ impl Derive for Content {
             supersedes: &superseded,
             vector: vector.as_deref(),
         };
-        self.index.put(&found_by).map_err(full)?;
+        self.index.put(&found_by).map_err(|Full| {
+            let error = Error::invalid("the text has more words than the index can hold");
+            error.with_code(ErrorCode::OverLimit)
+        })?;
         if let Some(expires) = object.expires() {
             self.expiries.insert(key, expires.as_micros());
         }
@@ -120,10 +123,6 @@ impl Derive for Content {
 pub(super) fn text_of(object: &Object) -> Option<&str> {
     let is_indexed = !object.is_placeholder() && object.kind() != kind::SESSION;
     object.content().filter(|text| is_indexed && !text.is_empty())
-}
-
-fn full(_: Full) -> Error {
-    Error::invalid("the text has more words than the index can hold").with_code(ErrorCode::OverLimit)
 }
 
 /// Returns the key of an id in the indexes of this layer.

@@ -154,7 +154,7 @@ impl RecallQuery {
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == object.kind()))
             && self.since.is_none_or(|since| since <= time)
             && self.until.is_none_or(|until| time < until)
-            && self.accepts_tags(&item)
+            && item.has_tags(&self.tags, &self.any_tags)
             && self.speaker.as_ref().is_none_or(|asked| {
                 let said = item.speaker().or_else(|| item.subject());
                 said.is_some_and(|said| said.to_lowercase() == asked.to_lowercase())
@@ -163,15 +163,6 @@ impl RecallQuery {
                 .attributes
                 .iter()
                 .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
-    }
-
-    fn accepts_tags(&self, item: &Item) -> bool {
-        if self.tags.is_empty() && self.any_tags.is_empty() {
-            return true;
-        }
-        let tags = item.tags();
-        self.tags.iter().all(|tag| tags.contains(tag))
-            && (self.any_tags.is_empty() || self.any_tags.iter().any(|tag| tags.contains(tag)))
     }
 }
 

@@ -12,8 +12,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use serde::{Deserialize, Serialize};
-
 use super::indexed::text_of;
 use crate::agent::remember::unless_erased;
 use crate::digest::{Domain, HashSuite};
@@ -32,6 +30,10 @@ const SHARE: usize = 8;
 /// The longest name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
+/// The vectors of one embedder on disk: the version, the name of the embedder, and the vectors by text, which every state
+/// can use. The components of each vector are scaled so that the largest is 127.
+type Rows = (u8, String, HashMap<TextKey, Box<[i8]>>);
+
 /// The first half of the digest of a text.
 pub(super) type TextKey = [u8; 16];
 
@@ -48,17 +50,10 @@ pub(super) fn is_embedding() -> bool {
     EMBEDDING.get()
 }
 
-/// Marks the thread as embedding until the mark is dropped.
-struct Embedding;
+/// Ends the mark of a thread that embeds, also after a panic.
+struct Unmark;
 
-impl Embedding {
-    fn begin() -> Self {
-        EMBEDDING.set(true);
-        Self
-    }
-}
-
-impl Drop for Embedding {
+impl Drop for Unmark {
     fn drop(&mut self) {
         EMBEDDING.set(false);
     }
@@ -77,7 +72,8 @@ pub(crate) struct Vectors {
 
 impl Embedder for Vectors {
     fn embed(&self, text: &str) -> Vec<f32> {
-        let _embedding = Embedding::begin();
+        EMBEDDING.set(true);
+        let _unmark = Unmark;
         self.embedder.embed(text)
     }
 }
@@ -172,11 +168,7 @@ impl Vectors {
         let known = self.known.lock();
         let row = |text: &TextKey| known.get_key_value(text).filter(|(_, parts)| !parts.is_empty());
         let vectors = texts.filter_map(row).map(|(text, parts)| (*text, parts.clone()));
-        Rows {
-            version: VERSION,
-            embedder: self.name.clone(),
-            vectors: vectors.collect(),
-        }
+        (VERSION, self.name.clone(), vectors.collect())
     }
 
     /// Adds the vectors that an embedder of the same name made in an earlier process.
@@ -191,20 +183,11 @@ impl Vectors {
         }
     }
 
-    fn add(&self, rows: Rows) {
-        if rows.version == VERSION && rows.embedder == self.name {
-            self.known.lock().extend(rows.vectors);
+    fn add(&self, (version, embedder, vectors): Rows) {
+        if version == VERSION && embedder == self.name {
+            self.known.lock().extend(vectors);
         }
     }
-}
-
-/// The vectors of one embedder on disk. They are keyed by text, so every state can use them.
-#[derive(Serialize, Deserialize)]
-struct Rows {
-    version: u8,
-    embedder: String,
-    /// The components of each vector, scaled so that the largest is 127.
-    vectors: HashMap<TextKey, Box<[i8]>>,
 }
 
 #[cfg(test)]

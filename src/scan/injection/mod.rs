@@ -28,7 +28,7 @@ const PIECE: usize = 64 << 10;
 /// The number of bytes that neighbouring pieces share. It exceeds the longest match, so each match is completely in
 /// some piece.
 const OVERLAP: usize = 4 << 10;
-/// The number of matches in one piece after which a rule stops, because more cannot change the verdict.
+/// The largest number of findings of a rule in one piece, because more cannot change the verdict.
 const PER_RULE_MAX: usize = 4;
 /// The minimal number of escapes that are decoded, because a single `%20` hides nothing.
 const ESCAPES_MIN: usize = 3;
@@ -43,11 +43,18 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
 }
 
 fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
-    let mut copies = Copies::default();
+    let (mut marks, mut words) = (TextCopy::default(), TextCopy::default());
+    let (rules_for_marks, rules_for_words) = &*rules::MARKS_AND_WORDS;
     for piece in pieces(text) {
         let part = &text[piece.clone()];
         let mut here = Vec::new();
-        let has_escapes = copies.find_plain(part, &mut here);
+        let has_escapes = views::marks(part, &mut marks);
+        views::words(&marks, &mut words);
+        run(rules_for_marks, &marks, part, &mut here);
+        run(rules_for_words, &words, part, &mut here);
+        if !words.bytes.is_ascii() {
+            run(&rules::OTHER_WORDS, &words, part, &mut here);
+        }
         if depth < DEPTH_MAX {
             if has_escapes {
                 find_unescaped(part, depth, &mut here);
@@ -63,77 +70,44 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
 
 /// Returns overlapping pieces of the text, cut at white space where possible.
 fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut start = 0;
-    let mut is_done = false;
-    std::iter::from_fn(move || {
-        if is_done {
-            return None;
+    let piece = |start: usize| {
+        if text.len() - start <= PIECE {
+            return start..text.len();
         }
-        let mut end = text.len();
-        if end - start > PIECE {
-            end = text.floor_char_boundary(start + PIECE);
-            let tail = &text.as_bytes()[end - 256..end];
-            if let Some(space) = tail.iter().rposition(u8::is_ascii_whitespace) {
-                end = end - 256 + space;
-            }
-        }
-        let piece = start..end;
-        is_done = end == text.len();
-        start = text.floor_char_boundary(end.saturating_sub(OVERLAP));
-        Some(piece)
+        let end = text.floor_char_boundary(start + PIECE);
+        let tail = &text.as_bytes()[end - 256..end];
+        let space = tail.iter().rposition(u8::is_ascii_whitespace);
+        start..space.map_or(end, |space| end - 256 + space)
+    };
+    std::iter::successors(Some(piece(0)), move |last| {
+        let next = text.floor_char_boundary(last.end.saturating_sub(OVERLAP));
+        (last.end < text.len()).then(|| piece(next))
     })
 }
 
-/// The copies of a piece. Their buffers are reused for all pieces of a text.
-#[derive(Default)]
-struct Copies {
-    marks: TextCopy,
-    words: TextCopy,
-}
-
-impl Copies {
-    /// Runs all rules over `text`. Returns whether the text may contain escapes.
-    fn find_plain(&mut self, text: &str, found: &mut Vec<Finding>) -> bool {
-        let has_escapes = views::marks(text, &mut self.marks);
-        views::words(&self.marks.bytes, &mut self.words);
-        let from_marks = |at| self.marks.sources.source(at);
-        let from_words = |at| from_marks(self.words.sources.source(at));
-        let (marks, words) = &*rules::MARKS_AND_WORDS;
-        run(marks, &self.marks.bytes, text, &from_marks, found);
-        run(words, &self.words.bytes, text, &from_words, found);
-        if !self.words.bytes.is_ascii() {
-            run(&rules::OTHER_WORDS, &self.words.bytes, text, &from_words, found);
-        }
-        has_escapes
-    }
-}
-
-/// Runs `rules` over a copy of `text`. `source` maps a position in the copy to a position in the text.
-fn run(rules: &RuleSet, copy: &[u8], text: &str, source: &dyn Fn(usize) -> usize, found: &mut Vec<Finding>) {
+/// Runs `rules` over a copy of `text`.
+fn run(rules: &RuleSet, copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
     let first = found.len();
-    rules.run(copy, |matched| {
+    rules.run(&copy.bytes, |matched| {
         let (rule, span) = (matched.rule, matched.span);
-        if !span.is_empty() {
-            let end = (source(span.end - 1) + 1).min(text.len());
-            let span = boundaries(text, source(span.start)..end);
+        let same = found[first..].iter().filter(|known| known.rule == rule.id);
+        if !span.is_empty() && same.count() < PER_RULE_MAX {
+            let end = (copy.sources[span.end - 1] + 1).min(text.len());
+            let span = boundaries(text, copy.sources[span.start]..end);
             found.push(Finding::new(rule.category, rule.id, rule.severity, span));
         }
-        let same = found[first..].iter().filter(|known| known.rule == rule.id);
-        same.count() < PER_RULE_MAX
     });
 }
 
 /// Finds injections that are hidden by escapes.
 fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
-    let Some(unescaped) = encoding::unescape(text, ESCAPES_MIN) else {
-        return;
-    };
+    let unescaped = encoding::unescape(text);
     for part in unescaped.dense(ESCAPES_MIN) {
         let mut inner = Vec::new();
         find_at_depth(&unescaped.text[part.clone()], depth + 1, &mut inner);
         for finding in inner {
-            let start = unescaped.sources.source(part.start + finding.span.start);
-            let end = unescaped.sources.source(part.start + finding.span.end).max(start);
+            let start = unescaped.sources[part.start + finding.span.start];
+            let end = unescaped.sources[part.start + finding.span.end].max(start);
             let span = boundaries(text, start..end.min(text.len()));
             let is_known = found.iter().any(|known| {
                 known.rule == finding.rule && known.span.start < span.end && span.start < known.span.end
@@ -162,10 +136,7 @@ fn find_respelled(text: &str, found: &mut Vec<Finding>) {
 /// Finds injections in runs of base64 and hexadecimal digits. Reports each run with a finding also as an encoded
 /// payload.
 fn find_in_runs(text: &str, depth: usize, found: &mut Vec<Finding>) {
-    for run in encoding::runs(text.as_bytes()) {
-        let Some(decoded) = encoding::printable(&text.as_bytes()[run.clone()]) else {
-            continue;
-        };
+    for (run, decoded) in encoding::payloads(text) {
         let first = found.len();
         find_at_depth(&decoded, depth + 1, found);
         if let Some(severity) = found[first..].iter().map(|finding| finding.severity).max() {

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::views::letter_for;
+use crate::scan::parts;
 use crate::scan::unicode::{is_latin, untagged};
 
 /// The minimal number of consecutive single letters in a spelled-out text.
@@ -20,72 +21,37 @@ const LEET_SHARE: usize = 4;
 
 /// Returns the disguised parts of `text`, each respelled.
 pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
-    let mut parts = spelled(text);
-    parts.extend(leet(text).map(|plain| (0..text.len(), plain)));
-    parts.extend(tags(text).map(|plain| (0..text.len(), plain)));
-    parts.extend(cyrillic(text));
-    parts.extend(quoted(text));
-    parts
+    let mut found = spelled(text);
+    found.extend(leet(text).map(|plain| (0..text.len(), plain)));
+    found.extend(tags(text).map(|plain| (0..text.len(), plain)));
+    found.extend(cyrillic(text));
+    found.extend(quoted(text));
+    found
 }
 
 /// Returns runs of single letters. One space separates the letters of a word, and more white space separates words.
 fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
-    let mut parts = Vec::new();
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    // A spelled-out word has a single character between two spaces, so the search stops at spaces.
-    while let Some(next) = bytes[at..].iter().position(|byte| *byte == b' ') {
-        let (before, after) = (at + next, at + next + 1);
-        at = after;
-        let is_apart = text[after..]
-            .chars()
-            .next()
-            .is_some_and(|char| !char.is_whitespace() && bytes.get(after + char.len_utf8()) == Some(&b' '));
-        if !is_apart {
+    let letter = |part: &Range<usize>| text[part.clone()].trim_end();
+    let is_single = |part: &Range<usize>| letter(part).chars().nth(1).is_none();
+    let all: Vec<Range<usize>> = parts(text, char::is_whitespace).collect();
+    let mut found = Vec::new();
+    for run in all.chunk_by(|one, next| is_single(one) && is_single(next)) {
+        // A part without a letter is more white space.
+        if run.iter().filter(|part| !letter(part).is_empty()).count() < SPELLED_MIN {
             continue;
         }
-        let start = start_of_spelling(text, before);
         let mut plain = String::new();
-        let (mut end, mut count) = (start, 0);
-        while let Some(char) = text[end..].chars().next() {
-            let next = end + char.len_utf8();
-            let rest = &text[next..];
-            let space = rest.len() - rest.trim_start().len();
-            if char.is_whitespace() || (space == 0 && !rest.is_empty()) {
-                break;
-            }
-            plain.push(char);
-            count += 1;
-            end = next + space;
-            if &rest[..space] != " " {
-                plain.push(if rest[..space].contains('\n') { '\n' } else { ' ' });
+        for part in run {
+            plain.push_str(letter(part));
+            match &text[part.clone()][letter(part).len()..] {
+                "\n" => plain.push('\n'),
+                " " if !letter(part).is_empty() => {}
+                _ => plain.push(' '),
             }
         }
-        if count >= SPELLED_MIN {
-            parts.push((start..end, plain));
-        }
-        at = at.max(end);
+        found.push((run[0].start..run[run.len() - 1].end, plain));
     }
-    parts
-}
-
-/// Returns the start of the single letters that end at `end`, including a word of one letter before them.
-fn start_of_spelling(text: &str, end: usize) -> usize {
-    let single = |end: usize| {
-        let start = text[..end].char_indices().next_back().map(|(start, _)| start)?;
-        text[..start]
-            .chars()
-            .next_back()
-            .is_none_or(char::is_whitespace)
-            .then_some(start)
-    };
-    let Some(start) = single(end) else {
-        return end;
-    };
-    match text[..start].trim_end() {
-        "" => start,
-        before => single(before.len()).unwrap_or(start),
-    }
+    found
 }
 
 /// Returns the text with digits replaced by letters, if many of its words have digits among their letters.
@@ -128,7 +94,7 @@ fn cyrillic(text: &str) -> Vec<(Range<usize>, String)> {
         let letter = |char| if is_mixed { cyrillic_letter(char) } else { char };
         word.chars().map(letter).collect()
     };
-    lines(text)
+    parts(text, |char| char == '\n')
         .filter(|line| words(line).any(is_mixed))
         .map(|line| (line.clone(), words(&line).map(respell).collect()))
         .collect()
@@ -143,29 +109,20 @@ fn cyrillic_letter(char: char) -> char {
 
 /// Returns runs of lines that are quoted as in a mail, without the quote signs and the line ends.
 fn quoted(text: &str) -> Vec<(Range<usize>, String)> {
-    let mut parts: Vec<(Range<usize>, String)> = Vec::new();
+    let mut found: Vec<(Range<usize>, String)> = Vec::new();
     if !text.contains("\n>") {
-        return parts;
+        return found;
     }
-    for line in lines(text).filter(|line| text[line.clone()].starts_with('>')) {
+    for line in parts(text, |char| char == '\n').filter(|line| text[line.clone()].starts_with('>')) {
         let plain = text[line.clone()].trim_matches(['>', ' ', '\n', '\r']);
-        match parts.last_mut() {
+        match found.last_mut() {
             Some((run, whole)) if run.end == line.start => {
                 run.end = line.end;
                 whole.push(' ');
                 whole.push_str(plain);
             }
-            _ => parts.push((line, plain.to_owned())),
+            _ => found.push((line, plain.to_owned())),
         }
     }
-    parts
-}
-
-/// Returns the lines of a text, including their line ends.
-fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut end = 0;
-    text.split_inclusive('\n').map(move |line| {
-        end += line.len();
-        end - line.len()..end
-    })
+    found
 }

@@ -10,27 +10,32 @@
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 
-use crate::scan::source_map::SourceMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::scan::unicode::{self, fold};
 
 /// A copy of a text, with the positions of its bytes in the text.
 #[derive(Default)]
 pub(super) struct TextCopy {
     pub(super) bytes: Vec<u8>,
-    pub(super) sources: SourceMap,
+    /// The position in the text of each byte.
+    pub(super) sources: Vec<usize>,
 }
 
 impl TextCopy {
     fn reset(&mut self, length: usize) {
         self.bytes.clear();
         self.bytes.reserve(length + 8);
-        self.sources.reset(length);
+        self.sources.clear();
+        self.sources.reserve(length + 8);
     }
 
     #[inline]
     fn push(&mut self, byte: u8, source: usize) {
-        self.sources.add(self.bytes.len(), source);
         self.bytes.push(byte);
+        self.sources.push(source);
     }
 
     /// Appends one byte of marks, and collapses white space. A NUL appends nothing.
@@ -79,18 +84,15 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
                 at += 2;
                 continue;
             }
-            let escape = if matches!(byte, 0x1b | b'\\') {
-                terminal_escape(&bytes[at..])
-            } else {
-                0
-            };
-            if escape > 0 {
+            if matches!(byte, 0x1b | b'\\')
+                && let Some(escape) = TERMINAL_ESCAPE.find(&text[at..])
+            {
                 // A written escape stays in the copy, but is not joined to the word after it.
-                for (index, byte) in bytes.iter().enumerate().skip(at).take(escape) {
-                    out.push_mark(mark_of(*byte), index);
+                for (index, byte) in (at..).zip(escape.as_str().bytes()) {
+                    out.push_mark(mark_of(byte), index);
                 }
                 out.push_mark(b' ', at);
-                at += escape;
+                at += escape.len();
                 continue;
             }
             out.push_mark(mark_of(byte), at);
@@ -122,24 +124,11 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
     has_escapes
 }
 
-/// Returns the length of the terminal sequence at the start of `bytes`, raw or escaped, such as ESC `[8m`. Returns 0 if
-/// there is none.
-fn terminal_escape(bytes: &[u8]) -> usize {
-    const STARTS: [&[u8]; 6] = [b"\x1b[", b"\\x1b[", b"\\x1B[", b"\\033[", b"\\e[", b"\\u001b["];
-    let Some(start) = STARTS.iter().find(|start| bytes.starts_with(start)) else {
-        return 0;
-    };
-    let rest = bytes[start.len()..].iter().take(16);
-    let numbers = rest
-        .take_while(|byte| byte.is_ascii_digit() || **byte == b';')
-        .count();
-    let end = start.len() + numbers;
-    if bytes.get(end).is_some_and(u8::is_ascii_alphabetic) {
-        end + 1
-    } else {
-        0
-    }
-}
+/// Matches a terminal sequence at the start of a text, raw or escaped, such as ESC `[8m`.
+static TERMINAL_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    let form = r"\A(?:\x1b|\\x1[bB]|\\033|\\e|\\u001b)\[[0-9;]{0,16}[A-Za-z]";
+    Regex::new(form).expect("the form of a terminal sequence is a regex")
+});
 
 /// The role of a byte of the marks when words are made from them.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -169,8 +158,9 @@ const fn is_letter_or_digit(byte: u8) -> bool {
     matches!(sort_of(byte), Sort::Letter | Sort::Digit)
 }
 
-/// Writes the words of `marks` to `out`.
-pub(super) fn words(marks: &[u8], out: &mut TextCopy) {
+/// Writes the words of a copy of marks to `out`.
+pub(super) fn words(copy: &TextCopy, out: &mut TextCopy) {
+    let marks = &copy.bytes[..];
     out.reset(marks.len());
     let mut at = 0;
     // A separator is written only when the next word begins.
@@ -183,10 +173,10 @@ pub(super) fn words(marks: &[u8], out: &mut TextCopy) {
                 let is_single = end == at + 1 && byte.is_ascii();
                 let joins = is_spelled && is_single && gap == Some(b' ');
                 if let (Some(gap), false) = (gap, joins || out.bytes.is_empty()) {
-                    out.push(gap, at);
+                    out.push(gap, copy.sources[at]);
                 }
                 is_spelled = is_single && (joins || begins_spelling(&marks[at..]));
-                push_word(&marks[at..end], at, out);
+                push_word(&marks[at..end], &copy.sources[at..end], out);
                 gap = None;
                 at = end;
                 continue;
@@ -216,11 +206,11 @@ fn begins_spelling(marks: &[u8]) -> bool {
 }
 
 /// Writes one word. If it contains letters, its digits become the letters that they replace.
-fn push_word(word: &[u8], at: usize, out: &mut TextCopy) {
+fn push_word(word: &[u8], sources: &[usize], out: &mut TextCopy) {
     let has_letter = word.iter().any(|byte| sort_of(*byte) == Sort::Letter);
-    for (index, &byte) in word.iter().enumerate() {
+    for (&byte, &source) in word.iter().zip(sources) {
         if byte != b'\'' {
-            out.push(if has_letter { letter_for(byte) } else { byte }, at + index);
+            out.push(if has_letter { letter_for(byte) } else { byte }, source);
         }
     }
 }

@@ -52,7 +52,6 @@ struct Progress {
     starts: [usize; GROUPS_MAX],
     /// One bit for each group of which a keyword was found.
     seen: u8,
-    has_stopped: bool,
     /// The joined window that was not searched yet; empty if there is none.
     window: (usize, usize),
 }
@@ -93,33 +92,26 @@ impl RuleSet {
         self.rules.iter().map(|(rule, _)| rule)
     }
 
-    /// Calls `found` for each match. `found` returns whether to continue with that rule.
+    /// Calls `found` for each match.
     ///
     /// Matches of one rule come in order and do not overlap.
-    pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(Match) -> bool) {
-        // A short text activates few rules, so the table needs only two bytes for each rule, and a state for each
-        // active one.
-        let mut slots = vec![u16::MAX; self.rules.len()];
-        // Threads that scan at once would contend for the allocator if the table grew step by step.
-        let mut all: Vec<(usize, Progress)> = Vec::with_capacity(16);
+    pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(Match)) {
+        let mut all = vec![Progress::default(); self.rules.len()];
         for hit in self.keywords.find_overlapping_iter(text) {
             for &(rule, group) in &self.owners[hit.pattern().as_usize()] {
                 let rule = usize::from(rule);
-                if slots[rule] == u16::MAX {
-                    slots[rule] = all.len() as u16;
-                    all.push((rule, Progress::default()));
-                }
-                let progress = &mut all[usize::from(slots[rule])].1;
-                if !progress.has_stopped {
-                    self.step(rule, group, text, hit.start()..hit.end(), progress, &mut found);
-                }
+                self.step(
+                    rule,
+                    group,
+                    text,
+                    hit.start()..hit.end(),
+                    &mut all[rule],
+                    &mut found,
+                );
             }
         }
-        all.sort_unstable_by_key(|(rule, _)| *rule);
-        for (rule, progress) in all {
-            if !progress.has_stopped {
-                self.search(rule, text, progress.window, &mut found);
-            }
+        for (rule, progress) in all.iter().enumerate() {
+            self.search(rule, text, progress.window, &mut found);
         }
     }
 
@@ -132,18 +124,16 @@ impl RuleSet {
         text: &[u8],
         hit: Range<usize>,
         progress: &mut Progress,
-        found: &mut impl FnMut(Match) -> bool,
+        found: &mut impl FnMut(Match),
     ) {
         let groups = self.rules[rule].0.keywords.len();
         let newest = &mut progress.starts[usize::from(group)];
         *newest = hit.start.max(*newest);
         progress.seen |= 1 << group;
-        let Some(first) = progress.starts[..groups].iter().copied().min() else {
-            return;
-        };
         if progress.seen.count_ones() as usize != groups {
             return;
         }
+        let first = progress.starts[..groups].iter().copied().min().unwrap_or(0);
         let pattern = self.pattern(rule);
         let longest = pattern.longest;
         if hit.end.saturating_sub(first) > longest {
@@ -158,29 +148,25 @@ impl RuleSet {
             progress.window.1 = progress.window.1.max(end);
         } else {
             let window = std::mem::replace(&mut progress.window, (start, end));
-            progress.has_stopped = !self.search(rule, text, window, found);
+            self.search(rule, text, window, found);
         }
     }
 
-    /// Calls `found` for the matches of the rule in a window. Returns whether to continue with the rule.
+    /// Calls `found` for the matches of the rule in a window.
     fn search(
         &self,
         index: usize,
         text: &[u8],
         (mut at, end): (usize, usize),
-        found: &mut impl FnMut(Match) -> bool,
-    ) -> bool {
-        while at < end {
-            let Some((whole, span)) = self.pattern(index).first_match(text, at..end) else {
-                return true;
-            };
+        found: &mut impl FnMut(Match),
+    ) {
+        while at < end
+            && let Some((whole, span)) = self.pattern(index).first_match(text, at..end)
+        {
             at = whole.end.max(at + 1);
             let rule = &self.rules[index].0;
-            if !found(Match { index, rule, span }) {
-                return false;
-            }
+            found(Match { index, rule, span });
         }
-        true
     }
 
     pub(super) fn pattern(&self, rule: usize) -> &Pattern {

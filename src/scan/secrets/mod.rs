@@ -55,22 +55,19 @@ pub(in crate::scan) fn find_named(name: &str, value: &str) -> Option<Finding> {
 
 /// Finds the secrets that are in plain text.
 fn find_plain(text: &str, found: &mut Vec<Candidate>) {
-    let bytes = text.as_bytes();
     let mut searched_until = vec![0; rules::TEXT.rules().count()];
-    rules::TEXT.run(bytes, |matched| {
+    rules::TEXT.run(text.as_bytes(), |matched| {
         let rule = matched.rule;
         if matched.span.start < searched_until[matched.index] {
-            return true;
+            return;
         }
-        let span = extent(rule.check, bytes, matched.span);
+        let span = extent(rule.check, text, boundaries(text, matched.span));
         searched_until[matched.index] = span.end;
-        let before = &bytes[span.start.saturating_sub(160)..span.start];
-        if let Some(severity) = check(rule, &bytes[span.clone()], before) {
-            let span = boundaries(text, span);
+        let before = &text[text.floor_char_boundary(span.start.saturating_sub(160))..span.start];
+        if let Some(severity) = check(rule, &text[span.clone()], before) {
             let finding = Finding::new(rule.category, rule.id, severity, span);
             found.push((matched.index, finding));
         }
-        true
     });
 }
 
@@ -82,17 +79,14 @@ fn find_split(text: &str, found: &mut Vec<Candidate>) {
     let first = found.len();
     find_plain(&stripped, found);
     for (_, secret) in &mut found[first..] {
-        let last = sources.source(secret.span.end - 1);
-        secret.span = boundaries(text, sources.source(secret.span.start)..last + 1);
+        let last = sources[secret.span.end - 1];
+        secret.span = boundaries(text, sources[secret.span.start]..last + 1);
     }
 }
 
 /// Finds the secrets that are encoded in base64.
 fn find_decoded(text: &str, found: &mut Vec<Candidate>) {
-    for span in encoding::runs(text.as_bytes()) {
-        let Some(decoded) = encoding::printable(&text.as_bytes()[span.clone()]) else {
-            continue;
-        };
+    for (span, decoded) in encoding::payloads(text) {
         let first = found.len();
         find_plain(&decoded, found);
         for (_, secret) in &mut found[first..] {
@@ -102,60 +96,58 @@ fn find_decoded(text: &str, found: &mut Vec<Candidate>) {
 }
 
 /// Returns the extent of the secret that contains a match, because patterns may end before a long secret does.
-fn extent(check: Check, text: &[u8], span: Range<usize>) -> Range<usize> {
+fn extent(check: Check, text: &str, span: Range<usize>) -> Range<usize> {
     // `token_end` finds the end of the token characters after the span; `trimmed` finds an end without trailing
     // `closing` characters.
-    let token_end = |others: &[u8]| {
-        let mut rest = text[span.end..].iter();
-        let end = rest.position(|byte| !byte.is_ascii_alphanumeric() && !others.contains(byte));
-        end.map_or(text.len(), |end| span.end + end)
+    let token_end = |others: &[char]| {
+        let is_token = |char: char| char.is_ascii_alphanumeric() || others.contains(&char);
+        text.len() - text[span.end..].trim_start_matches(is_token).len()
     };
-    let trimmed = |end: usize, closing: &[u8]| {
-        let last = text[span.start..end]
-            .iter()
-            .rposition(|byte| !closing.contains(byte));
-        last.map_or(end, |last| span.start + last + 1)
+    let trimmed = |end: usize, closing: &[char]| match text[span.start..end].trim_end_matches(closing) {
+        "" => end,
+        rest => span.start + rest.len(),
     };
     let end = match check {
-        Check::Jwt => token_end(b"_.-"),
+        Check::Jwt => token_end(&['_', '.', '-']),
         Check::Armour => end_of_armour(text, span.end),
-        Check::Named => trimmed(token_end(b"_.~+/=-"), b".!?"),
+        Check::Named => trimmed(token_end(&['_', '.', '~', '+', '/', '=', '-']), &['.', '!', '?']),
         // Punctuation that ends a sentence or a bracket around the value is not part of the value.
-        Check::Password | Check::Given => trimmed(span.end, b".,;:!?)]}>'\"`"),
+        Check::Password | Check::Given => trimmed(
+            span.end,
+            &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '\'', '"', '`'],
+        ),
         Check::Random | Check::Crc32 | Check::Bech32 => span.end,
     };
     span.start..end
 }
 
 /// Returns the end of the body of an armoured key whose header ends at `at`.
-fn end_of_armour(text: &[u8], at: usize) -> usize {
-    const FOOT: &[u8] = b"-----END";
+fn end_of_armour(text: &str, at: usize) -> usize {
+    const FOOT: &str = "-----END";
     let rest = &text[at..];
     // The dashes of the footer or of the next header end the search.
-    let dashes = rest.windows(5).position(|window| window == b"-----");
-    let rest = &rest[..dashes.map_or(rest.len(), |dashes| (dashes + 64).min(rest.len()))];
+    let dashes = rest.find("-----").map_or(rest.len(), |dashes| dashes + 64);
+    let rest = &rest[..rest.floor_char_boundary(dashes)];
     // The body consists of letters, digits, and the characters of header lines and escaped line ends. The footer begins
     // with hyphens.
-    let is_body = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\ \r\n\t:,.()\"-<>@_".contains(byte);
-    let body = rest.iter().position(|byte| !is_body(byte)).unwrap_or(rest.len());
-    let foot = rest[..body].windows(FOOT.len()).position(|window| window == FOOT);
-    if let Some(foot) = foot {
-        let tail = &rest[foot + FOOT.len()..body];
-        let close = tail.windows(5).position(|window| window == b"-----");
-        return at + foot + FOOT.len() + close.map_or(0, |close| close + 5);
+    let is_body = |char: char| char.is_ascii_alphanumeric() || "+/=\\ \r\n\t:,.()\"-<>@_".contains(char);
+    let body = &rest[..rest.len() - rest.trim_start_matches(is_body).len()];
+    if let Some(foot) = body.find(FOOT) {
+        let tail = foot + FOOT.len();
+        return at + tail + body[tail..].find("-----").map_or(0, |close| close + 5);
     }
     // Without a footer, the key ends with the last line that looks like base64.
     let mut end = 0;
-    for line in rest[..body].split_inclusive(|byte| *byte == b'\n') {
+    for line in body.split_inclusive('\n') {
         let word = line.trim_ascii();
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\.".contains(byte);
+        let is_part = |char: char| char.is_ascii_alphanumeric() || "+/=\\.".contains(char);
         let is_long = word.len() >= 12 || end > 0 || word.is_empty();
-        if !word.iter().all(is_part) || !is_long {
+        if !word.chars().all(is_part) || !is_long {
             break;
         }
         end += line.len();
     }
-    at + rest[..end].trim_ascii_end().len()
+    at + body[..end].trim_ascii_end().len()
 }
 
 /// Returns the smallest range of whole characters that covers `span`.

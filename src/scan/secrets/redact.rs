@@ -13,8 +13,8 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use super::find;
 use super::marker::{self, marker};
-use super::{boundaries, find};
 use crate::scan::finding::Finding;
 
 /// The maximal number of rounds. A text that still has secrets after them is replaced as one secret.
@@ -111,17 +111,15 @@ fn repeats(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
 
 /// Extends `span` to whole words, so a marker never touches part of a word.
 fn word_around(text: &str, span: Range<usize>) -> Range<usize> {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let bytes = text.as_bytes();
+    let is_word = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let (mut start, mut end) = (span.start, span.end);
-    let letters = |bytes: &mut dyn Iterator<Item = &u8>| bytes.take_while(|byte| is_word(**byte)).count();
-    if bytes[span.clone()].first().is_some_and(|byte| is_word(*byte)) {
-        start -= letters(&mut bytes[..start].iter().rev());
+    if text[span.clone()].starts_with(is_word) {
+        start = text[..start].trim_end_matches(is_word).len();
     }
-    if bytes[span].last().is_some_and(|byte| is_word(*byte)) {
-        end += letters(&mut bytes[end..].iter());
+    if text[span].ends_with(is_word) {
+        end = text.len() - text[end..].trim_start_matches(is_word).len();
     }
-    boundaries(text, start..end)
+    start..end
 }
 
 fn replaced(text: &str, places: &[Place], key: &[u8; 32]) -> String {

@@ -19,8 +19,8 @@ fn the_checksum_of_a_github_token_decides_how_grave_it_is() {
 
 #[test]
 fn entropy_is_that_of_shannon() {
-    assert!((entropy(b"aabb") - 1.0).abs() < 1e-9);
-    assert!((entropy(b"abcdefgh") - 3.0).abs() < 1e-9);
+    assert!((entropy("aabb") - 1.0).abs() < 1e-9);
+    assert!((entropy("abcdefgh") - 3.0).abs() < 1e-9);
 }
 
 #[test]

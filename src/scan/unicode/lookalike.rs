@@ -4,13 +4,15 @@
 //! the rules for Russian and Greek can read texts in those languages.
 //!
 //! # Layer
-//! Pure: imports nothing of the crate.
+//! Pure: imports nothing of the crate outside `scan`.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+
+use crate::scan::parts;
 
 /// The Latin letter for each look-alike.
 static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
@@ -99,37 +101,14 @@ fn is_among_latin(last: Option<char>, rest: &str) -> bool {
 
 /// Returns the words that mix Latin letters with look-alikes from scripts that have their own words.
 pub(in crate::scan) fn disguised(text: &str) -> Vec<Range<usize>> {
-    let mut found: Vec<Range<usize>> = Vec::new();
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(next) = bytes[at..].iter().position(|byte| !byte.is_ascii()) {
-        at += next;
-        let char = text[at..]
-            .chars()
-            .next()
-            .expect("`at` is inside the text, on a boundary");
-        let start = at;
-        at += char.len_utf8();
-        if !has_own_words(char) {
-            continue;
-        }
-        let back = text[..start]
-            .chars()
-            .rev()
-            .take_while(|char| char.is_alphabetic())
-            .take(64);
-        let from = start - back.map(char::len_utf8).sum::<usize>();
-        let word = text[start..]
-            .chars()
-            .take_while(|char| char.is_alphabetic())
-            .take(64);
-        let to = start + word.map(char::len_utf8).sum::<usize>();
-        at = at.max(to);
-        if is_disguised(&text[from..to]) {
-            found.push(from..to);
-        }
+    if text.is_ascii() {
+        return Vec::new();
     }
-    found
+    let words = parts(text, |char| !char.is_alphabetic()).map(|part| {
+        let word = text[part.clone()].trim_end_matches(|char: char| !char.is_alphabetic());
+        part.start..part.start + word.len()
+    });
+    words.filter(|word| is_disguised(&text[word.clone()])).collect()
 }
 
 /// Returns whether a word has at least two Latin letters and a look-alike, and no other letter from the script of the

@@ -20,7 +20,6 @@ use std::ops::Range;
 use self::classes::{CLASSES, JOINING_SET, RIGHTWARD_SET};
 pub(crate) use self::classes::{JOINING, RIGHTWARD, Ranges};
 use super::finding::{Category, Finding, Severity};
-use super::source_map::SourceMap;
 
 pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin};
 
@@ -55,20 +54,21 @@ pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     Some(clean)
 }
 
-/// Returns `text` without its suspicious characters, and the positions of the rest; `None` if it has none. If
+/// Returns `text` without its suspicious characters, and the position of each byte of the rest; `None` if it has none. If
 /// `hyphenates` is true, keeps soft hyphens in words.
-pub(in crate::scan) fn strip(text: &str, hyphenates: bool) -> Option<(String, SourceMap)> {
-    let (mut out, mut sources) = (String::new(), SourceMap::default());
+pub(in crate::scan) fn strip(text: &str, hyphenates: bool) -> Option<(String, Vec<usize>)> {
+    let (mut out, mut sources) = (String::new(), Vec::new());
     let mut at = 0;
     each(text, hyphenates, |span, _, _| {
         out.push_str(&text[at..span.start]);
-        sources.add(out.len(), span.end);
+        sources.extend(at..span.start);
         at = span.end;
     });
     if at == 0 {
         return None;
     }
     out.push_str(&text[at..]);
+    sources.extend(at..text.len());
     Some((out, sources))
 }
 
@@ -144,22 +144,10 @@ fn is_excused(char: char, before: &str, after: &str) -> bool {
 
 /// Returns whether a joiner between `before` and `after` combines two emoji.
 fn joins_emoji(before: &str, after: &str) -> bool {
-    let mut back = before.chars().rev();
-    let mut last = back.next();
-    while last.is_some_and(|last| last == '\u{FE0F}' || CLASSES.modifier.has(last)) {
-        last = back.next();
-        if last.is_some_and(|last| CLASSES.pictograph.has(last)) {
-            break;
-        }
-        if last.is_none_or(|last| !CLASSES.modifier.has(last)) {
-            return false;
-        }
-    }
-    last.is_some_and(|last| CLASSES.pictograph.has(last))
-        && after
-            .chars()
-            .next()
-            .is_some_and(|next| CLASSES.pictograph.has(next))
+    let base = before.strip_suffix('\u{FE0F}').unwrap_or(before);
+    let base = base.trim_end_matches(|char| CLASSES.modifier.has(char));
+    let is_emoji = |char: Option<char>| char.is_some_and(|char| CLASSES.pictograph.has(char));
+    is_emoji(base.chars().next_back()) && is_emoji(after.chars().next())
 }
 
 /// Returns whether a direction mark is single, and next to a letter of a script that runs from right to left.

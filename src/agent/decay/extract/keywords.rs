@@ -28,28 +28,25 @@ const HAN_PARTICLES: &str = "\u{7684}\u{4e86}\u{5728}\u{662f}\u{548c}\u{4e0e}\u{
 /// Returns up to [`KEYWORDS_MAX`] words of `text` in lower case. They have four characters or more, and are not stop
 /// words. In scripts without spaces, keywords are the runs between particles and changes of script.
 pub(super) fn keywords(text: &str) -> Vec<String> {
-    let mut found = Found::default();
+    let mut found = Vec::new();
     for field in text.split_whitespace() {
         let field = field.trim_matches(|letter| !words::is_word(letter));
-        if field.is_empty() {
-            continue;
-        }
         if field.chars().any(words::is_spaceless) || field.chars().count() > CHARS_MAX {
             for run in words::runs(field) {
                 if run.chars().any(words::is_spaceless) {
                     stretches(run, &mut found);
                 } else {
-                    found.add(run, CHARS_MIN);
+                    add(&mut found, run, CHARS_MIN);
                 }
             }
         } else {
-            found.add(field, CHARS_MIN);
+            add(&mut found, field, CHARS_MIN);
         }
-        if found.words.len() == KEYWORDS_MAX {
+        if found.len() == KEYWORDS_MAX {
             break;
         }
     }
-    found.words
+    found
 }
 
 /// Returns the keywords of `text` on one line that is not longer than `text`; without keywords, `text` itself.
@@ -75,20 +72,13 @@ fn fits(line: &str, text: &str) -> bool {
     line.len() <= text.len() && line.chars().count() <= text.chars().count()
 }
 
-#[derive(Default)]
-struct Found {
-    words: Vec<String>,
-    seen: HashSet<String>,
-}
-
-impl Found {
-    fn add(&mut self, word: &str, chars_min: usize) {
-        let word = word.to_lowercase();
-        let is_wanted =
-            (chars_min..=CHARS_MAX).contains(&word.chars().count()) && !STOP_WORDS.contains(word.as_str());
-        if is_wanted && self.words.len() < KEYWORDS_MAX && self.seen.insert(word.clone()) {
-            self.words.push(word);
-        }
+/// Adds a word of at least `chars_min` characters that is not a stop word and was not found before.
+fn add(found: &mut Vec<String>, word: &str, chars_min: usize) {
+    let word = word.to_lowercase();
+    let is_wanted =
+        (chars_min..=CHARS_MAX).contains(&word.chars().count()) && !STOP_WORDS.contains(word.as_str());
+    if is_wanted && found.len() < KEYWORDS_MAX && !found.contains(&word) {
+        found.push(word);
     }
 }
 
@@ -115,7 +105,7 @@ fn writing_of(letter: char) -> Writing {
 }
 
 /// Adds the parts of a run without spaces that are long enough.
-fn stretches(run: &str, found: &mut Found) {
+fn stretches(run: &str, found: &mut Vec<String>) {
     let mut rest = run;
     while let Some(first) = rest.chars().next() {
         let writing = writing_of(first);
@@ -128,10 +118,10 @@ fn stretches(run: &str, found: &mut Found) {
             Writing::Han => {
                 let is_alone = stretch.chars().count() == 1;
                 let parts = stretch.split(|letter| HAN_PARTICLES.contains(letter));
-                parts.for_each(|part| found.add(part, if is_alone { 1 } else { 2 }));
+                parts.for_each(|part| add(found, part, if is_alone { 1 } else { 2 }));
             }
-            Writing::Katakana | Writing::Hangul => found.add(stretch, 2),
-            Writing::Hiragana | Writing::Other => found.add(stretch, CHARS_MIN),
+            Writing::Katakana | Writing::Hangul => add(found, stretch, 2),
+            Writing::Hiragana | Writing::Other => add(found, stretch, CHARS_MIN),
         }
     }
 }

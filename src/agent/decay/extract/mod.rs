@@ -48,18 +48,13 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     let texts: Vec<&str> = pieces.iter().map(|piece| &text[piece.clone()]).collect();
     let lengths: Vec<usize> = texts.iter().map(|piece| piece.chars().count()).collect();
     let mut left = lengths.iter().sum::<usize>() * SUMMARY_SHARE_PERCENT / 100;
-    let mut order: Vec<(usize, u32)> = texts
-        .iter()
-        .enumerate()
-        .map(|(at, piece)| (at, score(piece, at, texts.len())))
-        .collect();
+    let mut order: Vec<usize> = (0..texts.len()).collect();
     // Best first. The sort is stable, so the earlier of two equal pieces comes first.
-    order.sort_by_key(|&(_, score)| std::cmp::Reverse(score));
-    let mut kept = vec![order[0].0];
-    left = left.saturating_sub(lengths[order[0].0]);
-    for &(at, _) in &order[1..] {
-        if let Some(rest) = left.checked_sub(lengths[at]) {
-            left = rest;
+    order.sort_by_key(|&at| std::cmp::Reverse(score(texts[at], at, texts.len())));
+    let mut kept = Vec::new();
+    for at in order {
+        if kept.is_empty() || lengths[at] <= left {
+            left = left.saturating_sub(lengths[at]);
             kept.push(at);
         }
     }
@@ -90,20 +85,18 @@ fn is_weighty(piece: &str) -> bool {
 /// Joins the kept pieces into one text. Neighbours keep the text between them. Elsewhere one character replaces the
 /// omitted text, so the result is never longer (EXT-1).
 fn joined(text: &str, pieces: &[Range<usize>], kept: &[usize]) -> String {
-    let mut out = String::new();
-    for (place, &at) in kept.iter().enumerate() {
-        let range = &pieces[at];
-        if let Some(&before) = place.checked_sub(1).and_then(|before| kept.get(before)) {
-            let gap = &text[pieces[before].end..range.start];
-            if before + 1 == at {
-                out.push_str(gap);
-            } else if gap.contains('\n') {
-                out.push('\n');
-            } else if !sentences::ends_without_space(&out) {
-                out.push(' ');
-            }
+    let mut out = text[pieces[kept[0]].clone()].to_owned();
+    for pair in kept.windows(2) {
+        let (before, next) = (&pieces[pair[0]], &pieces[pair[1]]);
+        let gap = &text[before.end..next.start];
+        if pair[0] + 1 == pair[1] {
+            out.push_str(gap);
+        } else if gap.contains('\n') {
+            out.push('\n');
+        } else if !sentences::ends_without_space(&out) {
+            out.push(' ');
         }
-        out.push_str(&text[range.clone()]);
+        out.push_str(&text[next.clone()]);
     }
     out
 }

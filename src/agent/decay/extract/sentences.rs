@@ -88,26 +88,21 @@ fn ends(part: &str) -> Vec<usize> {
 
 /// Whether `before` ends with an abbreviation, an initial or a list number. Then a stop ends no sentence.
 fn is_abbreviated(before: &str) -> bool {
-    let start = before
-        .rfind(|letter: char| !letter.is_alphanumeric() && letter != '.')
-        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
-    let word = &before[start..];
-    let mut letters = word.chars();
-    if let (Some(only), None) = (letters.next(), letters.next()) {
-        // An initial as in "J. Smith", but not the end of "plan b."
-        if only.is_uppercase() && !before[..start].trim_end().is_empty() {
-            return true;
-        }
+    let is_joint = |letter: char| !letter.is_alphanumeric() && letter != '.';
+    let word = before.rsplit(is_joint).next().unwrap_or_default();
+    let ahead = &before[..before.len() - word.len()];
+    // An initial as in "J. Smith", but not the end of "plan b."
+    if word.chars().count() == 1 && word.contains(char::is_uppercase) && !ahead.trim_end().is_empty() {
+        return true;
     }
     if (1..=3).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit()) {
-        let ahead = before[..start].trim_end_matches([' ', '\t']);
-        return ahead.is_empty() || ahead.ends_with('\n');
+        let line = ahead.trim_end_matches([' ', '\t']);
+        return line.is_empty() || line.ends_with('\n');
     }
     let lower = word.to_lowercase();
-    ABBREVIATIONS.binary_search(&lower.as_str()).is_ok()
-        || ABBREVIATIONS
-            .binary_search(&lower.replace('.', "").as_str())
-            .is_ok()
+    [lower.replace('.', ""), lower]
+        .iter()
+        .any(|word| ABBREVIATIONS.contains(&word.as_str()))
 }
 
 /// Signs that end a sentence if white space follows: of Latin, Arabic, Armenian and Urdu writing, and the ellipsis.

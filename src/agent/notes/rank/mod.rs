@@ -17,9 +17,11 @@ use std::cmp::Ordering;
 
 use serde::Deserialize;
 
+use super::{NoteFound, NoteRead};
 use crate::agent::settings::{factor, micros};
 use crate::agent::words;
 use crate::calendar::DAY_MICROS;
+use crate::object::Time;
 
 /// The parameters for ranking notes.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
@@ -62,82 +64,59 @@ impl Default for NoteSettings {
     }
 }
 
-/// A note to be ranked.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Note<'a> {
-    /// The id, the last of the tie-breaks.
-    pub id: &'a str,
-    /// Its text.
-    pub text: &'a str,
-    /// Whether it belongs to the requesting session. At equal scores, other notes of the project come after it.
-    pub is_own: bool,
-    /// The time of the last write, in microseconds since 1970; `None` if it is unknown, which counts as oldest.
-    pub updated_micros: Option<i64>,
-    /// The time of the last read.
-    pub read_micros: Option<i64>,
-}
-
-/// A note that matches a query.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct NoteHit<'a> {
-    /// The note.
-    pub note: Note<'a>,
-    /// Its score, above 0.
-    pub score: f64,
-    /// The part of the text that matches.
-    pub snippet: String,
-}
-
-/// Returns the notes with a score above 0, best first: by score, own before others, newest first, then by id.
-pub(crate) fn rank_notes<'a>(
+/// Returns the notes with a score above 0, best first: by score, notes of the session `own` before others, newest first,
+/// then by id.
+pub(crate) fn rank_notes(
     query: &str,
-    notes: impl IntoIterator<Item = Note<'a>>,
-    now_micros: i64,
+    notes: impl IntoIterator<Item = NoteRead>,
+    own: &str,
+    now: Time,
     settings: &NoteSettings,
-) -> Vec<NoteHit<'a>> {
-    let hit = |note: Note<'a>| {
-        let score = relevance(query, note.text)
-            * fresh_factor(note.updated_micros, now_micros, settings)
-            * read_factor(note.read_micros, now_micros, settings);
+) -> Vec<NoteFound> {
+    let hit = |note: NoteRead| {
+        let score = relevance(query, note.item.text())
+            * fresh_factor(note.updated, now, settings)
+            * read_factor(note.read, now, settings);
         let score = score.clamp(0.0, 1.0);
-        (score > 0.0).then(|| NoteHit {
-            note,
+        (score > 0.0).then(|| NoteFound {
+            is_own: note.owner.as_deref() == Some(own),
             score,
-            snippet: snippet(note.text, query, settings),
+            snippet: snippet(note.item.text(), query, settings),
+            note,
         })
     };
-    let mut hits: Vec<NoteHit<'a>> = notes.into_iter().filter_map(hit).collect();
+    let mut hits: Vec<NoteFound> = notes.into_iter().filter_map(hit).collect();
     hits.sort_by(|left, right| order(left, right, settings));
     hits
 }
 
 /// Returns the freshness of a note: 1 now or in the future, half after every half-life, 0 if the time of writing is unknown.
-pub(crate) fn fresh_factor(updated_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
-    updated_micros.map_or(0.0, |updated| {
-        halved(updated, now_micros, settings.fresh_half_life_micros)
+pub(crate) fn fresh_factor(updated: Option<Time>, now: Time, settings: &NoteSettings) -> f64 {
+    updated.map_or(0.0, |updated| {
+        halved(updated, now, settings.fresh_half_life_micros)
     })
 }
 
 /// Returns the factor of the last read: 1 without a read, and at most `read_factor_max`.
-pub(crate) fn read_factor(read_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
-    read_micros.map_or(1.0, |read| {
-        let boost = settings.read_boost * halved(read, now_micros, settings.read_half_life_micros);
+pub(crate) fn read_factor(read: Option<Time>, now: Time, settings: &NoteSettings) -> f64 {
+    read.map_or(1.0, |read| {
+        let boost = settings.read_boost * halved(read, now, settings.read_half_life_micros);
         (1.0 + boost).min(settings.read_factor_max)
     })
 }
 
 /// Returns 0.5 to the power of the age in half-lives. A time in the future has age 0. With a half-life of 0 the result
 /// is 0, except at age 0.
-fn halved(then_micros: i64, now_micros: i64, half_life_micros: i64) -> f64 {
-    match now_micros.saturating_sub(then_micros) {
+fn halved(then: Time, now: Time, half_life_micros: i64) -> f64 {
+    match now.as_micros().saturating_sub(then.as_micros()) {
         ..=0 => 1.0,
         age => (-(age as f64) / half_life_micros as f64).exp2(),
     }
 }
 
 /// The order of hits. Scores are compared in whole steps, because "equal within a step" is not transitive.
-fn order(left: &NoteHit<'_>, right: &NoteHit<'_>, settings: &NoteSettings) -> Ordering {
-    let steps = |hit: &NoteHit<'_>| {
+fn order(left: &NoteFound, right: &NoteFound, settings: &NoteSettings) -> Ordering {
+    let steps = |hit: &NoteFound| {
         if settings.score_step > 0.0 {
             (hit.score / settings.score_step).round()
         } else {
@@ -146,9 +125,9 @@ fn order(left: &NoteHit<'_>, right: &NoteHit<'_>, settings: &NoteSettings) -> Or
     };
     steps(right)
         .total_cmp(&steps(left))
-        .then_with(|| right.note.is_own.cmp(&left.note.is_own))
-        .then_with(|| right.note.updated_micros.cmp(&left.note.updated_micros))
-        .then_with(|| left.note.id.cmp(right.note.id))
+        .then_with(|| right.is_own.cmp(&left.is_own))
+        .then_with(|| right.note.updated.cmp(&left.note.updated))
+        .then_with(|| left.note.id().cmp(right.note.id()))
 }
 
 /// The highest relevance of a text that differs from the query.

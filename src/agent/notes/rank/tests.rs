@@ -3,23 +3,29 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::agent::item::{Item, NewItem};
+use crate::digest::{HashAlgorithm, HashSuite};
+use crate::object::{Id, Origin};
 
 const DAY: i64 = DAY_MICROS;
-const NOW: i64 = 20_000 * DAY;
+const NOW: Time = Time::from_micros(20_000 * DAY);
 
-fn note<'a>(id: &'a str, text: &'a str, is_own: bool, age_days: i64) -> Note<'a> {
-    Note {
-        id,
-        text,
-        is_own,
-        updated_micros: Some(NOW - age_days * DAY),
-        read_micros: None,
+fn note(id: &str, text: &str, is_own: bool, age_days: i64) -> NoteRead {
+    let object = NewItem::new(text).into_object(Id::new(id).unwrap()).unwrap();
+    let suite = HashSuite::new(HashAlgorithm::Blake3);
+    let encoded = object.encode(Origin::DirectUser, suite).unwrap();
+    NoteRead {
+        item: Item::from(encoded.into_object()),
+        owner: is_own.then(|| "own".to_owned()),
+        created: None,
+        updated: Some(NOW.plus_micros(-age_days * DAY)),
+        read: None,
     }
 }
 
-fn ids<'a>(query: &str, notes: &[Note<'a>]) -> Vec<&'a str> {
-    let hits = rank_notes(query, notes.iter().copied(), NOW, &NoteSettings::default());
-    hits.iter().map(|hit| hit.note.id).collect()
+fn ids(query: &str, notes: Vec<NoteRead>) -> Vec<String> {
+    let hits = rank_notes(query, notes, "own", NOW, &NoteSettings::default());
+    hits.iter().map(|hit| hit.note.id().to_string()).collect()
 }
 
 #[test]
@@ -78,10 +84,10 @@ fn queries_in_any_script_find_by_their_words() {
 #[test]
 fn freshness_halves_in_a_month_and_readings_in_a_week() {
     let settings = NoteSettings::default();
-    let fresh = |age_days: i64| fresh_factor(Some(NOW - age_days * DAY), NOW, &settings);
+    let fresh = |age_days: i64| fresh_factor(Some(NOW.plus_micros(-age_days * DAY)), NOW, &settings);
     assert_eq!((fresh(0), fresh(-5), fresh(30), fresh(60)), (1.0, 1.0, 0.5, 0.25));
     assert!(fresh_factor(None, NOW, &settings).abs() < 1e-12);
-    let read = |age_days: i64| read_factor(Some(NOW - age_days * DAY), NOW, &settings);
+    let read = |age_days: i64| read_factor(Some(NOW.plus_micros(-age_days * DAY)), NOW, &settings);
     assert!(
         (read(0) - 1.3).abs() < 1e-12 && (read(7) - 1.15).abs() < 1e-12 && (read(-3) - 1.3).abs() < 1e-12
     );
@@ -91,7 +97,15 @@ fn freshness_halves_in_a_month_and_readings_in_a_week() {
         ..settings
     };
     assert!((read_factor(Some(NOW), NOW, &capped) - 1.3).abs() < 1e-12);
-    assert!(fresh_factor(Some(i64::MIN), i64::MAX, &settings).abs() < 1e-12);
+    assert!(
+        fresh_factor(
+            Some(Time::from_micros(i64::MIN)),
+            Time::from_micros(i64::MAX),
+            &settings
+        )
+        .abs()
+            < 1e-12
+    );
 }
 
 #[test]
@@ -100,7 +114,7 @@ fn ties_are_broken_by_place_time_and_id() {
     assert_eq!(
         ids(
             "plan",
-            &[
+            vec![
                 note("d", same, false, 0),
                 note("b", same, true, 0),
                 note("a", same, true, 0),
@@ -111,27 +125,30 @@ fn ties_are_broken_by_place_time_and_id() {
     );
     // Both times lie in the future, so age makes no difference and the newer note comes first.
     assert_eq!(
-        ids("plan", &[note("a", same, true, -1), note("b", same, true, -2)]),
+        ids("plan", vec![note("a", same, true, -1), note("b", same, true, -2)]),
         ["b", "a"]
     );
     // A better score counts more than ownership.
     assert_eq!(
         ids(
             "plan",
-            &[note("own", same, true, 1), note("else", same, false, 0)]
+            vec![note("own", same, true, 1), note("else", same, false, 0)]
         ),
         ["else", "own"]
     );
-    assert_eq!(ids("nothing", &[note("a", same, true, 0)]), Vec::<&str>::new());
+    assert_eq!(
+        ids("nothing", vec![note("a", same, true, 0)]),
+        Vec::<String>::new()
+    );
     assert_eq!(
         ids(
             "plan",
-            &[Note {
-                updated_micros: None,
+            vec![NoteRead {
+                updated: None,
                 ..note("a", same, true, 0)
             }]
         ),
-        Vec::<&str>::new()
+        Vec::<String>::new()
     );
 }
 
@@ -146,25 +163,28 @@ fn scores_within_a_step_are_equal() {
             score_step,
             ..NoteSettings::default()
         };
-        rank_notes("plan", notes, NOW, &settings)[0].note.id
+        rank_notes("plan", notes.clone(), "own", NOW, &settings)[0]
+            .note
+            .id()
+            .to_string()
     };
-    assert_eq!((first(0.0), first(1e-9), first(0.5)), ("else", "else", "own"));
+    assert_eq!([first(0.0), first(1e-9), first(0.5)], ["else", "else", "own"]);
 }
 
 #[test]
 fn a_reading_lifts_a_note_but_not_above_one() {
     let text = "the deploy plan of the year";
-    let read = Note {
-        read_micros: Some(NOW),
+    let read = NoteRead {
+        read: Some(NOW),
         ..note("z", text, true, 3)
     };
-    assert_eq!(ids("plan", &[note("a", text, true, 3), read]), ["z", "a"]);
+    assert_eq!(ids("plan", vec![note("a", text, true, 3), read]), ["z", "a"]);
     // The boost does not raise a perfect, fresh match, because the score is already 1.
-    let perfect = Note {
-        read_micros: Some(NOW),
+    let perfect = NoteRead {
+        read: Some(NOW),
         ..note("z", "plan", true, 0)
     };
-    assert_eq!(ids("plan", &[perfect, note("a", "plan", true, 0)]), ["a", "z"]);
+    assert_eq!(ids("plan", vec![perfect, note("a", "plan", true, 0)]), ["a", "z"]);
 }
 
 #[test]
@@ -199,8 +219,9 @@ proptest! {
                                    read in any::<Option<i64>>(), now in any::<i64>()) {
         let score = relevance(&query, &text);
         prop_assert!((0.0..=1.0).contains(&score));
-        let note = Note { id: "n", text: &text, is_own: true, updated_micros: updated, read_micros: read };
-        for hit in rank_notes(&query, [note], now, &NoteSettings::default()) {
+        let time = |micros: Option<i64>| micros.map(Time::from_micros);
+        let note = NoteRead { updated: time(updated), read: time(read), ..note("n", &text, true, 0) };
+        for hit in rank_notes(&query, [note], "own", Time::from_micros(now), &NoteSettings::default()) {
             prop_assert!(hit.score > 0.0 && hit.score <= 1.0);
         }
     }
@@ -212,17 +233,21 @@ proptest! {
         turn in 0..40_usize,
     ) {
         let names: Vec<String> = (0..notes.len()).map(|n| format!("n{n:02}")).collect();
-        let mut all: Vec<Note> = notes.iter().zip(&names).map(|((age, own, text, read), id)| Note {
-            read_micros: read.map(|days| NOW - days * DAY),
+        let mut all: Vec<NoteRead> = notes.iter().zip(&names).map(|((age, own, text, read), id)| NoteRead {
+            read: read.map(|days| NOW.plus_micros(-days * DAY)),
             ..note(id, text, *own, *age)
         }).collect();
         let settings = NoteSettings { score_step: step, ..NoteSettings::default() };
-        let first = rank_notes("ab a", all.iter().copied(), NOW, &settings);
+        let ranked = |notes: &[NoteRead]| {
+            let hits = rank_notes("ab a", notes.to_vec(), "own", NOW, &settings);
+            let shown = hits.into_iter().map(|hit| (hit.note.id().clone(), hit.score, hit.snippet));
+            shown.collect::<Vec<_>>()
+        };
+        let first = ranked(&all);
         all.reverse();
         let middle = turn.min(all.len());
         all.rotate_left(middle);
-        let second = rank_notes("ab a", all.iter().copied(), NOW, &settings);
-        prop_assert_eq!(first, second);
+        prop_assert_eq!(first, ranked(&all));
     }
 
     #[test]
