@@ -88,21 +88,17 @@ pub(in crate::agent) fn read_line<T>(
 /// `Denied` (code `refused`) if a name holds a secret or is misleading.
 pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result<()> {
     let scanner = agent.scanner();
-    let mut ids = vec![
+    let mut names = vec![
         ("the id", object.id.as_str()),
         ("the scope", object.scope.as_str()),
     ];
-    ids.extend(object.parent.iter().map(|parent| ("the parent", parent.as_str())));
-    let position = object
-        .position
-        .iter()
-        .map(|position| ("the position", position.as_str()));
-    let keys = keys_of(&object.attributes).map(|key| (ATTRIBUTE, key));
-    let others = [("the kind", object.kind.as_str())]
-        .into_iter()
-        .chain(position)
-        .chain(keys);
-    for (what, name) in ids.iter().copied().chain(others) {
+    names.extend(object.parent.iter().map(|parent| ("the parent", parent.as_str())));
+    let ids = names.clone();
+    names.push(("the kind", object.kind.as_str()));
+    let position = object.position.iter();
+    names.extend(position.map(|position| ("the position", position.as_str())));
+    names.extend(keys_of(&object.attributes).map(|key| (ATTRIBUTE, key)));
+    for (what, name) in names {
         refuse_secret(scanner, what, name)?;
     }
     let is_bad = |name: &str| is_looked_at(name) && is_misleading(name, &scanner.scan(name));

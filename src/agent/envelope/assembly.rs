@@ -216,26 +216,20 @@ fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) 
 /// Visits every item of the scopes, including expired ones (MKE-3). Kinds that are never shown are skipped, because
 /// most of a memory may be transcripts.
 fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result<()>) -> Result<()> {
-    if !view.keeps_indexes() {
-        // Without an index every object is read. So they are read once, not once for each scope.
-        for object in view.objects() {
-            let object = object?;
-            if !object.is_placeholder() && section_of(&object).is_some() && reach.has(object.scope()) {
-                visit(object)?;
-            }
-        }
-        return Ok(());
-    }
     let scopes: Vec<Option<Scope>> = match reach {
-        Reach::All => vec![None],
-        Reach::Scopes(scopes) => scopes.iter().cloned().map(Some).collect(),
+        Reach::Scopes(scopes) if view.keeps_indexes() => scopes.iter().cloned().map(Some).collect(),
+        // Without an index a query reads every object, so one query serves all scopes.
+        _ => vec![None],
     };
     for scope in scopes {
         let mut query = Query::default().with_expired();
         query.scope = scope;
         query.not_kinds = vec![Kind::new(kind::ENTRY)?, Kind::new(kind::SESSION)?];
         for object in view.query(&query)? {
-            visit(object?)?;
+            let object = object?;
+            if reach.has(object.scope()) {
+                visit(object)?;
+            }
         }
     }
     Ok(())

@@ -66,12 +66,7 @@ impl Shown {
     /// Returns `record` as shown in `section`.
     pub(super) fn of(record: &Record, section: Section) -> Self {
         let text_of = |time_us: Option<i64>| time_us.map(moment).unwrap_or_default();
-        let attribute = |text, chars_max| line::line(text, chars_max, line::Lines::One);
-        let lines = if section.has_lines() {
-            line::Lines::Many
-        } else {
-            line::Lines::One
-        };
+        let attribute = |text, chars_max| line::line(text, chars_max, false);
         let time = text_of(record.time_us);
         let updated = text_of(record.updated_us);
         Self {
@@ -82,7 +77,7 @@ impl Shown {
             source: attribute(&record.source, SOURCE_CHARS_MAX),
             updated: if updated == time { String::new() } else { updated },
             time,
-            text: line::content(&record.text, section.chars_max(), lines),
+            text: line::content(&record.text, section.chars_max(), section.has_lines()),
         }
     }
 
@@ -158,16 +153,9 @@ pub(super) fn moment(time_us: i64) -> String {
 
 /// Returns `text` with the five special characters of XML escaped.
 pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            _ => out.push(char),
-        }
-    }
-    out
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', "&apos;")
 }

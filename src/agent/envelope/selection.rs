@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use unicode_normalization::UnicodeNormalization;
 
 use super::document::{Envelope, ROOT_CHARS_MAX, Shown, closing, opening, section_tags};
-use super::line::{self, Lines};
+use super::line;
 use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use crate::agent::vocabulary::kind;
@@ -38,7 +38,7 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
         )
     });
 
-    let root = line::line(request.root, ROOT_CHARS_MAX, Lines::One);
+    let root = line::line(request.root, ROOT_CHARS_MAX, false);
     let mut page = Page::new(&root, request, admitted.len());
     for (section, record) in admitted {
         if let Err(count) = page.add(section, record) {

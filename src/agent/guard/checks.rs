@@ -22,19 +22,14 @@ use crate::scan::Verdict;
 
 /// Checks that each object has the attributes and the length of text that its kind requires.
 pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>) -> Option<Failure> {
-    let mut ids = Vec::new();
-    let mut first = String::new();
-    for (changed, object) in turn.written() {
-        let rules = kinds.get(object.kind());
-        if let Some(broken) = rules.and_then(|rules| broken_rule(object, rules)) {
-            if ids.is_empty() {
-                first = format!("'{}' of kind {} {broken}", changed.id, object.kind());
-            }
-            ids.push(changed.id.to_string());
-        }
-    }
+    let broken = turn.written().filter_map(|(changed, object)| {
+        let broken = broken_rule(object, kinds.get(object.kind())?)?;
+        let why = format!("'{}' of kind {} {broken}", changed.id, object.kind());
+        Some((changed.id.to_string(), why))
+    });
+    let (ids, whys): (Vec<_>, Vec<_>) = broken.unzip();
     let advice = "write the object by the rules of its kind, then try again";
-    Failure::about(ids, first, advice)
+    Failure::about(ids, whys.into_iter().next().unwrap_or_default(), advice)
 }
 
 fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
@@ -79,8 +74,6 @@ pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
             }
         }
     }
-    ids.sort_unstable();
-    ids.dedup();
     let advice = "write a new object instead, or let a writer of that class change it";
     let class = turn.class();
     let why = format!("a writer of class {class} would rewrite more trusted objects");
@@ -233,8 +226,6 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
         let superseded = new.map(|new| new.supersedes()).unwrap_or_default();
         ids.extend(superseded.into_iter().filter(|id| pinned.contains_key(id)));
     }
-    ids.sort_unstable();
-    ids.dedup();
     let advice = "leave them unchanged, or ask a person to unpin them first";
     let why = "a pinned item would be removed, changed or superseded".to_owned();
     Ok(Failure::about(ids, why, advice))

@@ -32,8 +32,9 @@ pub use policy::{
 };
 pub(crate) use recall_check::RecallChange;
 pub use report::{Checked, Report};
-pub(crate) use staged::{StagedChange, StagedInfo, StagedLine};
+pub(crate) use staged::{StagedChange, StagedLine};
 pub(crate) use turn::ChangedObject;
+pub(super) use turn::changes_of;
 
 use super::Agent;
 use super::change::drafts;

@@ -58,8 +58,10 @@ impl Failure {
         Self { why, ids, advice }
     }
 
-    /// Returns the failure of a check with these ids; `None` if there are no ids.
-    pub(super) fn about(ids: Vec<String>, why: String, advice: &'static str) -> Option<Self> {
+    /// Returns the failure of a check with these ids, sorted; `None` if there are no ids.
+    pub(super) fn about(mut ids: Vec<String>, why: String, advice: &'static str) -> Option<Self> {
+        ids.sort_unstable();
+        ids.dedup();
         (!ids.is_empty()).then_some(Self { why, ids, advice })
     }
 }

@@ -12,12 +12,11 @@ use serde::Serialize;
 use super::checks;
 use super::policy::TrustRules;
 use super::report::Report;
-use super::turn::{ChangedObject, Turn};
+use super::turn::{ChangedObject, Turn, changes_of};
 use super::{Checks, Guarded};
 use crate::agent::Agent;
 use crate::agent::change::names::{check_names, read_line, redact_error, redact_object, refuse_secret};
 use crate::agent::change::{Rule, drafts, retry_on_conflict};
-use crate::agent::remember::unless_erased;
 use crate::engine::{Draft, ReferenceInfo, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::json::{self, ObjectLine};
@@ -69,9 +68,6 @@ pub(crate) struct StagedChange {
     pub counts: ChangeCounts,
 }
 
-/// A change that waits for its commit.
-pub(crate) type StagedInfo = ReferenceInfo;
-
 impl Agent {
     /// Stages a change under a name, with markers in place of secrets. Each line carries its number, for refusals. The
     /// trust rules apply to this writer now, because another writer may commit the change.
@@ -120,11 +116,11 @@ impl Agent {
     /// # Errors
     /// `NotFound`: no staged change has this name, or its base is not kept. `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
-        Ok(Turn::new(&staged_draft(self, name, &Writer::user())?)?.changes)
+        changes_of(&staged_draft(self, name, &Writer::user())?)
     }
 
     /// Returns the staged changes, newest first. Their names omit the class.
-    pub(crate) fn staged(&self) -> Vec<StagedInfo> {
+    pub(crate) fn staged(&self) -> Vec<ReferenceInfo> {
         let references = self.memory().references().into_iter();
         let own = references.filter_map(|mut reference| {
             reference.name = reference.name.strip_prefix(CLASS)?.to_owned();
@@ -164,14 +160,10 @@ impl Agent {
     pub(crate) fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
         if !writer.trust.is_trusted() {
             let draft = staged_draft(self, name, writer)?;
-            for change in draft.changes() {
-                let version = match change.new {
-                    Some(_) => draft.get(&change.id)?,
-                    None => unless_erased(draft.base().get(&change.id))?,
-                };
-                if version.is_some_and(|version| version.origin().is_above(writer.trust)) {
-                    check_trusted(writer.trust, "drop a change of a more trusted writer")?;
-                }
+            let changes = changes_of(&draft)?;
+            let mut versions = changes.iter().filter_map(ChangedObject::object);
+            if versions.any(|version| version.origin().is_above(writer.trust)) {
+                check_trusted(writer.trust, "drop a change of a more trusted writer")?;
             }
         }
         delete_staged(self, name, writer)

@@ -314,13 +314,10 @@ fn noted_anew(known: &Object) -> Result<NewObject> {
     let old = known.to_new()?;
     let mut object = NewObject::new(old.id, old.kind);
     (object.scope, object.parent, object.position) = (old.scope, old.parent, old.position);
-    drop(
-        object
-            .attributes
-            .insert(attribute::CLASS, class_seen(known).name()),
-    );
+    let noted = &mut object.attributes;
+    drop(noted.insert(attribute::CLASS, class_seen(known).name()));
     if withheld(known) > 0 {
-        drop(object.attributes.insert(attribute::WITHHELD, withheld(known)));
+        drop(noted.insert(attribute::WITHHELD, withheld(known)));
     }
     Ok(object)
 }
