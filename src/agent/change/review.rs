@@ -78,15 +78,13 @@ fn refused(reason: &str, advice: &str) -> Error {
 pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Reviewed> {
     check_quotas(&item, &agent.settings().quotas)?;
     let scanner = agent.scanner();
-    let mut others = std::mem::take(&mut item.others).into_map();
-    let mut report = {
-        let fields = texts_of_item(&mut item, &mut others);
-        scanner.scan_fields(fields.iter().map(|(name, text)| (name.as_str(), text.as_str())))
-    };
-    let bad_name = review_names(scanner, &item, &others, &mut report);
+    let fields = texts_of_item(&mut item);
+    let fields = fields.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let mut report = scanner.scan_fields(fields);
+    let bad_name = review_names(scanner, &item, &mut report);
     if !report.findings.is_empty() {
         let mut is_redacted = false;
-        for (name, text) in texts_of_item(&mut item, &mut others) {
+        for (name, text) in texts_of_item(&mut item) {
             // REV-1, REV-2: whatever the verdict, only the clean text is kept.
             let clean = Scanner::neutralise(text).into_owned();
             if let Cow::Owned(redacted) = scanner.redact_field(&name, &clean) {
@@ -100,7 +98,6 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
             report.verdict = Verdict::Block;
         }
     }
-    item.others = others.into_iter().collect();
     let mut rules = Vec::new();
     add_new(&mut rules, report.findings.iter().map(|finding| finding.rule));
     if report.verdict != Verdict::Allow && !rules.is_empty() {

@@ -117,7 +117,7 @@ struct Waiting {
     /// The order within a section: pinned items, then hits in the order of recall.
     rank: u32,
     newest: Reverse<Time>,
-    id: String,
+    id: Id,
     made: Time,
     changed: Time,
 }
@@ -291,7 +291,7 @@ impl Candidates {
         self.sections.entry(section).or_default().push(Waiting {
             rank,
             newest: Reverse(made.max(changed)),
-            id: item.object().id().to_string(),
+            id: item.object().id().clone(),
             made,
             changed,
         });
@@ -305,21 +305,16 @@ impl Candidates {
             waiting.sort_unstable();
             let mut left = CANDIDATES_MAX;
             for one in waiting {
-                let object = if left > 0 {
-                    view.get(&Id::new(&one.id)?)?
-                } else {
-                    None
-                };
-                let Some(object) = object else {
+                let found = (left > 0).then(|| view.get(&one.id)).transpose()?;
+                let Some(object) = found.flatten() else {
                     self.omitted.beside += 1;
                     continue;
                 };
-                let mut by = self.superseded.get(&one.id).into_iter().flatten();
-                let taken = by.find_map(|new| match supersedes(view, new, &object) {
-                    Ok(false) => None,
-                    taken => Some(taken),
-                });
-                if taken.transpose()?.is_some() {
+                let mut is_superseded = false;
+                for new in self.superseded.get(one.id.as_str()).into_iter().flatten() {
+                    is_superseded = is_superseded || supersedes(view, new, &object)?;
+                }
+                if is_superseded {
                     self.omitted.superseded += 1;
                     continue;
                 }

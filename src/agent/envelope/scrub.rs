@@ -24,10 +24,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::{Match, Regex};
 
 static ENVELOPES: LazyLock<Regex> = LazyLock::new(|| tags_of("memory|session_memory|persistent_memory"));
 static ENTRIES: LazyLock<Regex> = LazyLock::new(|| tags_of("entry"));
+/// The rest of a tag after its name. It has no `<` inside, and `>` only in quotes.
+static REST: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"^(?:[^<>"']|"[^"<]*"|'[^'<]*')*>"#).expect("the pattern is valid"));
 /// The most bytes of a tag up to the end of its name.
 const START_MAX: usize = "</persistent_memory".len();
 /// The number of bytes before a tag that decide whether it is a word of a program.
@@ -75,11 +78,9 @@ struct Tag {
     end: usize,
 }
 
-/// Returns the pattern of a tag with one of `names`, in any case. The whole tag is optional: it has no `<` inside, and
-/// `>` only in quotes.
+/// Returns the pattern of a tag up to the end of its name, in any case.
 fn tags_of(names: &str) -> Regex {
-    let pattern = format!(r#"<(/?)((?i-u:{names}))((?:[^<>"']|"[^"<]*"|'[^'<]*')*>)?"#);
-    Regex::new(&pattern).expect("the pattern is valid")
+    Regex::new(&format!("(?i-u)</?(?:{names})")).expect("the pattern is valid")
 }
 
 /// Returns `text` without the blocks of `names`. For a tag without an end, `goes` returns whether to remove it.
@@ -109,7 +110,7 @@ fn without<'a>(text: &'a str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> Scr
 fn blocks(text: &str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> (Vec<Range<usize>>, usize) {
     let (mut blocks, mut open) = (Vec::new(), Vec::<Tag>::new());
     let mut open_of: HashMap<String, usize> = HashMap::new();
-    for tag in names.captures_iter(text).filter_map(|parts| tag(text, &parts)) {
+    for tag in names.find_iter(text).filter_map(|begun| tag(text, begun)) {
         let count = open_of.entry(tag.name.clone()).or_default();
         match tag.role {
             Role::Empty => blocks.push(tag.start..tag.end),
@@ -139,22 +140,21 @@ fn blocks(text: &str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> (Vec<Range<
     (blocks, unclosed)
 }
 
-/// Returns a tag; `None` if its name goes on.
-fn tag(text: &str, parts: &Captures<'_>) -> Option<Tag> {
-    let [whole, slash, name] = [0, 1, 2].map(|part| parts.get(part).expect("the part always matches"));
-    let after = text.as_bytes().get(name.end());
+/// Returns the tag that begins with `begun`; `None` if its name goes on.
+fn tag(text: &str, begun: Match<'_>) -> Option<Tag> {
+    let after = text.as_bytes().get(begun.end());
     let is_name = after.is_none_or(|byte| byte.is_ascii_whitespace() || b"/>".contains(byte));
-    let role = match parts.get(3) {
-        _ if !slash.is_empty() => Role::Closes,
-        Some(rest) if rest.as_str().ends_with("/>") => Role::Empty,
-        _ => Role::Opens,
-    };
-    is_name.then_some(Tag {
-        role,
-        name: name.as_str().to_ascii_lowercase(),
-        start: whole.start(),
-        name_end: name.end(),
-        end: whole.end(),
+    let rest = REST.find(&text[begun.end()..]).map_or("", |rest| rest.as_str());
+    is_name.then(|| Tag {
+        role: match begun.as_str().starts_with("</") {
+            true => Role::Closes,
+            false if rest.ends_with("/>") => Role::Empty,
+            false => Role::Opens,
+        },
+        name: begun.as_str().replace(['<', '/'], "").to_ascii_lowercase(),
+        start: begun.start(),
+        name_end: begun.end(),
+        end: begun.end() + rest.len(),
     })
 }
 
@@ -165,7 +165,7 @@ fn drop_fragments(out: &mut String, rest: &str, names: &Regex) {
     while let Some(back) = last.position(|byte| byte == b'<') {
         let start = out.len() - 1 - back;
         let joint = format!("{}{next}", &out[start..]);
-        let first = names.captures(&joint).and_then(|parts| tag(&joint, &parts));
+        let first = names.find(&joint).and_then(|begun| tag(&joint, begun));
         if !first.is_some_and(|tag| tag.start == 0 && tag.name_end >= out.len() - start) {
             return;
         }

@@ -146,10 +146,6 @@ impl<'a> Page<'a> {
 
 /// Returns the text for comparing two records: without case, presentation forms, and differences of white space.
 fn normalised(text: &str) -> String {
-    let folded: String = if text.is_ascii() {
-        text.to_ascii_lowercase()
-    } else {
-        text.nfkc().flat_map(char::to_lowercase).collect()
-    };
+    let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
     folded.split_whitespace().collect::<Vec<_>>().join(" ")
 }

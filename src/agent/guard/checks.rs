@@ -4,12 +4,12 @@
 //! Layer 7, inside `agent`.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::policy::{KindRules, QuotaLimits};
 use super::report::Failure;
-use super::turn::{ChangedObject, Turn};
-use crate::agent::change::names::{each_text, keys_of};
+use super::turn::Turn;
+use crate::agent::change::names::{keys_of, texts_of_object};
 use crate::agent::item::{MADE_BY_VERBS, add_new, counts_in_quota};
 use crate::agent::remember::unless_erased;
 use crate::agent::vocabulary::attribute;
@@ -45,7 +45,7 @@ fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
             Some(_) => {}
         }
     }
-    let count = object.content().map_or(0, |text| text.chars().count());
+    let count = chars_of(object);
     if rules.text_chars_min.is_some_and(|least| count < least) {
         return Some(format!("has a text of {count} characters, which is too short"));
     }
@@ -53,6 +53,10 @@ fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
         return Some(format!("has a text of {count} characters, which is too long"));
     }
     None
+}
+
+fn chars_of(object: &Object) -> usize {
+    object.content().map_or(0, |text| text.chars().count())
 }
 
 /// Refuses to rewrite, remove or supersede an object that is more trusted than its replacement.
@@ -85,12 +89,14 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
     let (mut ids, mut seen) = (Vec::new(), Vec::new());
     for (changed, object) in turn.written() {
         let mut new = object.to_new()?;
-        let mut fields = vec![("id".to_owned(), object.id().to_string())];
-        fields.extend(keys_of(&new.attributes).map(|key| (String::new(), key.to_owned())));
-        each_text(&mut new, |name, text| {
-            fields.push((name.to_owned(), text.clone()));
-        });
-        let fields = fields.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let attributes = new.attributes.clone();
+        let keys = keys_of(&attributes).map(|key| ("", key));
+        let texts = texts_of_object(&mut new);
+        let texts = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let fields = [("id", object.id().as_str())]
+            .into_iter()
+            .chain(keys)
+            .chain(texts);
         let scanned = agent.scanner().scan_fields(fields);
         if scanned.verdict >= worst {
             ids.push(changed.id.to_string());
@@ -143,12 +149,8 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
     let quotas = agent.settings().quotas;
     let chars_max = limits.text_chars_max.unwrap_or(quotas.text_chars_max);
     let items_max = limits.items_max.unwrap_or(quotas.items_max);
-    let chars = |one: &ChangedObject| {
-        let content = one.new.as_ref().and_then(|object| object.content());
-        content.map_or(0, |text| text.chars().count())
-    };
-    let long = turn.changes.iter().filter(|one| chars(one) > chars_max);
-    let long = long.map(|one| one.id.to_string()).collect();
+    let long = turn.written().filter(|(_, object)| chars_of(object) > chars_max);
+    let long = long.map(|(one, _)| one.id.to_string()).collect();
     let why = format!("texts of more than {chars_max} characters");
     let too_long = Failure::about(long, why, "shorten them, or split each into several");
     if too_long.is_some() {
@@ -235,26 +237,19 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
 pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Option<Failure> {
     let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
     for (number, (id, item)) in (0_u128..).zip(pinned) {
-        let key = recall::Key(number.to_le_bytes());
         let document = recall::Document {
-            key,
+            key: recall::Key(number.to_le_bytes()),
             scope: item.object().scope(),
-            session: None,
-            speaker: "",
-            time: 0,
-            order: 0,
             text: item.text(),
-            supersedes: &[],
-            vector: None,
+            ..recall::Document::default()
         };
         // If the index is full, the remaining pinned items are not compared.
         if index.put(&document).is_ok() {
-            by_key.insert(key, (id, item));
+            by_key.insert(document.key, (id, item));
         }
     }
     let mut scratch = recall::Scratch::default();
     let (mut ids, mut pairs) = (Vec::new(), Vec::new());
-    let mut seen = HashSet::new();
     for (changed, object) in turn.written() {
         let text = object.content().unwrap_or_default();
         if index.is_empty() || text.is_empty() || pinned.contains_key(object.id().as_str()) {
@@ -264,15 +259,13 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
         let near = index.near(text, Some(&scopes), None, &mut scratch, |key| {
             by_key.get(key).map(|(_, item)| Cow::Borrowed(item.text()))
         });
-        for one in near {
-            let (recall::Relation::Conflict(how), Some((id, _))) = (one.relation, by_key.get(&one.key))
-            else {
-                continue;
-            };
-            if seen.insert(changed.id.clone()) {
-                ids.push(changed.id.to_string());
-                pairs.push(format!("'{}' against '{id}' ({how})", changed.id));
-            }
+        let mut conflicts = near.iter().filter_map(|one| match one.relation {
+            recall::Relation::Conflict(how) => Some((by_key.get(&one.key)?.0, how)),
+            _ => None,
+        });
+        if let Some((id, how)) = conflicts.next() {
+            ids.push(changed.id.to_string());
+            pairs.push(format!("'{}' against '{id}' ({how})", changed.id));
         }
     }
     pairs.truncate(3);

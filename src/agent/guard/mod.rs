@@ -188,7 +188,10 @@ impl Agent {
     pub fn check(&self, draft: &Draft, checks: &Checks<'_>) -> Result<Report> {
         let turn = Turn::new(draft)?;
         let policy = &checks.policy;
-        let mut report = Report::of(draft.counts());
+        let mut report = Report {
+            counts: draft.counts(),
+            ..Report::default()
+        };
         report.add("whole", erased_since(draft));
         let limits = &policy.change;
         let (most, share_most) = (limits.removed_max, limits.removed_share_max);

@@ -67,13 +67,6 @@ impl Failure {
 }
 
 impl Report {
-    pub(super) fn of(counts: ChangeCounts) -> Self {
-        Self {
-            checks: Vec::new(),
-            counts,
-        }
-    }
-
     /// Adds the result of a check.
     pub(super) fn add(&mut self, check: &str, failure: Option<Failure>) {
         let is_passed = failure.is_none();

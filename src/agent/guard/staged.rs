@@ -92,7 +92,10 @@ impl Agent {
             });
             staged.map_err(|error| redact_error(self.scanner(), error))?;
         }
-        let mut report = Report::of(draft.counts());
+        let mut report = Report {
+            counts: draft.counts(),
+            ..Report::default()
+        };
         if rules.keep_higher {
             report.add("trust", checks::trust(&Turn::new(&draft)?)?);
         }

@@ -202,19 +202,19 @@ static QUOTATION: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Cuts `text[block]` at quotations of `chars_min` characters and more, marks included.
 fn split(text: &str, block: Range<usize>, chars_min: usize) -> Vec<Span> {
+    let own = |range: Range<usize>| Span { range, is_own: true };
     let mut found = Vec::new();
     let mut start = block.start;
     for quotation in QUOTATION.find_iter(&text[block.clone()]) {
         if quotation.as_str().chars().count() >= chars_min + 2 {
             let range = block.start + quotation.start()..block.start + quotation.end();
-            let own = start..range.start;
+            found.push(own(start..range.start));
             start = range.end;
-            found.extend([(own, true), (range, false)]);
+            found.push(Span { range, is_own: false });
         }
     }
-    found.push((start..block.end, true));
-    let spans = found.into_iter();
-    spans.map(|(range, is_own)| Span { range, is_own }).collect()
+    found.push(own(start..block.end));
+    found
 }
 
 /// The words of the turns of a session.
