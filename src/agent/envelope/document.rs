@@ -101,11 +101,8 @@ impl Shown {
 }
 
 /// Returns the tags around the records of a section.
-pub(super) fn section_tags(section: Section) -> (String, String) {
-    (
-        format!("<{}>\n", section.name()),
-        format!("</{}>\n", section.name()),
-    )
+pub(super) fn section_tags(section: Section) -> [String; 2] {
+    ["", "/"].map(|slash| format!("<{slash}{}>\n", section.name()))
 }
 
 /// Returns the text before the sections.
@@ -134,7 +131,7 @@ impl fmt::Display for Envelope {
         let boundary = self.boundary.as_deref();
         let mut out = opening(boundary);
         for group in self.shown.chunk_by(|one, next| one.section == next.section) {
-            let (open, close) = section_tags(group[0].section);
+            let [open, close] = section_tags(group[0].section);
             out.push_str(&open);
             for shown in group {
                 shown.write(&mut out);

@@ -33,7 +33,7 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
         (
             section.layout().turn,
             record.rank,
-            Reverse(record.freshness_us()),
+            Reverse(record.updated_us.max(record.time_us)),
             record.key(),
         )
     });
@@ -128,8 +128,7 @@ impl<'a> Page<'a> {
         let mut text = String::new();
         shown.write(&mut text);
         if count == 0 {
-            let (open, close) = section_tags(section);
-            text = text + &open + &close;
+            text.extend(section_tags(section));
         }
         // ENV-2: the text stays within the budget.
         let left = self.room.and_then(|room| room.checked_sub(text.chars().count()));

@@ -156,26 +156,25 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
     if too_long.is_some() {
         return Ok(too_long);
     }
-    let mut gained: BTreeMap<(&str, bool), (usize, usize)> = BTreeMap::new();
+    let mut gained: BTreeMap<(&str, bool), i64> = BTreeMap::new();
     for one in &turn.changes {
-        if let Some(place) = one.new.as_ref().and_then(place) {
-            gained.entry(place).or_default().0 += 1;
-        }
-        if let Some(place) = one.old.as_ref().and_then(place) {
-            gained.entry(place).or_default().1 += 1;
+        for (version, gain) in [(&one.new, 1), (&one.old, -1)] {
+            if let Some(place) = version.as_ref().and_then(place) {
+                *gained.entry(place).or_default() += gain;
+            }
         }
     }
-    for ((scope, is_trusted), (more, fewer)) in gained {
+    for ((scope, is_trusted), more) in gained {
+        let more = usize::try_from(more).unwrap_or(0);
         // The count is not needed if all objects together stay below the limit.
-        if more <= fewer || turn.draft.base().len() + (more - fewer) as u64 <= items_max as u64 {
+        if more == 0 || turn.draft.base().len() + more as u64 <= items_max as u64 {
             continue;
         }
         let query = Query::default().scope(Scope::new(scope)?);
-        let mut held = 0;
+        let mut after = more;
         for object in turn.draft.base().query(&query)? {
-            held += usize::from(place(&object?) == Some((scope, is_trusted)));
+            after += usize::from(place(&object?) == Some((scope, is_trusted)));
         }
-        let after = (held + more).saturating_sub(fewer);
         if after > items_max {
             let why = format!("the scope {scope} would hold {after} items; at most {items_max} are allowed");
             let advice = "forget unneeded items, or write less";

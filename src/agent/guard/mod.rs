@@ -53,10 +53,8 @@ pub struct Checks<'a> {
 impl<'a> Checks<'a> {
     /// Returns the checks of a policy.
     pub fn new(policy: Policy) -> Self {
-        Self {
-            policy,
-            own: Vec::new(),
-        }
+        let own = Vec::new();
+        Self { policy, own }
     }
 
     /// Adds a check of the caller. The error of the check is the reason of the refusal.
@@ -192,7 +190,10 @@ impl Agent {
             counts: draft.counts(),
             ..Report::default()
         };
-        report.add("whole", erased_since(draft));
+        let erased = draft.left_out().len();
+        let why = format!("{erased} versions of the change were erased since it was staged");
+        let advice = "drop the staged change, and stage the wanted parts again";
+        report.add("whole", (erased > 0).then(|| Failure::new(why, advice)));
         let limits = &policy.change;
         let (most, share_most) = (limits.removed_max, limits.removed_share_max);
         let removals = checks::touched(&turn, "removed", limits.free, most, share_most);
@@ -223,18 +224,9 @@ impl Agent {
         }
         for (name, check) in &checks.own {
             let refused = check(draft).err();
-            report.add(
-                name,
-                refused.map(|why| Failure::new(why, "correct the named problem, then try again")),
-            );
+            let advice = "correct the named problem, then try again";
+            report.add(name, refused.map(|why| Failure::new(why, advice)));
         }
         Ok(report)
     }
-}
-
-/// Fails if versions of a staged change were erased since.
-fn erased_since(draft: &Draft) -> Option<Failure> {
-    let count = draft.left_out().len();
-    let why = format!("{count} versions of the change were erased since it was staged");
-    (count > 0).then(|| Failure::new(why, "drop the staged change, and stage the wanted parts again"))
 }

@@ -231,11 +231,8 @@ impl Policy {
     pub fn parse(text: &str) -> Result<Self> {
         let read: Self = toml::from_str(text).map_err(|error| bad(fault(text, &error)))?;
         let shares = [read.change.removed_share_max, read.change.rewritten_share_max];
-        if shares
-            .into_iter()
-            .flatten()
-            .any(|share| !(0.0..=1.0).contains(&share))
-        {
+        let is_share = |share: f64| (0.0..=1.0).contains(&share);
+        if !shares.into_iter().flatten().all(is_share) {
             return Err(bad("a share must be from 0 to 1"));
         }
         if let Some(command) = read.commands.iter().find(|command| command.run.is_empty()) {

@@ -112,17 +112,13 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = self.failed().count();
-        let ChangeCounts {
-            added,
-            changed,
-            removed,
-        } = self.counts;
-        let all = self.checks.len();
+        let (all, counts) = (self.checks.len(), &self.counts);
         match failed {
             0 => write!(f, "passed all {all} checks")?,
             _ => write!(f, "refused by {failed} of {all} checks")?,
         }
-        write!(f, ": {added} added, {changed} changed, {removed} removed")?;
+        write!(f, ": {} added, {} changed, ", counts.added, counts.changed)?;
+        write!(f, "{} removed", counts.removed)?;
         for checked in &self.checks {
             if checked.is_passed {
                 write!(f, "\n  ok      {}", checked.check)?;

@@ -41,20 +41,17 @@ impl StagedLine {
     /// # Errors
     /// `InvalidInput`: the input has neither form.
     pub(crate) fn parse(agent: &Agent, line: &[u8]) -> Result<Self> {
-        read_line(agent.scanner(), line, Self::read)
-    }
-
-    fn read(line: &[u8]) -> Result<Self> {
-        let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
-        let line = json::parse(text)?;
-        let Some(id) = line.get("remove") else {
-            return Ok(Self::Put(Box::new(json::object_from_json(&line)?)));
-        };
-        let id = id
-            .as_str()
-            .filter(|_| line.as_object().is_some_and(|map| map.len() == 1));
-        let id = id.ok_or_else(|| Error::invalid("a line with `remove` must be {\"remove\": \"ID\"}"))?;
-        Ok(Self::Remove(Id::new(id)?))
+        read_line(agent.scanner(), line, |line| {
+            let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
+            let line = json::parse(text)?;
+            let Some(id) = line.get("remove") else {
+                return Ok(Self::Put(Box::new(json::object_from_json(&line)?)));
+            };
+            let is_alone = line.as_object().is_some_and(|map| map.len() == 1);
+            let id = id.as_str().filter(|_| is_alone);
+            let id = id.ok_or_else(|| Error::invalid("a line with `remove` must be {\"remove\": \"ID\"}"))?;
+            Ok(Self::Remove(Id::new(id)?))
+        })
     }
 }
 
@@ -92,14 +89,10 @@ impl Agent {
             });
             staged.map_err(|error| redact_error(self.scanner(), error))?;
         }
-        let mut report = Report {
-            counts: draft.counts(),
-            ..Report::default()
-        };
-        if rules.keep_higher {
-            report.add("trust", checks::trust(&Turn::new(&draft)?)?);
-        }
-        if !report.is_passed() {
+        let trust = rules.keep_higher.then(|| checks::trust(&Turn::new(&draft)?));
+        if let Some(failure) = trust.transpose()?.flatten() {
+            let mut report = Report::default();
+            report.add("trust", Some(failure));
             return Err(Error::denied(
                 ErrorCode::Refused,
                 format!("the change was refused: {}", report.summary()),
@@ -186,7 +179,10 @@ fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Wr
     match delete_staged(agent, name, writer) {
         // Another writer has dropped the staged change.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        other => other.map_err(still_staged)?,
+        other => other.map_err(|error| {
+            let hint = "the change is committed: do not repeat it; `guard drop` removes the staged copy";
+            error.with_code(ErrorCode::OutcomeUnknown).with_hint(hint)
+        })?,
     }
     Ok(Guarded::Kept {
         value: (),
@@ -223,10 +219,9 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
 /// Returns the writer. If it has neither session nor actor, those of the writer who staged the change are used.
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
-    if let Some(staged) = agent.staged().into_iter().find(|staged| staged.name == name)
-        && writer.session.is_none()
-        && writer.actor.is_none()
-    {
+    let is_nameless = writer.session.is_none() && writer.actor.is_none();
+    let mut staged = agent.staged().into_iter().filter(|_| is_nameless);
+    if let Some(staged) = staged.find(|staged| staged.name == name) {
         (writer.actor, writer.session) = (staged.actor, staged.session);
     }
     writer
@@ -243,13 +238,6 @@ fn staged_on_head(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
 fn staged_draft(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     let opened = drafts::open(agent, &format!("{CLASS}{name}"), writer);
     opened.map_err(|error| not_staged(name, error))
-}
-
-/// Returns the error of a step after the commit.
-fn still_staged(error: Error) -> Error {
-    error
-        .with_code(ErrorCode::OutcomeUnknown)
-        .with_hint("the change is committed: do not repeat it; `guard drop` removes the staged copy")
 }
 
 fn not_staged(name: &str, error: Error) -> Error {

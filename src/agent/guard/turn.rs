@@ -112,11 +112,8 @@ impl<'a> Turn<'a> {
     pub(super) fn to_json(&self) -> Result<Json> {
         let writer = self.draft.writer();
         let base = self.draft.base();
-        let changes = self
-            .changes
-            .iter()
-            .map(ChangedObject::to_json)
-            .collect::<Result<Vec<_>>>()?;
+        let changes = self.changes.iter().map(ChangedObject::to_json);
+        let changes: Vec<Json> = changes.collect::<Result<_>>()?;
         Ok(json!({
             "actor": writer.actor,
             "session": writer.session,

@@ -209,10 +209,8 @@ fn stage_end(
     let episode = stage_episode(change, session, &transcript, reply.summary)?;
     // The episode is derived from every entry, so erasing an entry also finds the facts.
     let digest = episode.as_ref().map(|id| change.digest(id)).transpose()?;
-    let sources = match digest.flatten() {
-        Some(digest) => vec![digest],
-        None => transcript.sources.clone(),
-    };
+    let sources = digest.flatten().map(|digest| vec![digest]);
+    let sources = sources.unwrap_or_else(|| transcript.sources.clone());
     let facts = stage_facts(change, &transcript, session, reply.facts, &sources, &settings)?;
     Ok(Ended {
         episode,

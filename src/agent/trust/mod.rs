@@ -17,8 +17,8 @@
 
 mod quarantine;
 
-pub(crate) use quarantine::HeldObject;
 pub use quarantine::Quarantined;
+pub(crate) use quarantine::preview;
 
 use crate::agent::Agent;
 use crate::agent::change::{Rule, change};

@@ -21,7 +21,7 @@ use crate::agent::guard::{ChangedObject, changes_of};
 use crate::agent::scope::Reach;
 use crate::engine::{Committed, Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Id, Time};
+use crate::object::Time;
 
 /// The prefix of the names of quarantined changes.
 const CLASS: &str = "rejected/";
@@ -48,19 +48,6 @@ pub struct Quarantined {
     /// The number of ids that it would change, in any scope.
     pub ids_total: usize,
     /// The beginning of the first text: one line, without secrets, with invisible characters escaped.
-    pub preview: String,
-}
-
-/// One id of a quarantined change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HeldObject {
-    /// The id.
-    pub id: Id,
-    /// Its scope.
-    pub scope: String,
-    /// Whether the change removes it.
-    pub is_removed: bool,
-    /// The beginning of its text, as in [`Quarantined`].
     pub preview: String,
 }
 
@@ -108,16 +95,8 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io` if it cannot be read.
-    pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
-        let name = full_name(name)?;
-        let draft = opened(self, &name, &Writer::user())?;
-        let held = |one: ChangedObject| HeldObject {
-            scope: one.scope().to_owned(),
-            is_removed: one.new.is_none(),
-            preview: preview(self, one.text()),
-            id: one.id,
-        };
-        Ok(changes_of(&draft)?.into_iter().map(held).collect())
+    pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<ChangedObject>> {
+        changes_of(&opened(self, &full_name(name)?, &Writer::user())?)
     }
 
     /// Commits a quarantined change by the decision of a person. Its objects keep their origins.
@@ -175,7 +154,7 @@ fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<O
 }
 
 /// Returns the beginning of a text in a form that anybody may see.
-pub(in crate::agent) fn preview(agent: &Agent, text: &str) -> String {
+pub(crate) fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
 }
 

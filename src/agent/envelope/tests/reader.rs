@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
 
     /// Reads `section`, if it comes next.
     fn section(&mut self, section: Section, shown: &mut Vec<Shown>) -> Result<(), ParseError> {
-        let (open, close) = document::section_tags(section);
+        let [open, close] = document::section_tags(section);
         if !self.skips(&open) {
             return Ok(());
         }

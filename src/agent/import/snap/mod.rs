@@ -88,10 +88,8 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let value = read(foreign.bytes).map_err(|error| unreadable(error.to_string()))?;
     let (objects, history) = tables(value, &mut mapped)
         .ok_or_else(|| unreadable("the value is not `(:memory ... :history-store ...)`"))?;
-    let by_id: HashMap<&str, &SnapObject> = objects
-        .iter()
-        .map(|object| (object.id.as_str(), object))
-        .collect();
+    let named = objects.iter().map(|object| (object.id.as_str(), object));
+    let by_id: HashMap<&str, &SnapObject> = named.collect();
     let mut parents = parents(&objects, &by_id, &mut mapped);
     // A child keeps its parent only if the parent was imported before it.
     for id in in_order(&objects, &mut parents, &mut mapped) {
