@@ -59,6 +59,11 @@ impl Attributes {
         self.0.iter()
     }
 
+    /// Iterates the attributes for changes within their values. No value may become null.
+    pub(crate) fn iter_mut(&mut self) -> btree_map::IterMut<'_, String, Value> {
+        self.0.iter_mut()
+    }
+
     /// Returns the plain map.
     pub(crate) fn into_map(self) -> BTreeMap<String, Value> {
         self.0

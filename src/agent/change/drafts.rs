@@ -67,7 +67,6 @@ pub(in crate::agent) fn attempt<T>(
 ) -> std::result::Result<Attempted<T>, Refusal> {
     draft.authorise(Rule::GUARD.authorisation);
     let redacted = |reason: &str| agent.scanner().redact(reason).into_owned();
-    agent
-        .memory()
-        .attempt_as(Rule::GUARD.op, draft, change, &[check], &redacted)
+    let memory = agent.memory();
+    memory.attempt_as(Rule::GUARD.op, draft, change, &[check], &redacted)
 }

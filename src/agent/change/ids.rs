@@ -19,25 +19,18 @@ use crate::object::{Id, Kind, Scope, Time};
 
 /// The length of a UUID as text, in bytes.
 const UUID_BYTES: usize = 36;
-/// The number of ids whose random bytes are read from the system at once. Linux returns 256 bytes in one piece.
-const RANDOM_IDS: usize = 32;
 /// The most bytes of a kind in an id. The name of the scope gets the rest.
 const KIND_BYTES_MAX: usize = 64;
 
-/// Generates ids, beginning with a time. It cannot be cloned, so no two generators of a process share random bytes.
+/// Generates ids, beginning with a time.
 pub(in crate::agent) struct IdGenerator {
     next: Time,
-    /// The random bytes that no id has used yet.
-    random: Vec<u8>,
 }
 
 impl IdGenerator {
     /// Returns a generator whose first id has the time `now`.
     pub(in crate::agent) fn since(now: Time) -> Self {
-        Self {
-            next: now,
-            random: Vec::new(),
-        }
+        Self { next: now }
     }
 
     /// Returns a new id. Its time is a microsecond after that of the previous id (GID-1).
@@ -45,17 +38,8 @@ impl IdGenerator {
     /// # Errors
     /// `Io`: the system provides no random bytes.
     pub(in crate::agent) fn new_id(&mut self, memory: &Memory, scope: &Scope, kind: &Kind) -> Result<Id> {
-        if self.random.is_empty() {
-            self.random.resize(8 * RANDOM_IDS, 0);
-            if let Err(error) = memory.random(&mut self.random) {
-                self.random.clear();
-                return Err(error);
-            }
-        }
-        let rest = self.random.len() - 8;
         let mut random = [0; 8];
-        random.copy_from_slice(&self.random[rest..]);
-        self.random.truncate(rest);
+        memory.random(&mut random)?;
         let micros = self.next.as_micros().max(0).unsigned_abs();
         self.next = self.next.plus_micros(1);
         // The microseconds within the millisecond, scaled to 12 bits: a microsecond is about four steps.

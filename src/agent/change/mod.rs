@@ -268,9 +268,8 @@ impl<'a> Change<'a> {
 
     /// Drops the staged objects, and keeps the quarantined ones.
     pub(super) fn keep_only_held(&mut self) {
-        let staged: Vec<Id> = self.draft.changes().into_iter().map(|change| change.id).collect();
-        let writer = self.draft.writer().clone();
-        if !staged.is_empty() {
+        if !self.draft.is_empty() {
+            let writer = self.draft.writer().clone();
             self.draft = self.agent.memory().draft(&writer);
             self.has_expectations = false;
         }

@@ -7,7 +7,6 @@
 //! Layer 7, inside `agent`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use crate::agent::agent::Agent;
 use crate::agent::item::NewItem;
@@ -88,21 +87,17 @@ pub(in crate::agent) fn read_line<T>(
 /// `Denied` (code `refused`) if a name holds a secret or is misleading.
 pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result<()> {
     let scanner = agent.scanner();
-    let mut ids = vec![
+    let mut names = vec![
         ("the id", object.id.as_str()),
         ("the scope", object.scope.as_str()),
     ];
-    ids.extend(object.parent.iter().map(|parent| ("the parent", parent.as_str())));
-    let position = object
-        .position
-        .iter()
-        .map(|position| ("the position", position.as_str()));
-    let keys = keys_of(&object.attributes).map(|key| (ATTRIBUTE, key));
-    let others = [("the kind", object.kind.as_str())]
-        .into_iter()
-        .chain(position)
-        .chain(keys);
-    for (what, name) in ids.iter().copied().chain(others) {
+    names.extend(object.parent.iter().map(|parent| ("the parent", parent.as_str())));
+    let ids = names.clone();
+    names.push(("the kind", object.kind.as_str()));
+    let position = object.position.iter();
+    names.extend(position.map(|position| ("the position", position.as_str())));
+    names.extend(keys_of(&object.attributes).map(|key| (ATTRIBUTE, key)));
+    for (what, name) in names {
         refuse_secret(scanner, what, name)?;
     }
     let is_bad = |name: &str| is_looked_at(name) && is_misleading(name, &scanner.scan(name));
@@ -116,12 +111,7 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
 
 /// Adds the findings in the names of an item to the report of its texts. Returns the kind of name that causes a
 /// refusal. Each name is scanned separately, so that the limits of one report hide no finding.
-pub(super) fn review_names(
-    scanner: &Scanner,
-    item: &NewItem,
-    others: &BTreeMap<String, Value>,
-    report: &mut Report,
-) -> Option<&'static str> {
+pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Report) -> Option<&'static str> {
     let superseded = item.supersedes.iter();
     let names = [
         ("the scope", item.scope.as_str()),
@@ -130,7 +120,7 @@ pub(super) fn review_names(
     .into_iter()
     .chain(item.id.iter().map(|id| ("the id", id.as_str())))
     .chain(superseded.map(|id| ("the id of a superseded item", id.as_str())))
-    .chain(keys_of(others).map(|key| (ATTRIBUTE, key)));
+    .chain(keys_of(&item.others).map(|key| (ATTRIBUTE, key)));
     let mut bad = None;
     for (what, name) in names.filter(|(_, name)| is_looked_at(name)) {
         let found = scanner.scan(name);
@@ -158,10 +148,7 @@ fn is_looked_at(name: &str) -> bool {
 }
 
 /// Returns every text of an item with the name of its field. The name for the text itself is empty.
-pub(super) fn texts_of_item<'a>(
-    item: &'a mut NewItem,
-    others: &'a mut BTreeMap<String, Value>,
-) -> Vec<(String, &'a mut String)> {
+pub(super) fn texts_of_item(item: &mut NewItem) -> Vec<(String, &mut String)> {
     let mut fields = vec![(String::new(), &mut item.text)];
     fields.extend(item.tags.iter_mut().map(|tag| (attribute::TAGS.to_owned(), tag)));
     for (name, text) in [
@@ -176,7 +163,7 @@ pub(super) fn texts_of_item<'a>(
         fields.push(("file".to_owned(), &mut citation.file));
         fields.extend(citation.note.iter_mut().map(|note| ("note".to_owned(), note)));
     }
-    for (name, value) in others {
+    for (name, value) in item.others.iter_mut() {
         add_texts(name, value, &mut fields);
     }
     fields
@@ -196,30 +183,24 @@ fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a
     }
 }
 
-/// Passes every text of an object to `visit`, with the name of its field. The name for the content is empty.
-pub(in crate::agent) fn each_text(object: &mut NewObject, mut visit: impl FnMut(&str, &mut String)) {
-    if let Some(content) = &mut object.content {
-        visit("", content);
-    }
-    let mut attributes = std::mem::take(&mut object.attributes).into_map();
-    let mut fields = Vec::new();
-    for (name, value) in &mut attributes {
+/// Returns every text of an object with the name of its field. The name for the content is empty.
+pub(in crate::agent) fn texts_of_object(object: &mut NewObject) -> Vec<(String, &mut String)> {
+    let content = object.content.as_mut().map(|text| (String::new(), text));
+    let mut fields: Vec<_> = content.into_iter().collect();
+    for (name, value) in object.attributes.iter_mut() {
         add_texts(name, value, &mut fields);
     }
-    for (name, text) in fields {
-        visit(&name, text);
-    }
-    object.attributes = attributes.into_iter().collect();
+    fields
 }
 
 /// Replaces the secrets of an object by markers. Returns whether there were any.
 pub(in crate::agent) fn redact_object(scanner: &Scanner, object: &mut NewObject) -> bool {
     let mut is_changed = false;
-    each_text(object, |name, text| {
-        let clean = scanner.redact_field(name, text).into_owned();
+    for (name, text) in texts_of_object(object) {
+        let clean = scanner.redact_field(&name, text).into_owned();
         is_changed |= clean != *text;
         *text = clean;
-    });
+    }
     is_changed
 }
 

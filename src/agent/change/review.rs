@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use super::names::review_names;
 use super::names::texts_of_item;
 use crate::agent::agent::Agent;
-use crate::agent::item::{NewItem, add_new};
+use crate::agent::item::{Citation, NewItem, add_new};
 use crate::agent::settings::{Quotas, Secrets};
 use crate::agent::vocabulary::attribute;
 use crate::error::{Error, ErrorCode, Result};
@@ -78,15 +78,13 @@ fn refused(reason: &str, advice: &str) -> Error {
 pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Reviewed> {
     check_quotas(&item, &agent.settings().quotas)?;
     let scanner = agent.scanner();
-    let mut others = std::mem::take(&mut item.others).into_map();
-    let mut report = {
-        let fields = texts_of_item(&mut item, &mut others);
-        scanner.scan_fields(fields.iter().map(|(name, text)| (name.as_str(), text.as_str())))
-    };
-    let bad_name = review_names(scanner, &item, &others, &mut report);
+    let fields = texts_of_item(&mut item);
+    let fields = fields.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let mut report = scanner.scan_fields(fields);
+    let bad_name = review_names(scanner, &item, &mut report);
     if !report.findings.is_empty() {
         let mut is_redacted = false;
-        for (name, text) in texts_of_item(&mut item, &mut others) {
+        for (name, text) in texts_of_item(&mut item) {
             // REV-1, REV-2: whatever the verdict, only the clean text is kept.
             let clean = Scanner::neutralise(text).into_owned();
             if let Cow::Owned(redacted) = scanner.redact_field(&name, &clean) {
@@ -100,7 +98,6 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
             report.verdict = Verdict::Block;
         }
     }
-    item.others = others.into_iter().collect();
     let mut rules = Vec::new();
     add_new(&mut rules, report.findings.iter().map(|finding| finding.rule));
     if report.verdict != Verdict::Allow && !rules.is_empty() {
@@ -122,46 +119,29 @@ const SUPERSEDES_MAX: usize = 64;
 
 /// Refuses an item that exceeds a quota of a single item.
 fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
-    let chars = |text: &str| text.chars().count();
-    let longest = |texts: &mut dyn Iterator<Item = &str>| texts.map(chars).max().unwrap_or(0);
-    let citations = &item.citations;
-    let measures = [
-        ("the text", "characters", chars(&item.text), quotas.text_chars_max),
-        ("the item", "tags", item.tags.len(), quotas.tags_max),
-        (
-            "a tag",
-            "characters",
-            longest(&mut item.tags.iter().map(String::as_str)),
-            quotas.tag_chars_max,
-        ),
-        ("the item", "citations", citations.len(), quotas.citations_max),
-        (
-            "the item",
-            "superseded items",
-            item.supersedes.len(),
-            SUPERSEDES_MAX,
-        ),
-        (
-            "the file of a citation",
-            "characters",
-            longest(&mut citations.iter().map(|one| one.file.as_str())),
-            quotas.citation_file_chars_max,
-        ),
-        (
-            "the note of a citation",
-            "characters",
-            longest(&mut citations.iter().filter_map(|one| one.note.as_deref())),
-            quotas.citation_note_chars_max,
-        ),
-    ];
-    for (what, of, count, most) in measures {
-        if count > most {
-            return Err(
-                Error::invalid(format!("{what} has {count} {of}; at most {most} are allowed"))
-                    .with_code(ErrorCode::OverLimit)
-                    .with_hint("shorten it, or split it into several items"),
-            );
+    let within = |what: &str, count: usize, of: &str, most: usize| {
+        if count <= most {
+            return Ok(());
         }
+        Err(
+            Error::invalid(format!("{what} has {count} {of}; at most {most} are allowed"))
+                .with_code(ErrorCode::OverLimit)
+                .with_hint("shorten it, or split it into several items"),
+        )
+    };
+    let number = |of: &str, count: usize, most: usize| within("the item", count, of, most);
+    let length = |what: &str, text: &str, most: usize| within(what, text.chars().count(), "characters", most);
+    length("the text", &item.text, quotas.text_chars_max)?;
+    number("tags", item.tags.len(), quotas.tags_max)?;
+    for tag in &item.tags {
+        length("a tag", tag, quotas.tag_chars_max)?;
+    }
+    number("citations", item.citations.len(), quotas.citations_max)?;
+    number("superseded items", item.supersedes.len(), SUPERSEDES_MAX)?;
+    for Citation { file, note, .. } in &item.citations {
+        length("the file of a citation", file, quotas.citation_file_chars_max)?;
+        let note = note.as_deref().unwrap_or_default();
+        length("the note of a citation", note, quotas.citation_note_chars_max)?;
     }
     Ok(())
 }
@@ -191,7 +171,7 @@ mod tests {
         let mut item = NewItem::new(format!("the token is {}", key()));
         item.tags = vec![key()];
         item.source = Some(format!("mail with {}", key()));
-        item.citations = vec![crate::agent::Citation {
+        item.citations = vec![Citation {
             file: "notes.md".to_owned(),
             line: None,
             note: Some(key()),

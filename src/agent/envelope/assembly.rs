@@ -80,7 +80,7 @@ impl EnvelopeRequest {
 
     /// Whether an object may be shown, as far as this depends on the object alone.
     fn may_show(&self, object: &Object) -> bool {
-        let has_place = match section_of(object) {
+        let has_place = match Section::of_kind(object.kind()) {
             Some(Section::SessionNotes) => self.compaction.is_some(),
             section => section.is_some(),
         };
@@ -88,11 +88,6 @@ impl EnvelopeRequest {
             && (self.with_untrusted || object.origin().is_trusted())
             && Item::from(object.clone()).sensitivity() <= self.sensitivity_max
     }
-}
-
-/// The section of an object; `None` for kinds that are never shown.
-fn section_of(object: &Object) -> Option<Section> {
-    Section::of_kind(object.kind()).filter(|_| object.kind() != kind::SESSION)
 }
 
 /// An envelope, with the counts of omitted items.
@@ -117,7 +112,7 @@ struct Waiting {
     /// The order within a section: pinned items, then hits in the order of recall.
     rank: u32,
     newest: Reverse<Time>,
-    id: String,
+    id: Id,
     made: Time,
     changed: Time,
 }
@@ -128,12 +123,9 @@ impl Agent {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn envelope(&self, view: &View, request: &EnvelopeRequest) -> Result<EnvelopeAnswer> {
-        let mut selected = Candidates::default();
         let query = request.query.as_deref();
         let hits = query.map(|query| hits(self, view, request, query)).transpose()?;
-        each_item(view, &request.reach, &mut |object| {
-            selected.take(view, object, request, hits.as_ref())
-        })?;
+        let selected = Candidates::of(view, request, hits.as_ref())?;
         let (records, omitted) = selected.finish(view, self.scanner())?;
         let session = request.compaction.as_deref();
         let compacted = session.map(|session| root_session(view, session)).transpose()?;
@@ -213,34 +205,6 @@ fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) 
     }
 }
 
-/// Visits every item of the scopes, including expired ones (MKE-3). Kinds that are never shown are skipped, because
-/// most of a memory may be transcripts.
-fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result<()>) -> Result<()> {
-    if !view.settings().indexes {
-        // Without an index every object is read. So they are read once, not once for each scope.
-        for object in view.objects() {
-            let object = object?;
-            if !object.is_placeholder() && section_of(&object).is_some() && reach.has(object.scope()) {
-                visit(object)?;
-            }
-        }
-        return Ok(());
-    }
-    let scopes: Vec<Option<Scope>> = match reach {
-        Reach::All => vec![None],
-        Reach::Scopes(scopes) => scopes.iter().cloned().map(Some).collect(),
-    };
-    for scope in scopes {
-        let mut query = Query::default().with_expired();
-        query.scope = scope;
-        query.not_kinds = vec![Kind::new(kind::ENTRY)?, Kind::new(kind::SESSION)?];
-        for object in view.query(&query)? {
-            visit(object?)?;
-        }
-    }
-    Ok(())
-}
-
 /// The candidates so far.
 #[derive(Default)]
 struct Candidates {
@@ -251,6 +215,29 @@ struct Candidates {
 }
 
 impl Candidates {
+    /// Returns the candidates among all items of the scopes, expired ones included (MKE-3). Kinds that are never shown
+    /// are skipped, because most of a memory may be transcripts.
+    fn of(view: &View, request: &EnvelopeRequest, hits: Option<&HashMap<String, u32>>) -> Result<Self> {
+        let mut found = Self::default();
+        let scopes: Vec<Option<Scope>> = match &request.reach {
+            Reach::Scopes(scopes) if view.settings().indexes => scopes.iter().cloned().map(Some).collect(),
+            // Without an index a query reads every object, so one query serves all scopes.
+            _ => vec![None],
+        };
+        for scope in scopes {
+            let mut query = Query::default().with_expired();
+            query.scope = scope;
+            query.not_kinds = vec![Kind::new(kind::ENTRY)?, Kind::new(kind::SESSION)?];
+            for object in view.query(&query)? {
+                let object = object?;
+                if request.reach.has(object.scope()) {
+                    found.take(view, object, request, hits)?;
+                }
+            }
+        }
+        Ok(found)
+    }
+
     fn take(
         &mut self,
         view: &View,
@@ -258,7 +245,7 @@ impl Candidates {
         request: &EnvelopeRequest,
         hits: Option<&HashMap<String, u32>>,
     ) -> Result<()> {
-        let Some(section) = section_of(&object) else {
+        let Some(section) = Section::of_kind(object.kind()) else {
             return Ok(());
         };
         if object.expires().is_some_and(|expires| expires <= view.now()) {
@@ -268,10 +255,8 @@ impl Candidates {
         let item = Item::from(object);
         let others = item.supersedes().into_iter();
         for old in others.filter(|old| old != item.object().id().as_str()) {
-            self.superseded
-                .entry(old)
-                .or_default()
-                .push(item.object().clone());
+            let claims = self.superseded.entry(old).or_default();
+            claims.push(item.object().clone());
         }
         if item.sensitivity() > request.sensitivity_max {
             self.omitted.sensitive += 1;
@@ -297,7 +282,7 @@ impl Candidates {
         self.sections.entry(section).or_default().push(Waiting {
             rank,
             newest: Reverse(made.max(changed)),
-            id: item.object().id().to_string(),
+            id: item.object().id().clone(),
             made,
             changed,
         });
@@ -311,21 +296,16 @@ impl Candidates {
             waiting.sort_unstable();
             let mut left = CANDIDATES_MAX;
             for one in waiting {
-                let object = if left > 0 {
-                    view.get(&Id::new(&one.id)?)?
-                } else {
-                    None
-                };
-                let Some(object) = object else {
+                let found = (left > 0).then(|| view.get(&one.id)).transpose()?;
+                let Some(object) = found.flatten() else {
                     self.omitted.beside += 1;
                     continue;
                 };
-                let mut by = self.superseded.get(&one.id).into_iter().flatten();
-                let taken = by.find_map(|new| match supersedes(view, new, &object) {
-                    Ok(false) => None,
-                    taken => Some(taken),
-                });
-                if taken.transpose()?.is_some() {
+                let mut is_superseded = false;
+                for new in self.superseded.get(one.id.as_str()).into_iter().flatten() {
+                    is_superseded = is_superseded || supersedes(view, new, &object)?;
+                }
+                if is_superseded {
                     self.omitted.superseded += 1;
                     continue;
                 }

@@ -66,12 +66,7 @@ impl Shown {
     /// Returns `record` as shown in `section`.
     pub(super) fn of(record: &Record, section: Section) -> Self {
         let text_of = |time_us: Option<i64>| time_us.map(moment).unwrap_or_default();
-        let attribute = |text, chars_max| line::line(text, chars_max, line::Lines::One);
-        let lines = if section.has_lines() {
-            line::Lines::Many
-        } else {
-            line::Lines::One
-        };
+        let attribute = |text, chars_max| line::line(text, chars_max, false);
         let time = text_of(record.time_us);
         let updated = text_of(record.updated_us);
         Self {
@@ -82,7 +77,7 @@ impl Shown {
             source: attribute(&record.source, SOURCE_CHARS_MAX),
             updated: if updated == time { String::new() } else { updated },
             time,
-            text: line::content(&record.text, section.chars_max(), lines),
+            text: line::content(&record.text, section.chars_max(), section.has_lines()),
         }
     }
 
@@ -106,11 +101,8 @@ impl Shown {
 }
 
 /// Returns the tags around the records of a section.
-pub(super) fn section_tags(section: Section) -> (String, String) {
-    (
-        format!("<{}>\n", section.name()),
-        format!("</{}>\n", section.name()),
-    )
+pub(super) fn section_tags(section: Section) -> [String; 2] {
+    ["", "/"].map(|slash| format!("<{slash}{}>\n", section.name()))
 }
 
 /// Returns the text before the sections.
@@ -139,7 +131,7 @@ impl fmt::Display for Envelope {
         let boundary = self.boundary.as_deref();
         let mut out = opening(boundary);
         for group in self.shown.chunk_by(|one, next| one.section == next.section) {
-            let (open, close) = section_tags(group[0].section);
+            let [open, close] = section_tags(group[0].section);
             out.push_str(&open);
             for shown in group {
                 shown.write(&mut out);
@@ -158,16 +150,9 @@ pub(super) fn moment(time_us: i64) -> String {
 
 /// Returns `text` with the five special characters of XML escaped.
 pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            _ => out.push(char),
-        }
-    }
-    out
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', "&apos;")
 }

@@ -15,10 +15,10 @@
 
 use std::sync::LazyLock;
 
-use crate::scan::unicode::{FLAGS, JOINING, RIGHTWARD, Ranges};
+use crate::scan::unicode::{self, FLAGS, Ranges};
 
 const ZERO_WIDTH_NON_JOINER: char = '\u{200C}';
-const ZERO_WIDTH_JOINER: char = '\u{200D}';
+pub(super) const ZERO_WIDTH_JOINER: char = '\u{200D}';
 const EMOJI_SELECTOR: char = '\u{FE0F}';
 const KEYCAP: char = '\u{20E3}';
 const BLACK_FLAG: char = '\u{1F3F4}';
@@ -38,13 +38,12 @@ pub(super) fn is_invisible(char: char) -> bool {
     if char.is_ascii() {
         return char.is_ascii_control() && !matches!(char, '\t' | '\n' | '\r');
     }
-    CLASSES.invisible.has(char)
+    INVISIBLE.has(char)
 }
 
 /// Whether `char` extends the one before it, so that no cut separates them.
 pub(super) fn extends(char: char) -> bool {
-    !char.is_ascii()
-        && (CLASSES.marks.has(char) || CLASSES.modifiers.has(char) || CLASSES.invisible.has(char))
+    !char.is_ascii() && (MARKS.has(char) || MODIFIERS.has(char) || INVISIBLE.has(char))
 }
 
 /// Whether people need the invisible character at `at` in its context.
@@ -53,14 +52,14 @@ fn does_its_work(chars: &[char], at: usize) -> bool {
         return false;
     };
     match chars[at] {
-        ZERO_WIDTH_JOINER => CLASSES.joining.has(before) || joins_emoji(chars, at),
-        ZERO_WIDTH_NON_JOINER => CLASSES.joining.has(before),
+        ZERO_WIDTH_JOINER => JOINING.has(before) || joins_emoji(chars, at),
+        ZERO_WIDTH_NON_JOINER => JOINING.has(before),
         '\u{FE0E}' | EMOJI_SELECTOR if before.is_ascii() => {
             matches!(before, '0'..='9' | '#' | '*') && chars.get(at + 1) == Some(&KEYCAP)
         }
-        '\u{FE0E}' | EMOJI_SELECTOR => CLASSES.emoji.has(before),
-        '\u{180B}'..='\u{180F}' => CLASSES.mongolian.has(before),
-        '\u{13430}'..='\u{1343F}' => CLASSES.hieroglyphs.has(before),
+        '\u{FE0E}' | EMOJI_SELECTOR => EMOJI.has(before),
+        '\u{180B}'..='\u{180F}' => MONGOLIAN.has(before),
+        '\u{13430}'..='\u{1343F}' => HIEROGLYPHS.has(before),
         '\u{200E}' | '\u{200F}' | '\u{61C}' => is_behind_rightward(&chars[..at]),
         '\u{E0020}'..='\u{E007F}' => is_in_flag(chars, at),
         _ => false,
@@ -69,8 +68,8 @@ fn does_its_work(chars: &[char], at: usize) -> bool {
 
 /// Whether the joiner at `at` joins two emoji into one.
 fn joins_emoji(chars: &[char], at: usize) -> bool {
-    let is_pictograph = |at: usize| chars.get(at).is_some_and(|char| CLASSES.pictographs.has(*char));
-    let has_suffix = chars[at - 1] == EMOJI_SELECTOR || CLASSES.modifiers.has(chars[at - 1]);
+    let is_pictograph = |at: usize| chars.get(at).is_some_and(|char| PICTOGRAPHS.has(*char));
+    let has_suffix = chars[at - 1] == EMOJI_SELECTOR || MODIFIERS.has(chars[at - 1]);
     let base = at - 1 - usize::from(has_suffix && at >= 2);
     is_pictograph(base) && is_pictograph(at + 1)
 }
@@ -79,7 +78,7 @@ fn joins_emoji(chars: &[char], at: usize) -> bool {
 fn is_behind_rightward(before: &[char]) -> bool {
     let near = before.iter().rev().take(DIRECTION_REACH);
     let mut seen = near.take_while(|char| !is_invisible(**char));
-    seen.any(|char| CLASSES.rightward.has(*char))
+    seen.any(|char| RIGHTWARD.has(*char))
 }
 
 /// Whether the tag at `at` belongs to a flag in use.
@@ -93,35 +92,21 @@ fn is_in_flag(chars: &[char], at: usize) -> bool {
     FLAGS.iter().any(|flag| flag.chars().eq(tags.iter().copied()))
 }
 
-/// The invisible characters, and the characters that justify an invisible neighbour. No justifying character is
-/// invisible.
-struct Classes {
-    invisible: Ranges,
-    joining: Ranges,
-    emoji: Ranges,
-    pictographs: Ranges,
-    modifiers: Ranges,
-    rightward: Ranges,
-    mongolian: Ranges,
-    hieroglyphs: Ranges,
-    marks: Ranges,
-}
-
 /// Marks that enclose a number are visible format characters. Line separators count as invisible, because people would
 /// see one line where a program sees two.
-const INVISIBLE: &str = r"[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]--\p{Prepended_Concatenation_Mark}";
+const UNSEEN: &str = r"[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]--\p{Prepended_Concatenation_Mark}";
 
-static CLASSES: LazyLock<Classes> = LazyLock::new(|| {
-    let visible = |set: &str| Ranges::of(&format!("[[{set}]--[{INVISIBLE}]]"));
-    Classes {
-        invisible: Ranges::of(&format!("[{INVISIBLE}]")),
-        joining: visible(JOINING),
-        emoji: visible(r"\p{Emoji}"),
-        pictographs: visible(r"\p{Extended_Pictographic}"),
-        modifiers: visible(r"\p{Emoji_Modifier}"),
-        rightward: visible(RIGHTWARD),
-        mongolian: visible(r"\p{Mongolian}&&\p{L}"),
-        hieroglyphs: visible(r"\p{Egyptian_Hieroglyphs}"),
-        marks: visible(r"\p{M}"),
-    }
-});
+static INVISIBLE: LazyLock<Ranges> = LazyLock::new(|| Ranges::of(&format!("[{UNSEEN}]")));
+static JOINING: LazyLock<Ranges> = LazyLock::new(|| visible(unicode::JOINING));
+static EMOJI: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Emoji}"));
+static PICTOGRAPHS: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Extended_Pictographic}"));
+static MODIFIERS: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Emoji_Modifier}"));
+static RIGHTWARD: LazyLock<Ranges> = LazyLock::new(|| visible(unicode::RIGHTWARD));
+static MONGOLIAN: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Mongolian}&&\p{L}"));
+static HIEROGLYPHS: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Egyptian_Hieroglyphs}"));
+static MARKS: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{M}"));
+
+/// Returns a set of characters that justify an invisible neighbour. None of them is invisible.
+fn visible(set: &str) -> Ranges {
+    Ranges::of(&format!("[[{set}]--[{UNSEEN}]]"))
+}

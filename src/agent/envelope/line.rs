@@ -7,7 +7,7 @@
 //! - SHN-1: a shown text has at most the given number of characters, and showing it again does not change it.
 //! - SHN-2: a cut does not split an escape `\u{..}`, an emoji of several parts, or a letter from its marks.
 
-use super::invisible::{extends, hidden};
+use super::invisible::{ZERO_WIDTH_JOINER, extends, hidden};
 use super::scrub::without_entries;
 
 const ELLIPSIS: char = '\u{2026}';
@@ -19,35 +19,20 @@ const LOOK_AHEAD: usize = 8;
 /// The most characters that a cut keeps together. A longer run of marks is cut.
 const TOGETHER_MAX: usize = 32;
 
-/// Whether line breaks stay.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lines {
-    /// Each run of white space becomes one space.
-    One,
-    /// Line breaks, tabs and spaces stay; each break becomes `\n`.
-    Many,
-}
-
 /// Shows the content of a record, without transcript entries.
-pub(super) fn content(text: &str, chars_max: usize, lines: Lines) -> String {
-    line(&without_entries(text), chars_max, lines)
+pub(super) fn content(text: &str, chars_max: usize, has_lines: bool) -> String {
+    line(&without_entries(text), chars_max, has_lines)
 }
 
-/// Shows a text.
-pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
-    if text.len() <= chars_max && is_plain(text) {
-        return text.to_owned();
-    }
-    let text = match lines {
-        Lines::One => text
-            .split(SPACES)
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>()
-            .join(" "),
-        Lines::Many => text
-            .trim_matches(SPACES)
-            .replace("\r\n", "\n")
-            .replace('\r', "\n"),
+/// Shows a text. With `has_lines`, line breaks, tabs and spaces stay, and each break becomes `\n`. Otherwise each run of
+/// white space becomes one space.
+pub(super) fn line(text: &str, chars_max: usize, has_lines: bool) -> String {
+    let text = if has_lines {
+        let text = text.trim_matches(SPACES);
+        text.replace("\r\n", "\n").replace('\r', "\n")
+    } else {
+        let words = text.split(SPACES).filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().join(" ")
     };
     // Each input character is shown as at least one, so later characters cannot matter.
     let chars: Vec<char> = text.chars().take(chars_max + LOOK_AHEAD).collect();
@@ -57,12 +42,6 @@ pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
         return shown;
     }
     cut(&chars, &hidden, chars_max)
-}
-
-/// Whether `text` is printable ASCII with single spaces, like most texts. It is shown unchanged.
-fn is_plain(text: &str) -> bool {
-    let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    is_printable && !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ")
 }
 
 /// Writes characters, with hidden ones as `\u{..}`.
@@ -101,9 +80,8 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
         end = space;
     } else {
         // SHN-2: a character that extends the one before it is cut together with it.
-        let is_inside = |at: usize| {
-            (extends(chars[at]) && !hidden[at]) || (extends_next(chars[at - 1]) && !hidden[at - 1])
-        };
+        let is_joined = |at: usize| chars[at - 1] == ZERO_WIDTH_JOINER && !hidden[at - 1];
+        let is_inside = |at: usize| (extends(chars[at]) && !hidden[at]) || is_joined(at);
         let lowest = end.saturating_sub(TOGETHER_MAX);
         end = (lowest + 1..=end).rev().find(|at| !is_inside(*at)).unwrap_or(end);
     }
@@ -121,9 +99,4 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
         }
         end -= 1;
     }
-}
-
-/// Whether `char` joins its neighbours.
-fn extends_next(char: char) -> bool {
-    char == '\u{200D}'
 }

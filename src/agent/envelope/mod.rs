@@ -64,5 +64,5 @@ pub use sections::Section;
 
 /// A text on one line of at most `chars_max` characters. Invisible characters are escaped.
 pub(in super::super) fn one_line(text: &str, chars_max: usize) -> String {
-    line::line(text, chars_max, line::Lines::One)
+    line::line(text, chars_max, false)
 }

@@ -131,9 +131,4 @@ impl Record {
             self.rank,
         )
     }
-
-    /// Returns the later of creation and change.
-    pub(super) fn freshness_us(&self) -> Option<i64> {
-        self.updated_us.max(self.time_us)
-    }
 }

@@ -20,10 +20,19 @@
 //! - SCR-2: the time is linear in the text: a byte is read at most as many times as a tag has bytes.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-const ENVELOPES: &[&str] = &["memory", "session_memory", "persistent_memory"];
-const ENTRIES: &[&str] = &["entry"];
+use regex::{Match, Regex};
+
+static ENVELOPES: LazyLock<Regex> = LazyLock::new(|| tags_of("memory|session_memory|persistent_memory"));
+static ENTRIES: LazyLock<Regex> = LazyLock::new(|| tags_of("entry"));
+/// The rest of a tag after its name. It has no `<` inside, and `>` only in quotes.
+static REST: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"^(?:[^<>"']|"[^"<]*"|'[^'<]*')*>"#).expect("the pattern is valid"));
+/// The most bytes of a tag up to the end of its name.
+const START_MAX: usize = "</persistent_memory".len();
 /// The number of bytes before a tag that decide whether it is a word of a program.
 const WORD_CONTEXT: usize = 64;
 
@@ -40,12 +49,12 @@ pub(crate) struct Scrubbed<'a> {
 
 /// Returns `text` without its envelopes, and their number.
 pub(crate) fn scrubbed(text: &str) -> Scrubbed<'_> {
-    without(text, ENVELOPES, |tag| !is_word(text, tag))
+    without(text, &ENVELOPES, |tag| !is_word(text, tag))
 }
 
 /// Returns `text` without its closed transcript entries.
 pub(super) fn without_entries(text: &str) -> Cow<'_, str> {
-    without(text, ENTRIES, |_| false).text
+    without(text, &ENTRIES, |_| false).text
 }
 
 /// The role of a tag.
@@ -60,8 +69,8 @@ enum Role {
 /// A tag with one of the names, and its byte offsets.
 struct Tag {
     role: Role,
-    /// Its index in the list of names.
-    name: usize,
+    /// Its name in lower case.
+    name: String,
     start: usize,
     /// The offset after its name.
     name_end: usize,
@@ -69,8 +78,13 @@ struct Tag {
     end: usize,
 }
 
+/// Returns the pattern of a tag up to the end of its name, in any case.
+fn tags_of(names: &str) -> Regex {
+    Regex::new(&format!("(?i-u)</?(?:{names})")).expect("the pattern is valid")
+}
+
 /// Returns `text` without the blocks of `names`. For a tag without an end, `goes` returns whether to remove it.
-fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Scrubbed<'a> {
+fn without<'a>(text: &'a str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> Scrubbed<'a> {
     let (blocks, unclosed) = blocks(text, names, goes);
     let envelopes = blocks.len() - unclosed;
     let mut rest = Cow::Borrowed(text);
@@ -93,126 +107,71 @@ fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Sc
 }
 
 /// Returns the outermost blocks of `names` in order, and the number of them that are tags without an end.
-fn blocks(text: &str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> (Vec<Range<usize>>, usize) {
-    let tags: Vec<Tag> = text
-        .match_indices('<')
-        .filter_map(|(at, _)| tag(text, at, names))
-        .collect();
-    let ends = ends(&tags, names.len());
-    let mut blocks = Vec::new();
-    let (mut done, mut unclosed) = (0, 0);
-    for (tag, end) in tags.iter().zip(ends) {
-        let end = match (tag.role, end) {
-            _ if tag.start < done => continue,
-            (Role::Empty, _) => tag.end,
-            (Role::Opens, Some(end)) => end,
-            (Role::Opens, None) if goes(tag) => {
-                unclosed += 1;
-                tag.end
-            }
-            _ => continue,
-        };
-        blocks.push(tag.start..end);
-        done = end;
-    }
-    (blocks, unclosed)
-}
-
-/// Returns for each opening tag the end of its closing tag.
-fn ends(tags: &[Tag], names: usize) -> Vec<Option<usize>> {
-    let mut ends = vec![None; tags.len()];
-    let mut open: Vec<usize> = Vec::new();
-    let mut open_of = vec![0_usize; names];
-    for (index, tag) in tags.iter().enumerate() {
+fn blocks(text: &str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> (Vec<Range<usize>>, usize) {
+    let (mut blocks, mut open) = (Vec::new(), Vec::<Tag>::new());
+    let mut open_of: HashMap<String, usize> = HashMap::new();
+    for tag in names.find_iter(text).filter_map(|begun| tag(text, begun)) {
+        let count = open_of.entry(tag.name.clone()).or_default();
         match tag.role {
+            Role::Empty => blocks.push(tag.start..tag.end),
             Role::Opens => {
-                open.push(index);
-                open_of[tag.name] += 1;
+                *count += 1;
+                open.push(tag);
             }
-            Role::Closes if open_of[tag.name] > 0 => {
+            Role::Closes if *count > 0 => {
                 while let Some(last) = open.pop() {
-                    open_of[tags[last].name] -= 1;
-                    if tags[last].name == tag.name {
-                        ends[last] = Some(tag.end);
+                    *open_of.entry(last.name.clone()).or_default() -= 1;
+                    if last.name == tag.name {
+                        // The block contains those that were closed since it was opened.
+                        let before = blocks.partition_point(|block| block.start < last.start);
+                        blocks.truncate(before);
+                        blocks.push(last.start..tag.end);
                         break;
                     }
                 }
             }
-            Role::Closes | Role::Empty => {}
+            Role::Closes => {}
         }
     }
-    ends
+    let closed = blocks.len();
+    blocks.extend(open.iter().filter(|tag| goes(tag)).map(|tag| tag.start..tag.end));
+    let unclosed = blocks.len() - closed;
+    blocks.sort_unstable_by_key(|block| block.start);
+    (blocks, unclosed)
 }
 
-/// Reads the tag at `start`, the offset of a `<`, if it has one of the names.
-fn tag(text: &str, start: usize, names: &[&str]) -> Option<Tag> {
-    let bytes = text.as_bytes();
-    let (name, name_end, is_closing) = name_at(&bytes[start..], names)?;
-    let name_end = start + name_end;
-    // A well-formed tag has no `<` inside, and `>` only in quotes.
-    let mut quote = None;
-    let last = bytes[name_end..].iter().position(|&byte| {
-        match quote {
-            _ if byte == b'<' => return true,
-            None if byte == b'>' => return true,
-            None if matches!(byte, b'"' | b'\'') => quote = Some(byte),
-            Some(open) if byte == open => quote = None,
-            _ => {}
-        }
-        false
-    });
-    let last = last
-        .map(|last| name_end + last)
-        .filter(|last| bytes[*last] == b'>');
-    let role = match last {
-        _ if is_closing => Role::Closes,
-        Some(last) if bytes[last - 1] == b'/' => Role::Empty,
-        _ => Role::Opens,
-    };
-    Some(Tag {
-        role,
-        name,
-        start,
-        name_end,
-        end: last.map_or(name_end, |last| last + 1),
+/// Returns the tag that begins with `begun`; `None` if its name goes on.
+fn tag(text: &str, begun: Match<'_>) -> Option<Tag> {
+    let after = text.as_bytes().get(begun.end());
+    let is_name = after.is_none_or(|byte| byte.is_ascii_whitespace() || b"/>".contains(byte));
+    let rest = REST.find(&text[begun.end()..]).map_or("", |rest| rest.as_str());
+    is_name.then(|| Tag {
+        role: match begun.as_str().starts_with("</") {
+            true => Role::Closes,
+            false if rest.ends_with("/>") => Role::Empty,
+            false => Role::Opens,
+        },
+        name: begun.as_str().replace(['<', '/'], "").to_ascii_lowercase(),
+        start: begun.start(),
+        name_end: begun.end(),
+        end: begun.end() + rest.len(),
     })
 }
 
-/// Reads the name of the tag at the start of `bytes`: its index, its end, and whether the tag closes a block.
-fn name_at(bytes: &[u8], names: &[&str]) -> Option<(usize, usize, bool)> {
-    let rest = bytes.strip_prefix(b"<")?;
-    let is_closing = rest.first() == Some(&b'/');
-    let rest = &rest[usize::from(is_closing)..];
-    let is_at = |name: &&str| {
-        let found = rest.get(..name.len());
-        found.is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()))
-            && rest
-                .get(name.len())
-                .is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>'))
-    };
-    let name = names.iter().position(is_at)?;
-    Some((name, 1 + usize::from(is_closing) + names[name].len(), is_closing))
-}
-
 /// Removes the start of a tag from the end of `out` if `rest` would complete the tag.
-fn drop_fragments(out: &mut String, rest: &str, names: &[&str]) {
-    // The longest incomplete tag is `</` and the whole name.
-    let longest = 2 + names.iter().map(|name| name.len()).max().unwrap_or(0);
-    loop {
-        let window = &out.as_bytes()[out.len().saturating_sub(longest)..];
-        let Some(start) = window.iter().rposition(|byte| *byte == b'<') else {
-            return;
-        };
-        let start = out.len() - window.len() + start;
-        let tail = &out.as_bytes()[start..];
-        let mut joint = tail.to_vec();
-        joint.extend(rest.bytes().take(longest + 1));
-        let makes_a_tag = name_at(&joint, names).is_some_and(|(_, end, _)| end >= tail.len());
-        if !makes_a_tag {
+fn drop_fragments(out: &mut String, rest: &str, names: &Regex) {
+    let next: String = rest.chars().take(START_MAX + 1).collect();
+    let mut last = out.bytes().rev().take(START_MAX);
+    while let Some(back) = last.position(|byte| byte == b'<') {
+        let start = out.len() - 1 - back;
+        let joint = format!("{}{next}", &out[start..]);
+        let first = names.find(&joint).and_then(|begun| tag(&joint, begun));
+        if !first.is_some_and(|tag| tag.start == 0 && tag.name_end >= out.len() - start) {
             return;
         }
         // SCR-1: half a tag must not meet its other half.
         out.truncate(start);
+        last = out.bytes().rev().take(START_MAX);
     }
 }
 

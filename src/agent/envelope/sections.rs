@@ -52,10 +52,10 @@ pub(super) const ITEM_CHARS_MAX: usize = 280;
 pub(super) const SNAPSHOT_CHARS_MAX: usize = 3000;
 
 impl Section {
-    /// Returns the default section of a kind; `None` for entries of a transcript.
+    /// Returns the default section of a kind; `None` for sessions and their entries, which are never shown.
     pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
-            kind::ENTRY => None,
+            kind::ENTRY | kind::SESSION => None,
             kind::NOTE => Some(Self::SessionNotes),
             kind::DECISION => Some(Self::KeyDecisions),
             kind::SUMMARY => Some(Self::SessionSnapshot),

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use unicode_normalization::UnicodeNormalization;
 
 use super::document::{Envelope, ROOT_CHARS_MAX, Shown, closing, opening, section_tags};
-use super::line::{self, Lines};
+use super::line;
 use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use crate::agent::vocabulary::kind;
@@ -33,12 +33,12 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
         (
             section.layout().turn,
             record.rank,
-            Reverse(record.freshness_us()),
+            Reverse(record.updated_us.max(record.time_us)),
             record.key(),
         )
     });
 
-    let root = line::line(request.root, ROOT_CHARS_MAX, Lines::One);
+    let root = line::line(request.root, ROOT_CHARS_MAX, false);
     let mut page = Page::new(&root, request, admitted.len());
     for (section, record) in admitted {
         if let Err(count) = page.add(section, record) {
@@ -128,8 +128,7 @@ impl<'a> Page<'a> {
         let mut text = String::new();
         shown.write(&mut text);
         if count == 0 {
-            let (open, close) = section_tags(section);
-            text = text + &open + &close;
+            text.extend(section_tags(section));
         }
         // ENV-2: the text stays within the budget.
         let left = self.room.and_then(|room| room.checked_sub(text.chars().count()));
@@ -146,10 +145,6 @@ impl<'a> Page<'a> {
 
 /// Returns the text for comparing two records: without case, presentation forms, and differences of white space.
 fn normalised(text: &str) -> String {
-    let folded: String = if text.is_ascii() {
-        text.to_ascii_lowercase()
-    } else {
-        text.nfkc().flat_map(char::to_lowercase).collect()
-    };
+    let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
     folded.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -4,12 +4,12 @@
 //! Layer 7, inside `agent`.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::policy::{KindRules, QuotaLimits};
 use super::report::Failure;
-use super::turn::{ChangedObject, Turn};
-use crate::agent::change::names::{each_text, keys_of};
+use super::turn::Turn;
+use crate::agent::change::names::{keys_of, texts_of_object};
 use crate::agent::item::{MADE_BY_VERBS, add_new, counts_in_quota};
 use crate::agent::remember::unless_erased;
 use crate::agent::vocabulary::attribute;
@@ -22,19 +22,14 @@ use crate::scan::Verdict;
 
 /// Checks that each object has the attributes and the length of text that its kind requires.
 pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>) -> Option<Failure> {
-    let mut ids = Vec::new();
-    let mut first = String::new();
-    for (changed, object) in turn.written() {
-        let rules = kinds.get(object.kind());
-        if let Some(broken) = rules.and_then(|rules| broken_rule(object, rules)) {
-            if ids.is_empty() {
-                first = format!("'{}' of kind {} {broken}", changed.id, object.kind());
-            }
-            ids.push(changed.id.to_string());
-        }
-    }
+    let broken = turn.written().filter_map(|(changed, object)| {
+        let broken = broken_rule(object, kinds.get(object.kind())?)?;
+        let why = format!("'{}' of kind {} {broken}", changed.id, object.kind());
+        Some((changed.id.to_string(), why))
+    });
+    let (ids, whys): (Vec<_>, Vec<_>) = broken.unzip();
     let advice = "write the object by the rules of its kind, then try again";
-    Failure::about(ids, first, advice)
+    Failure::about(ids, whys.into_iter().next().unwrap_or_default(), advice)
 }
 
 fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
@@ -50,7 +45,7 @@ fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
             Some(_) => {}
         }
     }
-    let count = object.content().map_or(0, |text| text.chars().count());
+    let count = chars_of(object);
     if rules.text_chars_min.is_some_and(|least| count < least) {
         return Some(format!("has a text of {count} characters, which is too short"));
     }
@@ -58,6 +53,10 @@ fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
         return Some(format!("has a text of {count} characters, which is too long"));
     }
     None
+}
+
+fn chars_of(object: &Object) -> usize {
+    object.content().map_or(0, |text| text.chars().count())
 }
 
 /// Refuses to rewrite, remove or supersede an object that is more trusted than its replacement.
@@ -79,8 +78,6 @@ pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
             }
         }
     }
-    ids.sort_unstable();
-    ids.dedup();
     let advice = "write a new object instead, or let a writer of that class change it";
     let class = turn.class();
     let why = format!("a writer of class {class} would rewrite more trusted objects");
@@ -92,12 +89,14 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
     let (mut ids, mut seen) = (Vec::new(), Vec::new());
     for (changed, object) in turn.written() {
         let mut new = object.to_new()?;
-        let mut fields = vec![("id".to_owned(), object.id().to_string())];
-        fields.extend(keys_of(&new.attributes).map(|key| (String::new(), key.to_owned())));
-        each_text(&mut new, |name, text| {
-            fields.push((name.to_owned(), text.clone()));
-        });
-        let fields = fields.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let attributes = new.attributes.clone();
+        let keys = keys_of(&attributes).map(|key| ("", key));
+        let texts = texts_of_object(&mut new);
+        let texts = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let fields = [("id", object.id().as_str())]
+            .into_iter()
+            .chain(keys)
+            .chain(texts);
         let scanned = agent.scanner().scan_fields(fields);
         if scanned.verdict >= worst {
             ids.push(changed.id.to_string());
@@ -150,37 +149,32 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
     let quotas = agent.settings().quotas;
     let chars_max = limits.text_chars_max.unwrap_or(quotas.text_chars_max);
     let items_max = limits.items_max.unwrap_or(quotas.items_max);
-    let chars = |one: &ChangedObject| {
-        let content = one.new.as_ref().and_then(|object| object.content());
-        content.map_or(0, |text| text.chars().count())
-    };
-    let long = turn.changes.iter().filter(|one| chars(one) > chars_max);
-    let long = long.map(|one| one.id.to_string()).collect();
+    let long = turn.written().filter(|(_, object)| chars_of(object) > chars_max);
+    let long = long.map(|(one, _)| one.id.to_string()).collect();
     let why = format!("texts of more than {chars_max} characters");
     let too_long = Failure::about(long, why, "shorten them, or split each into several");
     if too_long.is_some() {
         return Ok(too_long);
     }
-    let mut gained: BTreeMap<(&str, bool), (usize, usize)> = BTreeMap::new();
+    let mut gained: BTreeMap<(&str, bool), i64> = BTreeMap::new();
     for one in &turn.changes {
-        if let Some(place) = one.new.as_ref().and_then(place) {
-            gained.entry(place).or_default().0 += 1;
-        }
-        if let Some(place) = one.old.as_ref().and_then(place) {
-            gained.entry(place).or_default().1 += 1;
+        for (version, gain) in [(&one.new, 1), (&one.old, -1)] {
+            if let Some(place) = version.as_ref().and_then(place) {
+                *gained.entry(place).or_default() += gain;
+            }
         }
     }
-    for ((scope, is_trusted), (more, fewer)) in gained {
+    for ((scope, is_trusted), more) in gained {
+        let more = usize::try_from(more).unwrap_or(0);
         // The count is not needed if all objects together stay below the limit.
-        if more <= fewer || turn.draft.base().len() + (more - fewer) as u64 <= items_max as u64 {
+        if more == 0 || turn.draft.base().len() + more as u64 <= items_max as u64 {
             continue;
         }
         let query = Query::default().scope(Scope::new(scope)?);
-        let mut held = 0;
+        let mut after = more;
         for object in turn.draft.base().query(&query)? {
-            held += usize::from(place(&object?) == Some((scope, is_trusted)));
+            after += usize::from(place(&object?) == Some((scope, is_trusted)));
         }
-        let after = (held + more).saturating_sub(fewer);
         if after > items_max {
             let why = format!("the scope {scope} would hold {after} items; at most {items_max} are allowed");
             let advice = "forget unneeded items, or write less";
@@ -233,8 +227,6 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
         let superseded = new.map(|new| new.supersedes()).unwrap_or_default();
         ids.extend(superseded.into_iter().filter(|id| pinned.contains_key(id)));
     }
-    ids.sort_unstable();
-    ids.dedup();
     let advice = "leave them unchanged, or ask a person to unpin them first";
     let why = "a pinned item would be removed, changed or superseded".to_owned();
     Ok(Failure::about(ids, why, advice))
@@ -244,26 +236,19 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
 pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Option<Failure> {
     let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
     for (number, (id, item)) in (0_u128..).zip(pinned) {
-        let key = recall::Key(number.to_le_bytes());
         let document = recall::Document {
-            key,
+            key: recall::Key(number.to_le_bytes()),
             scope: item.object().scope(),
-            session: None,
-            speaker: "",
-            time: 0,
-            order: 0,
             text: item.text(),
-            supersedes: &[],
-            vector: None,
+            ..recall::Document::default()
         };
         // If the index is full, the remaining pinned items are not compared.
         if index.put(&document).is_ok() {
-            by_key.insert(key, (id, item));
+            by_key.insert(document.key, (id, item));
         }
     }
     let mut scratch = recall::Scratch::default();
     let (mut ids, mut pairs) = (Vec::new(), Vec::new());
-    let mut seen = HashSet::new();
     for (changed, object) in turn.written() {
         let text = object.content().unwrap_or_default();
         if index.is_empty() || text.is_empty() || pinned.contains_key(object.id().as_str()) {
@@ -273,15 +258,13 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
         let near = index.near(text, Some(&scopes), None, &mut scratch, |key| {
             by_key.get(key).map(|(_, item)| Cow::Borrowed(item.text()))
         });
-        for one in near {
-            let (recall::Relation::Conflict(how), Some((id, _))) = (one.relation, by_key.get(&one.key))
-            else {
-                continue;
-            };
-            if seen.insert(changed.id.clone()) {
-                ids.push(changed.id.to_string());
-                pairs.push(format!("'{}' against '{id}' ({how})", changed.id));
-            }
+        let mut conflicts = near.iter().filter_map(|one| match one.relation {
+            recall::Relation::Conflict(how) => Some((by_key.get(&one.key)?.0, how)),
+            _ => None,
+        });
+        if let Some((id, how)) = conflicts.next() {
+            ids.push(changed.id.to_string());
+            pairs.push(format!("'{}' against '{id}' ({how})", changed.id));
         }
     }
     pairs.truncate(3);

@@ -32,8 +32,9 @@ pub use policy::{
 };
 pub(crate) use recall_check::RecallChange;
 pub use report::{Checked, Report};
-pub(crate) use staged::{StagedChange, StagedInfo, StagedLine};
+pub(crate) use staged::{StagedChange, StagedLine};
 pub(crate) use turn::ChangedObject;
+pub(super) use turn::changes_of;
 
 use super::Agent;
 use super::change::drafts;
@@ -52,10 +53,8 @@ pub struct Checks<'a> {
 impl<'a> Checks<'a> {
     /// Returns the checks of a policy.
     pub fn new(policy: Policy) -> Self {
-        Self {
-            policy,
-            own: Vec::new(),
-        }
+        let own = Vec::new();
+        Self { policy, own }
     }
 
     /// Adds a check of the caller. The error of the check is the reason of the refusal.
@@ -190,8 +189,14 @@ impl Agent {
     pub fn check(&self, draft: &Draft, checks: &Checks<'_>) -> Result<Report> {
         let turn = Turn::new(draft)?;
         let policy = &checks.policy;
-        let mut report = Report::of(draft.counts());
-        report.add("whole", erased_since(draft));
+        let mut report = Report {
+            counts: draft.counts(),
+            ..Report::default()
+        };
+        let erased = draft.left_out.len();
+        let why = format!("{erased} versions of the change were erased since it was staged");
+        let advice = "drop the staged change, and stage the wanted parts again";
+        report.add("whole", (erased > 0).then(|| Failure::new(why, advice)));
         let limits = &policy.change;
         let (most, share_most) = (limits.removed_max, limits.removed_share_max);
         let removals = checks::touched(&turn, "removed", limits.free, most, share_most);
@@ -222,18 +227,9 @@ impl Agent {
         }
         for (name, check) in &checks.own {
             let refused = check(draft).err();
-            report.add(
-                name,
-                refused.map(|why| Failure::new(why, "correct the named problem, then try again")),
-            );
+            let advice = "correct the named problem, then try again";
+            report.add(name, refused.map(|why| Failure::new(why, advice)));
         }
         Ok(report)
     }
-}
-
-/// Fails if versions of a staged change were erased since.
-fn erased_since(draft: &Draft) -> Option<Failure> {
-    let count = draft.left_out.len();
-    let why = format!("{count} versions of the change were erased since it was staged");
-    (count > 0).then(|| Failure::new(why, "drop the staged change, and stage the wanted parts again"))
 }

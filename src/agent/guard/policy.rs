@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::agent::settings::fault;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::Verdict;
@@ -82,29 +83,25 @@ pub struct ScanRules {
     pub refuse: Refuse,
 }
 
-/// The lowest verdict of the scan that refuses a change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Refuse {
-    /// No verdict refuses a change.
-    Never,
-    /// A flag refuses the change, and so does every stricter verdict.
-    Flag,
-    /// A quarantine refuses the change, and so does a block.
-    #[default]
-    Quarantine,
-    /// Only a block refuses the change.
-    Block,
+named! {
+    /// The lowest verdict of the scan that refuses a change.
+    #[derive(Default, Deserialize)]
+    pub enum Refuse {
+        /// No verdict refuses a change.
+        Never => "never",
+        /// A flag refuses the change, and so does every stricter verdict.
+        Flag => "flag",
+        /// A quarantine refuses the change, and so does a block.
+        #[default]
+        Quarantine => "quarantine",
+        /// Only a block refuses the change.
+        Block => "block",
+    }
 }
 
 impl Refuse {
     pub(super) fn verdict(self) -> Option<Verdict> {
-        match self {
-            Self::Never => None,
-            Self::Flag => Some(Verdict::Flag),
-            Self::Quarantine => Some(Verdict::Quarantine),
-            Self::Block => Some(Verdict::Block),
-        }
+        Verdict::from_name(self.name())
     }
 }
 
@@ -232,18 +229,10 @@ impl Policy {
     /// # Errors
     /// `InvalidInput` (code `bad_policy`), naming the unknown key or the invalid value.
     pub fn parse(text: &str) -> Result<Self> {
-        let read: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(0, |span| {
-                text[..span.start.min(text.len())].matches('\n').count() + 1
-            });
-            bad(format!("line {line}: {}", error.message().replace('\n', " ")))
-        })?;
+        let read: Self = toml::from_str(text).map_err(|error| bad(fault(text, &error)))?;
         let shares = [read.change.removed_share_max, read.change.rewritten_share_max];
-        if shares
-            .into_iter()
-            .flatten()
-            .any(|share| !(0.0..=1.0).contains(&share))
-        {
+        let is_share = |share: f64| (0.0..=1.0).contains(&share);
+        if !shares.into_iter().flatten().all(is_share) {
             return Err(bad("a share must be from 0 to 1"));
         }
         if let Some(command) = read.commands.iter().find(|command| command.run.is_empty()) {

@@ -3,8 +3,6 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 
-use std::collections::HashSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -55,15 +53,14 @@ impl Agent {
         let (before, after) = (answers(older)?, answers(newer)?);
         let both = before.into_iter().zip(after).zip(queries);
         let changes = both.map(|((before, after), query)| {
-            let (had, has): (HashSet<_>, HashSet<_>) = (before.iter().collect(), after.iter().collect());
-            let only = |ids: &[String], other: &HashSet<&String>| -> Vec<String> {
+            let only = |ids: &[String], other: &[String]| -> Vec<String> {
                 ids.iter().filter(|id| !other.contains(id)).cloned().collect()
             };
             RecallChange {
                 query: query.text.clone(),
-                kept: after.iter().filter(|id| had.contains(id)).cloned().collect(),
-                lost: only(&before, &has),
-                gained: only(&after, &had),
+                kept: after.iter().filter(|id| before.contains(id)).cloned().collect(),
+                lost: only(&before, &after),
+                gained: only(&after, &before),
             }
         });
         Ok(changes.collect())

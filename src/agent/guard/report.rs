@@ -58,20 +58,15 @@ impl Failure {
         Self { why, ids, advice }
     }
 
-    /// Returns the failure of a check with these ids; `None` if there are no ids.
-    pub(super) fn about(ids: Vec<String>, why: String, advice: &'static str) -> Option<Self> {
+    /// Returns the failure of a check with these ids, sorted; `None` if there are no ids.
+    pub(super) fn about(mut ids: Vec<String>, why: String, advice: &'static str) -> Option<Self> {
+        ids.sort_unstable();
+        ids.dedup();
         (!ids.is_empty()).then_some(Self { why, ids, advice })
     }
 }
 
 impl Report {
-    pub(super) fn of(counts: ChangeCounts) -> Self {
-        Self {
-            checks: Vec::new(),
-            counts,
-        }
-    }
-
     /// Adds the result of a check.
     pub(super) fn add(&mut self, check: &str, failure: Option<Failure>) {
         let is_passed = failure.is_none();
@@ -117,17 +112,13 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = self.failed().count();
-        let ChangeCounts {
-            added,
-            changed,
-            removed,
-        } = self.counts;
-        let all = self.checks.len();
+        let (all, counts) = (self.checks.len(), &self.counts);
         match failed {
             0 => write!(f, "passed all {all} checks")?,
             _ => write!(f, "refused by {failed} of {all} checks")?,
         }
-        write!(f, ": {added} added, {changed} changed, {removed} removed")?;
+        write!(f, ": {} added, {} changed, ", counts.added, counts.changed)?;
+        write!(f, "{} removed", counts.removed)?;
         for checked in &self.checks {
             if checked.is_passed {
                 write!(f, "\n  ok      {}", checked.check)?;

@@ -12,12 +12,11 @@ use serde::Serialize;
 use super::checks;
 use super::policy::TrustRules;
 use super::report::Report;
-use super::turn::{ChangedObject, Turn};
+use super::turn::{ChangedObject, Turn, changes_of};
 use super::{Checks, Guarded};
 use crate::agent::Agent;
 use crate::agent::change::names::{check_names, read_line, redact_error, redact_object, refuse_secret};
 use crate::agent::change::{Rule, drafts, retry_on_conflict};
-use crate::agent::remember::unless_erased;
 use crate::engine::{Draft, ReferenceInfo, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::json::{self, ObjectLine};
@@ -42,20 +41,17 @@ impl StagedLine {
     /// # Errors
     /// `InvalidInput`: the input has neither form.
     pub(crate) fn parse(agent: &Agent, line: &[u8]) -> Result<Self> {
-        read_line(agent.scanner(), line, Self::read)
-    }
-
-    fn read(line: &[u8]) -> Result<Self> {
-        let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
-        let line = json::parse(text)?;
-        let Some(id) = line.get("remove") else {
-            return Ok(Self::Put(Box::new(json::object_from_json(&line)?)));
-        };
-        let id = id
-            .as_str()
-            .filter(|_| line.as_object().is_some_and(|map| map.len() == 1));
-        let id = id.ok_or_else(|| Error::invalid("a line with `remove` must be {\"remove\": \"ID\"}"))?;
-        Ok(Self::Remove(Id::new(id)?))
+        read_line(agent.scanner(), line, |line| {
+            let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
+            let line = json::parse(text)?;
+            let Some(id) = line.get("remove") else {
+                return Ok(Self::Put(Box::new(json::object_from_json(&line)?)));
+            };
+            let is_alone = line.as_object().is_some_and(|map| map.len() == 1);
+            let id = id.as_str().filter(|_| is_alone);
+            let id = id.ok_or_else(|| Error::invalid("a line with `remove` must be {\"remove\": \"ID\"}"))?;
+            Ok(Self::Remove(Id::new(id)?))
+        })
     }
 }
 
@@ -68,9 +64,6 @@ pub(crate) struct StagedChange {
     #[serde(flatten)]
     pub counts: ChangeCounts,
 }
-
-/// A change that waits for its commit.
-pub(crate) type StagedInfo = ReferenceInfo;
 
 impl Agent {
     /// Stages a change under a name, with markers in place of secrets. Each line carries its number, for refusals. The
@@ -96,11 +89,10 @@ impl Agent {
             });
             staged.map_err(|error| redact_error(self.scanner(), error))?;
         }
-        let mut report = Report::of(draft.counts());
-        if rules.keep_higher {
-            report.add("trust", checks::trust(&Turn::new(&draft)?)?);
-        }
-        if !report.is_passed() {
+        let trust = rules.keep_higher.then(|| checks::trust(&Turn::new(&draft)?));
+        if let Some(failure) = trust.transpose()?.flatten() {
+            let mut report = Report::default();
+            report.add("trust", Some(failure));
             return Err(Error::denied(
                 ErrorCode::Refused,
                 format!("the change was refused: {}", report.summary()),
@@ -120,11 +112,11 @@ impl Agent {
     /// # Errors
     /// `NotFound`: no staged change has this name, or its base is not kept. `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
-        Ok(Turn::new(&staged_draft(self, name, &Writer::user())?)?.changes)
+        changes_of(&staged_draft(self, name, &Writer::user())?)
     }
 
     /// Returns the staged changes, newest first. Their names omit the class.
-    pub(crate) fn staged(&self) -> Vec<StagedInfo> {
+    pub(crate) fn staged(&self) -> Vec<ReferenceInfo> {
         let references = self.memory().references().into_iter();
         let own = references.filter_map(|mut reference| {
             reference.name = reference.name.strip_prefix(CLASS)?.to_owned();
@@ -164,14 +156,10 @@ impl Agent {
     pub(crate) fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
         if !writer.trust.is_trusted() {
             let draft = staged_draft(self, name, writer)?;
-            for change in draft.changes() {
-                let version = match change.new {
-                    Some(_) => draft.get(&change.id)?,
-                    None => unless_erased(draft.base().get(&change.id))?,
-                };
-                if version.is_some_and(|version| version.origin().is_above(writer.trust)) {
-                    check_trusted(writer.trust, "drop a change of a more trusted writer")?;
-                }
+            let changes = changes_of(&draft)?;
+            let mut versions = changes.iter().filter_map(ChangedObject::object);
+            if versions.any(|version| version.origin().is_above(writer.trust)) {
+                check_trusted(writer.trust, "drop a change of a more trusted writer")?;
             }
         }
         delete_staged(self, name, writer)
@@ -191,7 +179,10 @@ fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Wr
     match delete_staged(agent, name, writer) {
         // Another writer has dropped the staged change.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        other => other.map_err(still_staged)?,
+        other => other.map_err(|error| {
+            let hint = "the change is committed: do not repeat it; `guard drop` removes the staged copy";
+            error.with_code(ErrorCode::OutcomeUnknown).with_hint(hint)
+        })?,
     }
     Ok(Guarded::Kept {
         value: (),
@@ -228,10 +219,9 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
 /// Returns the writer. If it has neither session nor actor, those of the writer who staged the change are used.
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
-    if let Some(staged) = agent.staged().into_iter().find(|staged| staged.name == name)
-        && writer.session.is_none()
-        && writer.actor.is_none()
-    {
+    let is_nameless = writer.session.is_none() && writer.actor.is_none();
+    let mut staged = agent.staged().into_iter().filter(|_| is_nameless);
+    if let Some(staged) = staged.find(|staged| staged.name == name) {
         (writer.actor, writer.session) = (staged.actor, staged.session);
     }
     writer
@@ -248,13 +238,6 @@ fn staged_on_head(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
 fn staged_draft(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     let opened = drafts::open(agent, &format!("{CLASS}{name}"), writer);
     opened.map_err(|error| not_staged(name, error))
-}
-
-/// Returns the error of a step after the commit.
-fn still_staged(error: Error) -> Error {
-    error
-        .with_code(ErrorCode::OutcomeUnknown)
-        .with_hint("the change is committed: do not repeat it; `guard drop` removes the staged copy")
 }
 
 fn not_staged(name: &str, error: Error) -> Error {

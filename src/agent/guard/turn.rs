@@ -36,6 +36,20 @@ impl ChangedObject {
         }
     }
 
+    /// Returns the scope of the version after, else of the version before.
+    pub(crate) fn scope(&self) -> &str {
+        self.object().map_or("", Object::scope)
+    }
+
+    /// Returns the text of the version after, else of the version before.
+    pub(crate) fn text(&self) -> &str {
+        self.object().and_then(Object::content).unwrap_or_default()
+    }
+
+    pub(super) fn object(&self) -> Option<&Object> {
+        self.new.as_ref().or(self.old.as_ref())
+    }
+
     /// Returns both versions in the form of JSON Lines.
     ///
     /// # Errors
@@ -54,6 +68,22 @@ impl ChangedObject {
     }
 }
 
+/// Returns the objects that a draft changes, sorted by id.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(in crate::agent) fn changes_of(draft: &Draft) -> Result<Vec<ChangedObject>> {
+    let changed = |id: Id| -> Result<ChangedObject> {
+        Ok(ChangedObject {
+            old: unless_erased(draft.base().get(&id))?,
+            new: draft.get(&id)?,
+            id,
+        })
+    };
+    let changes = draft.changes().into_iter();
+    changes.map(|change| changed(change.id)).collect()
+}
+
 /// A whole change.
 pub(super) struct Turn<'a> {
     pub(super) draft: &'a Draft,
@@ -62,18 +92,8 @@ pub(super) struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     pub(super) fn new(draft: &'a Draft) -> Result<Self> {
-        let changed = |id: Id| -> Result<ChangedObject> {
-            Ok(ChangedObject {
-                old: unless_erased(draft.base().get(&id))?,
-                new: draft.get(&id)?,
-                id,
-            })
-        };
-        let changes = draft.changes().into_iter().map(|change| changed(change.id));
-        Ok(Self {
-            changes: changes.collect::<Result<_>>()?,
-            draft,
-        })
+        let changes = changes_of(draft)?;
+        Ok(Self { draft, changes })
     }
 
     /// Iterates the new versions with their ids.
@@ -92,11 +112,8 @@ impl<'a> Turn<'a> {
     pub(super) fn to_json(&self) -> Result<Json> {
         let writer = self.draft.writer();
         let base = self.draft.base();
-        let changes = self
-            .changes
-            .iter()
-            .map(ChangedObject::to_json)
-            .collect::<Result<Vec<_>>>()?;
+        let changes = self.changes.iter().map(ChangedObject::to_json);
+        let changes: Vec<Json> = changes.collect::<Result<_>>()?;
         Ok(json!({
             "actor": writer.actor,
             "session": writer.session,

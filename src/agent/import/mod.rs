@@ -85,9 +85,9 @@ pub(crate) struct ForeignFinding {
     pub what: String,
 }
 
-/// The outcome of an import.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct ForeignTaken {
+/// The numbers of objects of an import, by their fate.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct ForeignCounts {
     /// The number of new objects.
     pub created: u64,
     /// The number of objects with a new version.
@@ -102,6 +102,13 @@ pub(crate) struct ForeignTaken {
     pub refused: u64,
     /// The number of earlier versions added to history.
     pub past: u64,
+}
+
+/// The outcome of an import.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ForeignTaken {
+    #[serde(flatten)]
+    pub counts: ForeignCounts,
     /// Faults of the file.
     pub findings: Vec<ForeignFinding>,
     /// The name of the quarantine draft.
@@ -116,17 +123,11 @@ const RELATION: &str = "relation";
 /// The prefix of foreign attributes whose names have another meaning in Treering.
 const FOREIGN: &str = "snap.";
 
-/// An object to import.
-struct Incoming {
-    /// Its place in the file.
-    at: String,
-    object: NewObject,
-}
-
 /// The content of a file, as objects.
 #[derive(Default)]
 struct Mapped {
-    incoming: Vec<Incoming>,
+    /// The objects, each with its place in the file.
+    incoming: Vec<(String, NewObject)>,
     /// Earlier versions, for history.
     past: Vec<NewObject>,
     findings: Vec<ForeignFinding>,
@@ -154,7 +155,7 @@ impl Mapped {
                 object.scope = scope.clone();
                 object.content = Some(text);
                 object.attributes = attributes;
-                self.incoming.push(Incoming { at, object });
+                self.incoming.push((at, object));
             }
             Err(error) => self.say(at, error.message()),
         }
@@ -223,24 +224,18 @@ impl Agent {
     /// in one part is a finding.
     pub(crate) fn take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
         let done = change(self, writer, &Rule::IMPORT, |change| {
-            let mut mapped = map(foreign, self.names_key())?;
-            let mut taken = ForeignTaken {
-                created: 0,
-                updated: 0,
-                unchanged: 0,
-                flagged: 0,
-                quarantined: 0,
-                refused: 0,
-                past: 0,
-                findings: Vec::new(),
-                held: None,
-                commit: change.base().commit(),
-            };
-            take_all(change, &mut mapped, &mut taken)?;
+            let key = self.names_key();
+            let mut mapped = match foreign.format {
+                ForeignFormat::ServerMemory => server_memory::map(foreign, key),
+                ForeignFormat::Odek(about) => odek::map(foreign, about, key),
+                ForeignFormat::Snap => snap::map(foreign, key),
+            }?;
+            let mut counts = ForeignCounts::default();
+            take_all(change, &mut mapped, &mut counts)?;
             for object in std::mem::take(&mut mapped.past) {
                 let id = object.id.clone();
                 match take_past(change, object) {
-                    Ok(is_taken) => taken.past += u64::from(is_taken),
+                    Ok(is_taken) => counts.past += u64::from(is_taken),
                     Err(error) if is_partial(&error) => {
                         mapped.say(id.as_str(), format!("an earlier version: {}", error.message()));
                     }
@@ -252,33 +247,26 @@ impl Agent {
                 *at = self.scanner().redact(at).into_owned();
                 *what = self.scanner().redact(what).into_owned();
             }
-            taken.findings = mapped.findings;
-            Ok(taken)
+            Ok((counts, mapped.findings))
         })?;
+        let (counts, findings) = done.value;
         Ok(ForeignTaken {
+            counts,
+            findings,
             held: done.held,
             commit: done.committed.commit,
-            ..done.value
         })
     }
 }
 
-fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
-    match foreign.format {
-        ForeignFormat::ServerMemory => server_memory::map(foreign, key),
-        ForeignFormat::Odek(about) => odek::map(foreign, about, key),
-        ForeignFormat::Snap => snap::map(foreign, key),
-    }
-}
-
 /// Stages the objects of a file, and counts the fate of each.
-fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, taken: &mut ForeignTaken) -> Result<()> {
+fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, counts: &mut ForeignCounts) -> Result<()> {
     let (mut gone, mut seen) = (HashSet::new(), HashSet::new());
-    for Incoming { at, mut object } in std::mem::take(&mut mapped.incoming) {
+    for (at, mut object) in std::mem::take(&mut mapped.incoming) {
         let id = object.id.clone();
         // IMP-2: two names never give the same id.
         if !seen.insert(id.clone()) {
-            taken.refused += 1;
+            counts.refused += 1;
             let what = format!("another name in the file maps to the id '{id}' too; the first counts");
             mapped.say(at, what);
             continue;
@@ -295,13 +283,13 @@ fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, taken: &mut ForeignTak
             Err(error) => return Err(error),
         };
         let is_staged = matches!(fate, Fate::Staged(_));
-        taken.flagged += u64::from(is_staged && said.is_some());
+        counts.flagged += u64::from(is_staged && said.is_some());
         *match fate {
-            Fate::Staged(Staged::Created) => &mut taken.created,
-            Fate::Staged(Staged::Updated) => &mut taken.updated,
-            Fate::Staged(Staged::Unchanged) => &mut taken.unchanged,
-            Fate::Held => &mut taken.quarantined,
-            Fate::Refused => &mut taken.refused,
+            Fate::Staged(Staged::Created) => &mut counts.created,
+            Fate::Staged(Staged::Updated) => &mut counts.updated,
+            Fate::Staged(Staged::Unchanged) => &mut counts.unchanged,
+            Fate::Held => &mut counts.quarantined,
+            Fate::Refused => &mut counts.refused,
         } += 1;
         if !is_staged && change.digest(&id)?.is_none() {
             gone.insert(id);

@@ -209,10 +209,8 @@ fn stage_end(
     let episode = stage_episode(change, session, &transcript, reply.summary)?;
     // The episode is derived from every entry, so erasing an entry also finds the facts.
     let digest = episode.as_ref().map(|id| change.digest(id)).transpose()?;
-    let sources = match digest.flatten() {
-        Some(digest) => vec![digest],
-        None => transcript.sources.clone(),
-    };
+    let sources = digest.flatten().map(|digest| vec![digest]);
+    let sources = sources.unwrap_or_else(|| transcript.sources.clone());
     let facts = stage_facts(change, &transcript, session, reply.facts, &sources, &settings)?;
     Ok(Ended {
         episode,
@@ -233,7 +231,15 @@ fn stage_facts(
 ) -> Result<Vec<EndedFact>> {
     let mut gates = Gates::new(transcript.state, settings);
     for scope in FactScope::ALL {
-        for item in present_facts(change.base(), scope, &transcript.scope)? {
+        let facts = Query::default()
+            .kind(known_kind(kind::FACT))
+            .scope(scope_of(scope, &transcript.scope))
+            .attribute(attribute::SUBJECT, scope.name());
+        for object in change.base().query(&facts)? {
+            let item = Item::from(object?);
+            if !item.object().origin().is_trusted() {
+                continue;
+            }
             // SND-2: facts that the session stored earlier count too.
             let is_own =
                 item.session().as_deref() == Some(session) && item.source().as_deref() == Some(SOURCE);
@@ -370,18 +376,4 @@ fn scope_of(about: FactScope, session: &Scope) -> Scope {
         FactScope::User => Scope::default(),
         FactScope::Env => session.clone(),
     }
-}
-
-/// Returns the trusted stored facts about the person or the environment.
-fn present_facts(view: &View, about: FactScope, session: &Scope) -> Result<Vec<Item>> {
-    let facts = Query::default()
-        .kind(known_kind(kind::FACT))
-        .scope(scope_of(about, session));
-    let found = view.query(&facts.attribute(attribute::SUBJECT, about.name()))?;
-    let trusted = found.filter(|object| {
-        object
-            .as_ref()
-            .map_or(true, |object| object.origin().is_trusted())
-    });
-    trusted.map(|object| object.map(Item::from)).collect()
 }

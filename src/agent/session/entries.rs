@@ -141,13 +141,11 @@ impl Agent {
         writer: &Writer,
         mut progress: impl FnMut(&Appended),
     ) -> Result<Appended> {
-        if append.entries.len() as u64 > BATCH_MAX {
-            return Err(Error::invalid(format!(
-                "{} entries are too many for one call",
-                append.entries.len()
-            ))
-            .with_code(ErrorCode::OverLimit)
-            .with_hint(format!("append at most {BATCH_MAX} in a call")));
+        let count = append.entries.len() as u64;
+        if count > BATCH_MAX {
+            let error = Error::invalid(format!("{count} entries are too many for one call"));
+            let hint = format!("append at most {BATCH_MAX} in a call");
+            return Err(error.with_code(ErrorCode::OverLimit).with_hint(hint));
         }
         let done = change(self, writer, &Rule::APPEND, |change| {
             let answer = stage_append(self, change, append)?;
@@ -293,11 +291,12 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     if let Some(known) = change.get(session)? {
         // If neither the person nor the host made the object, its other attributes are dropped. Its class and count stay.
         let is_host = may_name_user(known.origin());
-        let mut object = if is_host {
-            known.to_new()?
+        let object = if is_host {
+            known.to_new()
         } else {
-            noted_anew(&known)?
+            noted_anew(&known)
         };
+        let mut object = object?;
         drop(object.attributes.insert(attribute::USER, user));
         if is_host {
             change.restate(object)?;
@@ -314,13 +313,10 @@ fn noted_anew(known: &Object) -> Result<NewObject> {
     let old = known.to_new()?;
     let mut object = NewObject::new(old.id, old.kind);
     (object.scope, object.parent, object.position) = (old.scope, old.parent, old.position);
-    drop(
-        object
-            .attributes
-            .insert(attribute::CLASS, class_seen(known).name()),
-    );
+    let noted = &mut object.attributes;
+    drop(noted.insert(attribute::CLASS, class_seen(known).name()));
     if withheld(known) > 0 {
-        drop(object.attributes.insert(attribute::WITHHELD, withheld(known)));
+        drop(noted.insert(attribute::WITHHELD, withheld(known)));
     }
     Ok(object)
 }

@@ -168,18 +168,14 @@ fn write_summary(
         rules: Vec::new(),
         is_stored: false,
     };
-    let texts = [text.map(|text| (text, true)), Some((sentences(&due.text), false))];
-    for (text, is_of_host) in texts.into_iter().flatten() {
+    // The host's text may come from a model.
+    let of_host = text.map(|text| (text, Origin::Model));
+    let of_entries = (sentences(&due.text), Origin::DirectUser);
+    for (text, most) in of_host.into_iter().chain([of_entries]) {
         if text.trim().is_empty() {
             continue;
         }
         let item = summary_item(due, scope, root, text);
-        // The host's text may come from a model.
-        let most = if is_of_host {
-            Origin::Model
-        } else {
-            Origin::DirectUser
-        };
         let class = Origin::least(due.class, most);
         let passed = change.put(id.clone(), item, class, |object| {
             object.parent = Some(parent.clone());
@@ -187,7 +183,7 @@ fn write_summary(
         add_new(&mut written.rules, passed.rules);
         if matches!(passed.fate, Fate::Staged(_)) {
             written.is_stored = true;
-            written.is_of_host = is_of_host;
+            written.is_of_host = most == Origin::Model;
             break;
         }
     }

@@ -103,14 +103,18 @@ fn over_blocks(text: &str) -> std::result::Result<Quotas, toml::de::Error> {
     quotas.try_into()
 }
 
-/// Returns the error for a faulty file, with the line.
 fn bad(text: &str, error: &toml::de::Error) -> Error {
+    Error::invalid(fault(text, error))
+        .with_code(ErrorCode::BadSettings)
+        .with_hint("docs/agent/remember.md lists the settings")
+}
+
+/// Returns the line and the fault of a TOML file.
+pub(in crate::agent) fn fault(text: &str, error: &toml::de::Error) -> String {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text[..at].matches('\n').count() + 1;
     let why = error.message().lines().collect::<Vec<_>>().join("; ");
-    Error::invalid(format!("line {line}: {why}"))
-        .with_code(ErrorCode::BadSettings)
-        .with_hint("docs/agent/remember.md lists the settings")
+    format!("line {line}: {why}")
 }
 
 #[cfg(test)]

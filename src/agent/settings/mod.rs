@@ -5,6 +5,8 @@
 
 mod file;
 
+pub(in crate::agent) use self::file::fault;
+
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -17,8 +17,8 @@
 
 mod quarantine;
 
-pub(crate) use quarantine::HeldObject;
 pub use quarantine::Quarantined;
+pub(crate) use quarantine::preview;
 
 use crate::agent::Agent;
 use crate::agent::change::{Rule, change};
@@ -28,24 +28,15 @@ use crate::engine::{Committed, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin};
 
-/// The way in which a person confirmed. An agent must never create this value from the text of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PersonSays {
-    /// The person confirmed at a terminal.
-    AtTerminal,
-    /// The person gave a confirming option.
-    ByOption,
-    /// The person acted in a program of the host.
-    InHost,
-}
-
-impl PersonSays {
-    pub(super) fn reason(self) -> &'static str {
-        match self {
-            Self::AtTerminal => "a person confirmed it at a terminal",
-            Self::ByOption => "a person confirmed it with --yes",
-            Self::InHost => "a person confirmed it to the host",
-        }
+named! {
+    /// The way in which a person confirmed. An agent must never create this value from the text of a model.
+    pub enum PersonSays {
+        /// The person confirmed at a terminal.
+        AtTerminal => "a person confirmed it at a terminal",
+        /// The person gave a confirming option.
+        ByOption => "a person confirmed it with --yes",
+        /// The person acted in a program of the host.
+        InHost => "a person confirmed it to the host",
     }
 }
 
@@ -124,8 +115,8 @@ fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
     }
     let mut writer = writer.clone();
     writer.reason = Some(match writer.reason {
-        Some(reason) => format!("{reason} ({})", says.reason()),
-        None => says.reason().to_owned(),
+        Some(reason) => format!("{reason} ({says})"),
+        None => says.to_string(),
     });
     Ok(writer)
 }

@@ -17,10 +17,11 @@ use super::{PersonSays, person};
 use crate::agent::Agent;
 use crate::agent::change::{Rule, drafts};
 use crate::agent::envelope::one_line;
+use crate::agent::guard::{ChangedObject, changes_of};
 use crate::agent::scope::Reach;
-use crate::engine::{Change, Committed, Draft, ReferenceInfo, Writer};
+use crate::engine::{Committed, Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Id, Object, Time};
+use crate::object::Time;
 
 /// The prefix of the names of quarantined changes.
 const CLASS: &str = "rejected/";
@@ -47,19 +48,6 @@ pub struct Quarantined {
     /// The number of ids that it would change, in any scope.
     pub ids_total: usize,
     /// The beginning of the first text: one line, without secrets, with invisible characters escaped.
-    pub preview: String,
-}
-
-/// One id of a quarantined change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HeldObject {
-    /// The id.
-    pub id: Id,
-    /// Its scope.
-    pub scope: String,
-    /// Whether the change removes it.
-    pub is_removed: bool,
-    /// The beginning of its text, as in [`Quarantined`].
     pub preview: String,
 }
 
@@ -107,16 +95,8 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io` if it cannot be read.
-    pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
-        let name = full_name(name)?;
-        let draft = opened(self, &name, &Writer::user())?;
-        let held = |(id, is_removed, object): (Id, bool, Option<Object>)| HeldObject {
-            id,
-            scope: scope_of(object.as_ref()).to_owned(),
-            is_removed,
-            preview: preview(self, text_of(object.as_ref())),
-        };
-        Ok(objects_of(&draft)?.into_iter().map(held).collect())
+    pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<ChangedObject>> {
+        changes_of(&opened(self, &full_name(name)?, &Writer::user())?)
     }
 
     /// Commits a quarantined change by the decision of a person, even one that a check of the host refused. Its objects
@@ -157,54 +137,30 @@ fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<O
         ids_total: 0,
         preview: String::new(),
     };
-    let objects = match agent.memory().open_draft(&change.name, &Writer::user()) {
-        Ok(draft) => objects_of(&draft)?,
+    let changes = match agent.memory().open_draft(&change.name, &Writer::user()) {
+        Ok(draft) => changes_of(&draft)?,
         // The base of the change is not kept, so only the writer and the reason are left.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(change)),
         Err(error) => return Err(error),
     };
-    change.ids_total = objects.len();
-    let seen = objects
-        .iter()
-        .filter(|(.., object)| reach.has(scope_of(object.as_ref())));
-    for (id, _, object) in seen.take(IDS_SHOWN) {
+    change.ids_total = changes.len();
+    let seen = changes.iter().filter(|one| reach.has(one.scope()));
+    for one in seen.take(IDS_SHOWN) {
         if change.preview.is_empty() {
-            change.preview = preview(agent, text_of(object.as_ref()));
+            change.preview = preview(agent, one.text());
         }
-        change.ids.push(id.to_string());
+        change.ids.push(one.id.to_string());
     }
     Ok((change.ids_total == 0 || !change.ids.is_empty()).then_some(change))
 }
 
 /// Returns the beginning of a text in a form that anybody may see.
-pub(in crate::agent) fn preview(agent: &Agent, text: &str) -> String {
+pub(crate) fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
 }
 
 fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     drafts::open(agent, name, writer).map_err(|error| not_held(name, error))
-}
-
-/// Returns the ids of a change. Each id has whether it is removed, and the removed or the new version.
-fn objects_of(draft: &Draft) -> Result<Vec<(Id, bool, Option<Object>)>> {
-    let object_of = |change: Change| {
-        let is_removed = change.new.is_none();
-        let object = if is_removed {
-            draft.base().get(&change.id)?
-        } else {
-            draft.get(&change.id)?
-        };
-        Ok((change.id, is_removed, object))
-    };
-    draft.changes().into_iter().map(object_of).collect()
-}
-
-fn scope_of(object: Option<&Object>) -> &str {
-    object.map_or("", Object::scope)
-}
-
-fn text_of(object: Option<&Object>) -> &str {
-    object.and_then(Object::content).unwrap_or_default()
 }
 
 fn not_held(name: &str, error: Error) -> Error {

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::items::CommitIfAny;
-use crate::agent::guard::{ChangedObject, Report, StagedInfo};
+use crate::agent::guard::{ChangedObject, Report};
 use crate::answers::objects::StoredLine;
 use crate::digest::CommitDigest;
-use crate::engine::ChangeKind;
+use crate::engine::{ChangeKind, ReferenceInfo};
 use crate::error::Result;
 use crate::ingest::json::stored_object_to_json;
 use crate::object::{Id, Object, Time};
@@ -91,8 +91,8 @@ pub(crate) struct StagedLine {
     pub(crate) reason: Option<String>,
 }
 
-impl From<StagedInfo> for StagedLine {
-    fn from(staged: StagedInfo) -> Self {
+impl From<ReferenceInfo> for StagedLine {
+    fn from(staged: ReferenceInfo) -> Self {
         Self {
             name: staged.name,
             base: staged.commit,

@@ -38,7 +38,7 @@ pub(crate) use vectors::{Quantised, Vectors};
 const VACANT_MIN: usize = 256;
 
 /// A document to index.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Document<'a> {
     /// The key of the document.
     pub key: Key,

@@ -1,10 +1,10 @@
 //! Tests of invisible characters, and of the places where texts are cut.
 
 use super::super::invisible::{hidden, is_invisible};
-use super::super::line::{Lines, line};
+use super::super::line::line;
 
 fn one(text: &str) -> String {
-    line(text, 280, Lines::One)
+    line(text, 280, false)
 }
 
 #[test]
@@ -184,8 +184,8 @@ fn vis_1_nothing_stays_because_of_what_is_shown() {
         let text: String = (0..4)
             .map(|place| excusing[number / length.pow(place) % length])
             .collect();
-        let shown = line(&text, 280, Lines::Many);
-        assert_eq!(line(&shown, 280, Lines::Many), shown);
+        let shown = line(&text, 280, true);
+        assert_eq!(line(&shown, 280, true), shown);
         assert!(
             !hidden(&shown.chars().collect::<Vec<_>>()).contains(&true),
             "{}",
@@ -198,7 +198,7 @@ fn vis_1_nothing_stays_because_of_what_is_shown() {
 fn lines_are_joined_or_kept() {
     assert_eq!(one("  a \t b\r\n\nc\r"), "a b c");
     assert_eq!(one(" \n "), "");
-    assert_eq!(line(" \r\na  b\r\n\r\tc\r\n ", 280, Lines::Many), "a  b\n\n\tc");
+    assert_eq!(line(" \r\na  b\r\n\r\tc\r\n ", 280, true), "a  b\n\n\tc");
 }
 
 #[test]
@@ -230,15 +230,11 @@ fn shn_2_cuts_are_between_words_and_keep_together_what_belongs_together() {
         ("", 1, ""),
     ];
     for (text, chars_max, shown) in table {
-        assert_eq!(
-            line(text, chars_max, Lines::One),
-            shown,
-            "{text:?} at {chars_max}"
-        );
+        assert_eq!(line(text, chars_max, false), shown, "{text:?} at {chars_max}");
     }
     let long = "word ".repeat(100_000);
     assert_eq!(one(&long).chars().count(), 280);
-    assert_eq!(line(&long, 3000, Lines::Many).chars().count(), 3000);
+    assert_eq!(line(&long, 3000, true).chars().count(), 3000);
     assert_eq!(one(&"x".repeat(280)).chars().count(), 280);
     assert_eq!(
         one(&("e".to_owned() + &"\u{301}".repeat(400))).chars().count(),

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::document::escaped;
-use super::super::line::{Lines, content, line};
+use super::super::line::{content, line};
 use super::super::render::{Boundary, Record, Request};
 use super::super::sections::Section;
 use super::generator::PIECES;
@@ -33,7 +33,7 @@ proptest! {
 
     #[test]
     fn shn_1_showing_twice_is_showing_once(text in texts(), chars_max in 1_usize..300) {
-        for lines in [Lines::One, Lines::Many] {
+        for lines in [false, true] {
             let shown = line(&text, chars_max, lines);
             prop_assert!(shown.chars().count() <= chars_max);
             prop_assert_eq!(&line(&shown, chars_max, lines), &shown);

@@ -3,7 +3,7 @@
 //! The reader does not parse XML. It knows only the lines of an envelope in their order, and refuses any other text.
 
 use super::super::document::{self, Envelope, Shown, USE, moment};
-use super::super::line::{Lines, content, line};
+use super::super::line::{content, line};
 use super::super::render::Boundary;
 use super::super::sections::Section;
 use crate::calendar::SECOND_MICROS;
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let value = self.escaped('"')?;
-        let is_shown = line(&value, chars_max, Lines::One) == value;
+        let is_shown = line(&value, chars_max, false) == value;
         if is_shown {
             Ok(Some(value))
         } else {
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
 
     /// Reads `section`, if it comes next.
     fn section(&mut self, section: Section, shown: &mut Vec<Shown>) -> Result<(), ParseError> {
-        let (open, close) = document::section_tags(section);
+        let [open, close] = document::section_tags(section);
         if !self.skips(&open) {
             return Ok(());
         }
@@ -183,12 +183,7 @@ impl<'a> Reader<'a> {
         self.skip(">", "the end of a tag")?;
         let start = self.at;
         let text = self.escaped('<')?;
-        let lines = if section.has_lines() {
-            Lines::Many
-        } else {
-            Lines::One
-        };
-        if text.is_empty() || content(&text, section.chars_max(), lines) != text {
+        if text.is_empty() || content(&text, section.chars_max(), section.has_lines()) != text {
             return Err(ParseError {
                 at: start,
                 expected: "a text as it is shown",

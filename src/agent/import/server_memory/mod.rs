@@ -222,32 +222,26 @@ impl Graph {
         };
         let class = self.text(&mut map, "entityType");
         let observations = self.observations(map.shift_remove("observations"));
-        let place = match self.places.get(&name) {
-            Some(&place) => {
-                self.say(Fault::EntityTwice, "");
-                let held = &mut self.entities[place];
-                for (key, value) in map {
-                    held.other.entry(key).or_insert(value);
-                }
-                if held.class.is_none() {
-                    held.class = class;
-                } else if class.is_some() && held.class != class {
-                    self.say(Fault::EntityTypes, "");
-                }
-                place
+        let place = *self.places.entry(name.clone()).or_insert(self.entities.len());
+        if let Some(held) = self.entities.get_mut(place) {
+            for (key, value) in map {
+                held.other.entry(key).or_insert(value);
             }
-            None => {
-                self.places.insert(name.clone(), self.entities.len());
-                self.entities.push(Entity {
-                    name,
-                    class,
-                    observations: Vec::new(),
-                    other: map,
-                    line: self.line,
-                });
-                self.entities.len() - 1
+            let is_other = class.is_some() && held.class.is_some() && held.class != class;
+            held.class = held.class.take().or(class);
+            self.say(Fault::EntityTwice, "");
+            if is_other {
+                self.say(Fault::EntityTypes, "");
             }
-        };
+        } else {
+            self.entities.push(Entity {
+                name,
+                class,
+                observations: Vec::new(),
+                other: map,
+                line: self.line,
+            });
+        }
         for observation in observations {
             if self.observed.insert((place, observation.clone())) {
                 self.entities[place].observations.push(observation);

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::Map;
 
 use self::lisp::{Lisp, read};
-use super::{FOREIGN, Foreign, Incoming, Mapped, id_for, is_partial, other_attributes, unreadable};
+use super::{FOREIGN, Foreign, Mapped, id_for, is_partial, other_attributes, unreadable};
 use crate::agent::item::known_kind;
 use crate::agent::vocabulary::kind;
 use crate::error::Result;
@@ -88,10 +88,8 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let value = read(foreign.bytes).map_err(|error| unreadable(error.to_string()))?;
     let (objects, history) = tables(value, &mut mapped)
         .ok_or_else(|| unreadable("the value is not `(:memory ... :history-store ...)`"))?;
-    let by_id: HashMap<&str, &SnapObject> = objects
-        .iter()
-        .map(|object| (object.id.as_str(), object))
-        .collect();
+    let named = objects.iter().map(|object| (object.id.as_str(), object));
+    let by_id: HashMap<&str, &SnapObject> = named.collect();
     let mut parents = parents(&objects, &by_id, &mut mapped);
     // A child keeps its parent only if the parent was imported before it.
     for id in in_order(&objects, &mut parents, &mut mapped) {
@@ -104,8 +102,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
             let position = place.map(|place| Position::new(&format!("{place:08x}")));
             new.position = position.transpose()?;
         }
-        let at = id.to_owned();
-        mapped.incoming.push(Incoming { at, object: new });
+        mapped.incoming.push((id.to_owned(), new));
     }
     for object in &history {
         let past = new_object(object, foreign, key, &mut mapped)?;
@@ -246,32 +243,21 @@ fn in_order<'a>(
     parents: &mut HashMap<&'a str, &'a str>,
     mapped: &mut Mapped,
 ) -> Vec<&'a str> {
-    let mut children: HashMap<&str, Vec<&str>> = HashMap::new();
+    let (mut order, mut seen) = (Vec::new(), HashSet::new());
     for object in objects {
-        if let Some(parent) = parents.get(object.id.as_str()) {
-            children.entry(parent).or_default().push(&object.id);
+        // A walk upwards ends at a root, at an object of an earlier walk, or comes round a circle.
+        let (mut line, mut next) = (Vec::new(), Some(object.id.as_str()));
+        while let Some(id) = next.filter(|id| seen.insert(*id)) {
+            line.push(id);
+            next = parents.get(id).copied();
         }
-    }
-    let (mut order, mut placed) = (Vec::new(), HashSet::new());
-    for object in objects {
-        // The walk upwards ends at a root, or comes round a circle.
-        let (mut top, mut seen) = (object.id.as_str(), HashSet::new());
-        while let Some(&parent) = parents.get(top).filter(|_| !placed.contains(top)) {
-            if !seen.insert(top) {
-                let what = format!("the parent '{parent}' is below the object, so the object has no parent");
-                mapped.say(top, what);
-                parents.remove(top);
-                break;
-            }
-            top = parent;
+        if let Some(start) = next.and_then(|id| line.iter().position(|one| *one == id)) {
+            let parent = parents.remove(line[start]).unwrap_or_default();
+            let what = format!("the parent '{parent}' is below the object, so the object has no parent");
+            mapped.say(line[start], what);
+            line[start..].rotate_left(1);
         }
-        let mut waiting = vec![top];
-        while let Some(id) = waiting.pop() {
-            if placed.insert(id) {
-                order.push(id);
-                waiting.extend(children.get(id).into_iter().flatten());
-            }
-        }
+        order.extend(line.into_iter().rev());
     }
     order
 }

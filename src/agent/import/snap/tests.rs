@@ -267,8 +267,8 @@ fn what_is_wrong_with_an_entry_is_said_and_the_others_are_taken() {
     let of = |id: &str| taken.findings.iter().filter(|one| one.at == id).count();
     // Its content and version are wrong, and its child "c" is not in the file.
     assert_eq!((of("b"), of("f"), of("g")), (2, 1, 0));
-    let g = taken.incoming.iter().find(|one| one.at == "g").unwrap();
-    assert_eq!(attributes_to_json(&g.object.attributes), json!({"a": 1}));
+    let (_, g) = taken.incoming.iter().find(|(at, _)| at == "g").unwrap();
+    assert_eq!(attributes_to_json(&g.attributes), json!({"a": 1}));
 }
 
 #[test]

@@ -213,9 +213,9 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
         );
     }
     let taken = agent.take_foreign(&foreign, &user()).unwrap();
-    assert_eq!((taken.created, taken.refused), (0, 1), "{taken:?}");
+    assert_eq!((taken.counts.created, taken.counts.refused), (0, 1), "{taken:?}");
     agent.memory().remove(&id("x"), &user()).unwrap();
-    assert_eq!(agent.take_foreign(&foreign, &user()).unwrap().created, 1);
+    assert_eq!(agent.take_foreign(&foreign, &user()).unwrap().counts.created, 1);
     assert_eq!(say("c").unwrap_err().code(), "over_limit");
 }
 

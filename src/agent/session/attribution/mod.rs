@@ -103,57 +103,38 @@ struct Line {
 
 /// Returns blocks of lines that cover the text. A block is foreign, or holds the person's own lines between empty ones.
 fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
-    let lines = lines(text);
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        let (end, is_own) = match lines[at].kind {
-            LineKind::Blank => (at + 1, true),
-            LineKind::Foreign => (at + 1, false),
-            LineKind::Indented => indented(&lines, at, settings),
-            LineKind::Text => own(text, &lines, at, settings),
-        };
-        let range = lines[at].range.start..lines[end - 1].range.end;
-        found.push(Span { range, is_own });
-        at = end;
-    }
-    found
-}
-
-/// Reads indented lines, with empty lines between them. Many of them count as a paste.
-fn indented(lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, bool) {
-    let (mut end, mut count) = (at, 0);
-    for (place, line) in (at..).zip(&lines[at..]) {
-        match line.kind {
-            LineKind::Blank => {}
-            LineKind::Indented => (end, count) = (place + 1, count + 1),
-            _ => break,
+    let mut lines = lines(text);
+    let is_text = |line: &Line| matches!(line.kind, LineKind::Foreign | LineKind::Text);
+    for run in lines.chunk_by_mut(|one, next| is_text(one) == is_text(next)) {
+        // Many indented lines, with empty lines between them, count as a paste. A few belong to the text around them.
+        let indented = run
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| line.kind == LineKind::Indented);
+        let places: Vec<usize> = indented.map(|(place, _)| place).collect();
+        if let (Some(&first), Some(&last)) = (places.first(), places.last()) {
+            let is_paste = places.len() >= settings.indented_lines_min;
+            let kind = if is_paste {
+                LineKind::Foreign
+            } else {
+                LineKind::Text
+            };
+            run[first..=last].iter_mut().for_each(|line| line.kind = kind);
         }
     }
-    (end, count < settings.indented_lines_min)
-}
-
-/// Reads lines up to an empty or foreign line. They count as a paste if they are many or long. A few indented lines
-/// belong to them.
-fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, bool) {
-    let mut end = at;
-    while end < lines.len() {
-        end = match lines[end].kind {
-            LineKind::Text => end + 1,
-            LineKind::Indented => match indented(lines, end, settings) {
-                (end, true) => end,
-                _ => break,
-            },
-            _ => break,
+    let blocks = lines.chunk_by(|one, next| one.kind == next.kind);
+    let spans = blocks.map(|block| {
+        let range = block[0].range.start..block[block.len() - 1].range.end;
+        let is_paste = block.len() >= settings.block_lines_min
+            || text[range.clone()].chars().count() >= settings.block_chars_min;
+        let is_own = match block[0].kind {
+            LineKind::Blank => true,
+            LineKind::Text => !is_paste,
+            _ => false,
         };
-    }
-    let chars = text[lines[at].range.start..lines[end - 1].range.end]
-        .chars()
-        .count();
-    (
-        end,
-        end - at < settings.block_lines_min && chars < settings.block_chars_min,
-    )
+        Span { range, is_own }
+    });
+    spans.collect()
 }
 
 /// Splits the text into lines, with their line ends.
@@ -202,19 +183,19 @@ static QUOTATION: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Cuts `text[block]` at quotations of `chars_min` characters and more, marks included.
 fn split(text: &str, block: Range<usize>, chars_min: usize) -> Vec<Span> {
+    let own = |range: Range<usize>| Span { range, is_own: true };
     let mut found = Vec::new();
     let mut start = block.start;
     for quotation in QUOTATION.find_iter(&text[block.clone()]) {
         if quotation.as_str().chars().count() >= chars_min + 2 {
             let range = block.start + quotation.start()..block.start + quotation.end();
-            let own = start..range.start;
+            found.push(own(start..range.start));
             start = range.end;
-            found.extend([(own, true), (range, false)]);
+            found.push(Span { range, is_own: false });
         }
     }
-    found.push((start..block.end, true));
-    let spans = found.into_iter();
-    spans.map(|(range, is_own)| Span { range, is_own }).collect()
+    found.push(own(start..block.end));
+    found
 }
 
 /// The words of the turns of a session.

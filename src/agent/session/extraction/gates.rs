@@ -52,17 +52,11 @@ pub(crate) fn gate(session: SessionState, settings: &FactSettings) -> Result<(),
 pub(crate) struct Gates<'a> {
     session: SessionState,
     settings: &'a FactSettings,
-    /// The stored facts of each scope.
-    present: [Present; 2],
+    /// The characters of the stored facts of each scope.
+    chars: [usize; 2],
+    texts: HashSet<(FactScope, String)>,
     /// The number of facts that the session has stored.
     stored: usize,
-}
-
-/// The stored facts of a scope.
-#[derive(Default)]
-struct Present {
-    texts: HashSet<String>,
-    chars: usize,
 }
 
 impl<'a> Gates<'a> {
@@ -71,16 +65,16 @@ impl<'a> Gates<'a> {
         Self {
             session,
             settings,
-            present: <[Present; 2]>::default(),
+            chars: [0; 2],
+            texts: HashSet::new(),
             stored: 0,
         }
     }
 
     /// Adds a stored fact; `is_own` if this session stored it.
     pub(crate) fn add(&mut self, scope: FactScope, text: &str, is_own: bool) {
-        let present = &mut self.present[scope as usize];
-        present.chars += text.chars().count() + SEPARATOR_CHARS;
-        present.texts.insert(text.trim().to_owned());
+        self.chars[scope as usize] += text.chars().count() + SEPARATOR_CHARS;
+        self.texts.insert((scope, text.trim().to_owned()));
         self.stored += usize::from(is_own);
     }
 
@@ -91,8 +85,7 @@ impl<'a> Gates<'a> {
     /// The reason why the fact is not stored.
     pub(crate) fn admit(&mut self, scope: FactScope, text: &str) -> Result<(), GateReason> {
         gate(self.session, self.settings)?;
-        let present = &self.present[scope as usize];
-        if present.texts.contains(text.trim()) {
+        if self.texts.contains(&(scope, text.trim().to_owned())) {
             return Err(GateReason::Known);
         }
         // FCT-3: at most `facts_max` facts are stored.
@@ -104,7 +97,7 @@ impl<'a> Gates<'a> {
             FactScope::Env => self.settings.env_chars_max,
         };
         // Each present fact counts with its separator, so the new one needs no separator.
-        if present.chars + text.chars().count() > chars_max {
+        if self.chars[scope as usize] + text.chars().count() > chars_max {
             return Err(GateReason::ScopeFull);
         }
         self.add(scope, text, true);

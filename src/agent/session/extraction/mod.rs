@@ -91,38 +91,25 @@ pub(crate) fn prompt(turns: &[(String, &str)], settings: &FactSettings) -> Strin
     let mut out = include_str!("prompt.txt")
         .replace("{facts_max}", &settings.facts_max.to_string())
         .replace("{chars_max}", &settings.fact_chars_max.to_string());
-    let (lines, left_out) = transcript(turns, settings.prompt_chars_max);
-    if left_out > 0 {
-        let _infallible = writeln!(out, "({left_out} earlier turns are left out.)");
-    }
-    for line in lines.iter().rev() {
-        out.push_str(line);
-        out.push('\n');
-    }
-    out
-}
-
-/// Returns the lines of the newest turns, newest first, and the number of older turns.
-fn transcript(turns: &[(String, &str)], chars_max: usize) -> (Vec<String>, usize) {
-    let mut lines = Vec::new();
-    let mut left = chars_max;
+    let (mut lines, mut left) = (Vec::new(), settings.prompt_chars_max);
     for (speaker, text) in turns.iter().rev() {
-        let chars = text.chars().count();
         if left == 0 {
             break;
         }
-        let line = if chars <= left {
-            json!({"speaker": speaker, "text": text})
-        } else {
-            let text: String = text.chars().take(left).collect();
-            json!({"speaker": speaker, "text": text, "cut": true})
-        };
+        let shown: String = text.chars().take(left).collect();
+        let mut line = json!({"speaker": speaker, "text": shown});
+        if shown.len() < text.len() {
+            line["cut"] = true.into();
+        }
         // An empty turn counts as one character, or a million of them would fit.
-        left = left.saturating_sub(chars.max(1));
-        lines.push(line.to_string());
+        left = left.saturating_sub(shown.chars().count().max(1));
+        lines.push(format!("{line}\n"));
     }
-    let left_out = turns.len() - lines.len();
-    (lines, left_out)
+    if let left_out @ 1.. = turns.len() - lines.len() {
+        let _infallible = writeln!(out, "({left_out} earlier turns are left out.)");
+    }
+    out.extend(lines.into_iter().rev());
+    out
 }
 
 #[cfg(test)]

@@ -189,18 +189,17 @@ const CANDIDATES_MAX: usize = 16;
 /// brackets. An open bracket that begins like JSON was cut off, so the search ends there.
 fn candidates(reply: &str) -> Vec<&str> {
     let mut found = vec![reply.trim()];
-    let mut at = 0;
+    let mut rest = reply;
     for _ in 1..CANDIDATES_MAX {
-        let Some(start) = reply[at..].find(['[', '{']).map(|offset| at + offset) else {
-            break;
-        };
-        match balanced_end(&reply.as_bytes()[start..]) {
+        let Some(start) = rest.find(['[', '{']) else { break };
+        rest = &rest[start..];
+        match balanced_end(rest.as_bytes()) {
             Some(length) => {
-                found.push(&reply[start..start + length]);
-                at = start + length;
+                found.push(&rest[..length]);
+                rest = &rest[length..];
             }
-            None if reply[start + 1..].trim_start().starts_with(['{', '[', '"']) => break,
-            None => at = start + 1,
+            None if rest[1..].trim_start().starts_with(['{', '[', '"']) => break,
+            None => rest = &rest[1..],
         }
     }
     found

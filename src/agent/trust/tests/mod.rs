@@ -312,6 +312,6 @@ fn what_is_held_back_is_shown_within_the_reach_and_whole_when_asked() {
     let objects = agent.held_objects(&name).unwrap();
     assert_eq!(objects.len(), 32);
     let old = objects.iter().find(|one| one.id == id("old")).unwrap();
-    assert!(old.is_removed && old.scope == "project:b" && old.preview == "text of old");
+    assert!(old.new.is_none() && old.scope() == "project:b" && old.text() == "text of old");
     assert_eq!(agent.quarantined(&Reach::All).unwrap()[0].ids_total, 32);
 }

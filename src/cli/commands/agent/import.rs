@@ -220,7 +220,8 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     context.answer(&answer, show_file_imported)?;
     let taken = answer.taken;
     context.note_held(&agent, taken.held.as_deref());
-    let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
+    let taken_in =
+        taken.counts.created + taken.counts.updated + taken.counts.unchanged + taken.counts.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {
         return Err(nothing_taken().into());
     }
@@ -236,9 +237,9 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
     if more > 0 {
         context.line(format_args!("and {more} more"))?;
     }
-    let (created, updated, unchanged) = (taken.created, taken.updated, taken.unchanged);
+    let (created, updated, unchanged) = (taken.counts.created, taken.counts.updated, taken.counts.unchanged);
     let counts = format!("{created} created, {updated} updated, {unchanged} unchanged");
-    context.line(format_args!("{counts}, {} refused", taken.refused))
+    context.line(format_args!("{counts}, {} refused", taken.counts.refused))
 }
 
 fn nothing_taken() -> Error {

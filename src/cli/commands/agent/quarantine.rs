@@ -5,7 +5,9 @@
 
 use super::promote::person;
 use super::recall::note_reach;
-use crate::agent::trust::{HeldObject, Quarantined};
+use crate::agent::Agent;
+use crate::agent::guard::ChangedObject;
+use crate::agent::trust::{Quarantined, preview};
 use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
 use crate::cli::agent_context::{Disabled, ScopeOptions, is_switched_off, show_disabled};
 use crate::cli::commands::prelude::*;
@@ -82,7 +84,7 @@ impl Verb for Quarantine {
 fn release(context: &mut Context, name: String, yes: bool) -> Done {
     let agent = context.agent_to_write()?;
     let objects = agent.held_objects(&name)?;
-    let says = person(context, yes, &question(&name, &objects), "released")?;
+    let says = person(context, yes, &question(&agent, &name, &objects), "released")?;
     let committed = agent.release(&name, says, &context.writer())?;
     let answer = HeldReleased {
         name,
@@ -97,12 +99,14 @@ fn release(context: &mut Context, name: String, yes: bool) -> Done {
 
 /// Returns the question to a person. It shows everything that would be written, as far as it fits, and the count of the
 /// rest.
-fn question(name: &str, objects: &[HeldObject]) -> String {
+fn question(agent: &Agent, name: &str, objects: &[ChangedObject]) -> String {
     let mut lines = vec![format!("{name}: {}", counted(objects.len() as u64, "object"))];
     lines.extend(objects.iter().take(ASKED_MAX).map(|one| {
-        let removed = one.is_removed.then_some("is removed");
-        let preview = cut(removed.unwrap_or(&one.preview), ASKED_CHARS);
-        printable(&format!("{} ({}): {preview}", one.id, one.scope))
+        let text = match one.new {
+            Some(_) => cut(&preview(agent, one.text()), ASKED_CHARS),
+            None => "is removed".to_owned(),
+        };
+        printable(&format!("{} ({}): {text}", one.id, one.scope()))
     }));
     if let more @ 1.. = objects.len().saturating_sub(ASKED_MAX) {
         lines.push(format!(
