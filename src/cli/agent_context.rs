@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::args::LaneOptions;
 use super::context::{Context, shown};
-use super::errors::{Failure, input_error};
+use super::errors::input_error;
 use super::output::printable;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
@@ -199,6 +199,6 @@ impl Disabled {
     }
 }
 
-pub(crate) fn show_disabled(_: &Disabled, context: &mut Context) -> Result<(), Failure> {
+pub(crate) fn show_disabled(_: &Disabled, context: &mut Context) -> Result<()> {
     context.line(DISABLED)
 }

@@ -11,10 +11,10 @@ pub(crate) use self::diff::{change_lines, erased_line, without_id};
 pub(crate) use self::style::{Style, wrapped};
 pub(crate) use self::timeline::{Mark, Timeline};
 
-use super::errors::Failure;
 use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
 use crate::engine::{CommitInfo, HistoryEntry, Memory, Revision};
+use crate::error::Result;
 use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
 
@@ -148,7 +148,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// Adds a row. Writes the waiting rows once there are enough to align.
-    pub(crate) fn row(&mut self, output: &mut Output, columns: Columns) -> Result<(), Failure> {
+    pub(crate) fn row(&mut self, output: &mut Output, columns: Columns) -> Result<()> {
         let (headings, cells) = columns.into_iter().unzip();
         self.headings = headings;
         self.rows.push(cells);
@@ -160,7 +160,7 @@ impl Table {
     }
 
     /// Writes the rest. People get a note for an empty table.
-    pub(crate) fn finish(mut self, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self, output: &mut Output) -> Result<()> {
         self.write(output)?;
         if self.written == 0 {
             output.nothing_found();
@@ -169,13 +169,13 @@ impl Table {
     }
 
     /// Writes the rest.
-    pub(crate) fn end(mut self, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn end(mut self, output: &mut Output) -> Result<()> {
         self.write(output)
     }
 
     /// Writes the waiting rows, after the names of the columns: in aligned columns, as rows of a Markdown table, or with
     /// tabs, where no column is cut or omitted.
-    fn write(&mut self, output: &mut Output) -> Result<(), Failure> {
+    fn write(&mut self, output: &mut Output) -> Result<()> {
         let mut rows = std::mem::take(&mut self.rows);
         if self.written == 0 && output.has_headings() {
             let names = self.headings.iter().zip(rows.first().into_iter().flatten());

@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::context::Context;
-use super::errors::{Done, Failure};
+use super::errors::{Done, clap_error};
 
 /// A verb of the program. Its fields are its arguments.
 pub(crate) trait Verb: Args {
@@ -65,7 +65,7 @@ pub(crate) const fn entry<V: Verb>(name: &'static str) -> Entry {
         is_switchable: false,
         define: V::augment_args,
         run: |matches, context| {
-            let verb = V::from_arg_matches(matches).map_err(|error| Failure::of_clap(&error, ""))?;
+            let verb = V::from_arg_matches(matches).map_err(|error| clap_error(&error, ""))?;
             verb.run(context)
         },
     }

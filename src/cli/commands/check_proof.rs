@@ -70,7 +70,7 @@ impl Verb for CheckProof {
                 let failed = Error::corrupt(format!("the proof does not hold: {}", one_line(&reason)));
                 // People read the reason in the error.
                 context.output.json(&ProofFails { ok: false, reason })?;
-                Err(failed.with_code(ErrorCode::ProofFailed).into())
+                Err(failed.with_code(ErrorCode::ProofFailed))
             }
         }
     }

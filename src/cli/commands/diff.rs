@@ -41,7 +41,7 @@ impl Verb for Diff {
     fn run(self, context: &mut Context) -> Done {
         if self.to.is_some() && context.options.at.is_some() {
             let text = "--at cannot be combined with a second revision";
-            return Err(Failure::usage(text, "write treering diff REV REV2"));
+            return Err(usage_error(text, "write treering diff REV REV2"));
         }
         let memory = context.open_to_read()?;
         let older = context.view_of(&memory, &self.from)?;
@@ -64,7 +64,7 @@ pub(in crate::cli) fn show_changes(
     newer: &View,
     changes: &[Change],
     limit: usize,
-) -> Result<(), Failure> {
+) -> Result<()> {
     for change in changes.iter().take(limit) {
         if output.json(&ChangeLine::from(change))? {
             continue;

@@ -52,7 +52,7 @@ impl Verb for Doctor {
     }
 }
 
-fn show_examined(answer: &Examined, context: &mut Context) -> Result<(), Failure> {
+fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
     let store = context.store()?;
     let output = &mut context.output;
     for (number, Diagnosis { problem, command }) in answer.problems.iter().enumerate() {

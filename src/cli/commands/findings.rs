@@ -3,10 +3,10 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::cli::errors::Failure;
 use crate::cli::human::one_line;
 use crate::cli::output::{Meaning, Output};
 use crate::engine::Finding;
+use crate::error::Result;
 
 /// Prints a line about a location in a file.
 pub(super) fn show_finding(
@@ -14,7 +14,7 @@ pub(super) fn show_finding(
     meaning: Meaning,
     label: &str,
     finding: &Finding,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let damage = &finding.damage;
     let place = place(Some(&damage.file), damage.offset);
     let text = format!("{place}: {}", one_line(&damage.cause.to_string()));

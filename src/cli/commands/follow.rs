@@ -35,7 +35,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
                 Ok(info) => say_line(context, &LogLine::of(memory, &info)?)?,
                 // A strict gc may thin a commit before it is printed.
                 Err(error) if error.code() == ErrorCode::Thinned => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
             context.output.flush()?;
         }
@@ -43,7 +43,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
     Ok(DONE)
 }
 
-fn say_line(context: &mut Context, row: &LogLine) -> Result<(), Failure> {
+fn say_line(context: &mut Context, row: &LogLine) -> Result<()> {
     let lane = one_line(lane_of(row.session.as_deref(), row.actor.as_deref()));
     let (time, seq, op, counts) = (row.time, row.seq, &row.op, row.counts);
     let counts = format!("+{} ~{} -{}", counts.added, counts.changed, counts.removed);

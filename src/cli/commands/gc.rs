@@ -73,7 +73,7 @@ impl Verb for Gc {
             }
             if is_refused {
                 let text = format!("nothing was thinned: the states of {lost} would be lost for good");
-                return Err(Failure::usage(text, "add --yes to confirm"));
+                return Err(usage_error(text, "add --yes to confirm"));
             }
         }
         if self.dry_run {
@@ -117,7 +117,7 @@ impl Gc {
     }
 }
 
-fn show_collected(answer: &Collected, context: &mut Context) -> Result<(), Failure> {
+fn show_collected(answer: &Collected, context: &mut Context) -> Result<()> {
     let report = &answer.report;
     let (kept, thinned) = if answer.dry_run {
         ("would keep", "would be thinned")

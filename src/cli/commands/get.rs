@@ -46,7 +46,7 @@ impl Verb for Get {
         let id = Id::new(self.id.as_deref().unwrap_or_default())?;
         let Some(object) = view.get(&id)? else {
             let newest = memory.changes_of(&id).next().transpose()?;
-            return Err(no_object(&memory, &id, &view, newest.as_ref()).into());
+            return Err(no_object(&memory, &id, &view, newest.as_ref()));
         };
         context.answer(&Whole::of(&view, object)?, show_whole)
     }
@@ -80,7 +80,7 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
     }
 }
 
-fn show_whole(answer: &Whole, context: &mut Context) -> Result<(), Failure> {
+fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
     let (listed, output) = (&answer.listed, &context.output);
     let is_compact = output.is_compact();
     let heading = output.paint(Meaning::Heading, one_line(&listed.id));

@@ -44,7 +44,7 @@ impl Verb for History {
             |entry: &Result<HistoryEntry>| entry.as_ref().is_ok_and(|entry| entry.commit.commit.seq > newest);
         let mut entries = memory.changes_of(&id).skip_while(is_later).peekable();
         if entries.peek().is_none() {
-            return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()).into());
+            return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()));
         }
         let entries = entries.take(self.limit.unwrap_or(usize::MAX));
         let lines = entries.map(|entry| HistoryLine::of(&memory, entry?));

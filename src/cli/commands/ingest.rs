@@ -130,7 +130,7 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     Ok(DONE)
 }
 
-fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure> {
+fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<()> {
     let tally = answer.tally;
     let head = context.head_line(&answer.commit);
     let documents = counted(answer.documents as u64, "document");

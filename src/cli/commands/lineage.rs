@@ -55,7 +55,7 @@ impl Verb for Lineage {
             versions.extend(change.digest.filter(|_| change.commit.commit.seq <= newest));
         }
         let Some(newest) = versions.first().copied() else {
-            return Err(no_object(&memory, &id, &view, None).into());
+            return Err(no_object(&memory, &id, &view, None));
         };
         let versions: HashSet<ObjectDigest> = versions.into_iter().collect();
         let check_stop = context.stopper();

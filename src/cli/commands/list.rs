@@ -103,7 +103,7 @@ impl Verb for List {
 }
 
 impl List {
-    fn query(&self) -> Result<Query, Failure> {
+    fn query(&self) -> Result<Query> {
         let is_filtered = self.since.is_some() || self.until.is_some() || self.recent;
         let attributes = self.attributes.iter().map(|text| attribute(text));
         Ok(Query {
@@ -112,7 +112,7 @@ impl List {
             scope: self.scope.as_deref().map(Scope::new).transpose()?,
             prefix: self.prefix.clone(),
             parent: self.parent.as_deref().map(Id::new).transpose()?,
-            attributes: attributes.collect::<Result<_, Failure>>()?,
+            attributes: attributes.collect::<Result<_>>()?,
             include_expired: self.include_expired,
             // With filters or another order, the limit applies to the final list instead of the query.
             limit: self.limit.filter(|_| !is_filtered),

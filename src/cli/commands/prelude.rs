@@ -12,7 +12,7 @@ pub(super) use serde::Serialize;
 pub(super) use super::cells::{columns, count_columns, named, optional};
 pub(super) use crate::cli::args;
 pub(super) use crate::cli::context::{Context, shown};
-pub(super) use crate::cli::errors::{DAMAGED, DONE, Done, Failure, NO};
+pub(super) use crate::cli::errors::{DAMAGED, DENIED, DONE, Done, NO, usage_error};
 pub(super) use crate::cli::human::{
     self, Cell, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right,
     short,

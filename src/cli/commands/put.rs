@@ -118,7 +118,7 @@ pub(super) fn tally_text(tally: &Tally) -> String {
 }
 
 /// Returns the object that the command line describes.
-fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
+fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
     let (id, kind) = (verb.id.unwrap_or_default(), verb.kind.unwrap_or_default());
     let mut object = NewObject::new(Id::new(&id)?, Kind::new(&kind)?);
     if let Some(scope) = verb.scope {
@@ -132,7 +132,7 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
             object.attributes.remove(&name);
         } else if object.attributes.insert(name.clone(), value).is_some() {
             let text = format!("--attr names '{name}' twice");
-            return Err(Failure::usage(text, "give each attribute once"));
+            return Err(usage_error(text, "give each attribute once"));
         }
     }
     object.content = match verb.content.as_deref() {

@@ -48,7 +48,7 @@ impl Verb for Salvage {
     }
 }
 
-fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure> {
+fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<()> {
     let (report, output) = (&answer.report, &mut context.output);
     let objects = counted(report.objects, "object");
     let versions = counted(report.versions, "version");

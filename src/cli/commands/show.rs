@@ -85,7 +85,7 @@ impl Verb for Show {
     }
 }
 
-fn show_fields(answer: &Shown, lane: &str, context: &mut Context) -> Result<(), Failure> {
+fn show_fields(answer: &Shown, lane: &str, context: &mut Context) -> Result<()> {
     let (commit, output) = (&answer.commit, &context.output);
     let time = time::with_age(commit.time, context.now(), output);
     let source = recorded(commit.source.as_deref(), commit.source_erased, commit.source_lost);

@@ -44,7 +44,7 @@ impl Verb for Stats {
     }
 }
 
-fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Failure> {
+fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
     let thinned = match (answer.thinned, answer.gaps) {
         (Some(thinned), Some(gaps)) if thinned > 0 => {
             format!(", {thinned} of them thinned in {}", counted(gaps, "gap"))
@@ -92,7 +92,7 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Fai
 
 impl Statistics {
     /// Prints the space of the log by kind of record, and the share that gc would free.
-    fn show_space(&self, context: &mut Context, kinds: &[KindSpace]) -> Result<(), Failure> {
+    fn show_space(&self, context: &mut Context, kinds: &[KindSpace]) -> Result<()> {
         let all: u64 = kinds.iter().map(|kind| kind.bytes).sum();
         let size = |kind: &KindSpace| {
             let percent = kind.bytes as f64 * 100.0 / all.max(1) as f64;

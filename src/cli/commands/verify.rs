@@ -58,7 +58,7 @@ impl Verb for Verify {
         if verified.report.ok {
             Ok(DONE)
         } else {
-            Err(damaged(&path, &verified.report).into())
+            Err(damaged(&path, &verified.report))
         }
     }
 }
@@ -78,7 +78,7 @@ fn read_state(context: &Context) -> Result<StateAt> {
     })
 }
 
-fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure> {
+fn show_verified(answer: &Verified, context: &mut Context) -> Result<()> {
     let path = shown(&context.store()?);
     let (output, report) = (&mut context.output, &answer.report);
     let (meaning, verdict) = if report.ok {

@@ -8,11 +8,12 @@ use serde_json::json;
 
 use super::shell::{Command, Shell};
 use crate::cli::args::LaneOptions;
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{counted, short};
 use crate::cli::output::{Meaning, Mode, help_width};
 use crate::cli::overview::overview;
 use crate::engine::Writer;
+use crate::error::Result;
 
 /// A command of the shell.
 #[derive(Debug, Parser)]
@@ -86,7 +87,7 @@ impl Shell<'_> {
         }
     }
 
-    fn set_lane(&mut self, name: String) -> Result<(), Failure> {
+    fn set_lane(&mut self, name: String) -> Result<()> {
         Writer::user().session(&name).check()?;
         if let Some(kept) = &mut self.context.kept {
             kept.lane = LaneOptions {

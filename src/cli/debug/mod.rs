@@ -23,10 +23,11 @@ use clap::Args;
 
 use crate::cli::args;
 use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done, Failure, input_error};
+use crate::cli::errors::{DONE, Done, exit_code, input_error, is_closed_pipe, two_modes};
 use crate::cli::input::Lines;
 use crate::cli::output::Mode;
 use crate::cli::verb::Verb;
+use crate::error::Result;
 
 use shell::Shell;
 
@@ -79,7 +80,7 @@ impl Verb for Debug {
 fn debug(context: &mut Context, verb: &Debug) -> Done {
     if let Some(mode) = verb.mode {
         if context.options.json {
-            return Err(Failure::two_modes("--mode"));
+            return Err(two_modes("--mode"));
         }
         context.output.set_mode(mode);
     }
@@ -132,7 +133,7 @@ struct Script<'a> {
 
 impl Script<'_> {
     /// Runs the lines of a file. `Err` ends the script.
-    fn read(&mut self, name: &str, mut script: impl BufRead) -> Result<(), Failure> {
+    fn read(&mut self, name: &str, mut script: impl BufRead) -> Result<()> {
         let mut lines = Lines::of_script(name, &mut script);
         while let Some((_, line)) = lines.next_line()? {
             let line = line.to_owned();
@@ -144,7 +145,7 @@ impl Script<'_> {
         Ok(())
     }
 
-    fn run(&mut self, place: &str, line: &str) -> Result<(), Failure> {
+    fn run(&mut self, place: &str, line: &str) -> Result<()> {
         if self.shell.ended {
             return Ok(());
         }
@@ -156,14 +157,14 @@ impl Script<'_> {
                 return Ok(());
             }
             Err(failure) if place.is_empty() => failure,
-            Err(failure) => failure.at(place),
+            Err(failure) => failure.context(place),
         };
-        if !self.keep_going || matches!(failure, Failure::ClosedPipe) {
+        if !self.keep_going || is_closed_pipe(&failure) {
             return Err(failure);
         }
         self.shell.context.output.print_failure(&failure);
         if !std::mem::replace(&mut self.failed, true) {
-            self.code = failure.exit_code();
+            self.code = exit_code(&failure);
         }
         Ok(())
     }

@@ -11,10 +11,11 @@ use clap::{CommandFactory as _, Parser as _};
 use super::dot::Dot;
 use super::words;
 use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done, usage_error};
 use crate::cli::human;
 use crate::cli::output::Mode;
-use crate::cli::parse::{self, Parsed};
+use crate::cli::parse::{self, Parsed, Unparsed};
+use crate::error::{Error, Result};
 
 /// A parsed line: a verb of the program, or a command of the shell itself.
 pub(super) enum Command {
@@ -50,7 +51,7 @@ impl<'a> Shell<'a> {
     }
 
     /// Parses a line; `None` for an empty line or a comment.
-    pub(super) fn parse(&mut self, line: &str) -> Result<Option<Command>, Failure> {
+    pub(super) fn parse(&mut self, line: &str) -> Result<Option<Command>> {
         let mut words = words::split(line)?;
         let Some(first) = words.first_mut() else {
             return Ok(None);
@@ -62,24 +63,20 @@ impl<'a> Shell<'a> {
     }
 
     /// Parses the words of a command: a verb as the program does, or a command that begins with a dot.
-    pub(super) fn parse_words(&mut self, words: &[String]) -> Result<Command, Failure> {
+    pub(super) fn parse_words(&mut self, words: &[String]) -> Result<Command> {
         let verbs = self.context.verbs;
         let program = std::iter::once(OsString::from("treering"));
         let arguments: Vec<OsString> = program.chain(words.iter().map(OsString::from)).collect();
         let parsed = if words[0].starts_with('.') {
-            Dot::try_parse_from(words).map(Command::Dot)
+            let dot = Dot::try_parse_from(words).map(Command::Dot);
+            dot.map_err(|error| Unparsed::of(verbs, error, &arguments))
         } else {
-            match Parsed::read(verbs, &mut self.definition, arguments.iter().cloned()) {
-                Ok(parsed) => Ok(Command::Verb(Box::new(parsed?))),
-                Err(error) => Err(error),
-            }
+            let parsed = Parsed::read(verbs, &mut self.definition, &arguments);
+            parsed.map(|parsed| Command::Verb(Box::new(parsed)))
         };
-        parsed.or_else(|error| {
-            if !error.use_stderr() {
-                return Ok(Command::Help(error.render().to_string()));
-            }
-            let ours = parse::in_our_words(verbs, &error, &arguments);
-            Err(ours.unwrap_or_else(|| Failure::of_clap(&error, &hint(&words[0]))))
+        parsed.or_else(|unparsed| match unparsed {
+            Unparsed::Clap(help) if !help.use_stderr() => Ok(Command::Help(help.render().to_string())),
+            refused => Err(refused.into_error(&hint(&words[0]))),
         })
     }
 
@@ -152,8 +149,8 @@ impl<'a> Shell<'a> {
 }
 
 /// Returns the error for a second store, or for a shell inside the shell.
-pub(super) fn one_store() -> Failure {
-    Failure::usage(
+pub(super) fn one_store() -> Error {
+    usage_error(
         "a shell works on one store, and cannot start another shell",
         "run treering debug in another terminal",
     )

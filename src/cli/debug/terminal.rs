@@ -19,12 +19,12 @@ use super::complete::Completion;
 use super::pager::Pager;
 use super::shell::Shell;
 use crate::cli::context::{Context, shown, xdg_folder};
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{counted, one_line, short};
 use crate::cli::output::{Meaning, Mode, paint};
 use crate::cli::verb::Groups;
 use crate::engine::{Memory, View};
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// The number of history lines that are kept.
 const HISTORY_LINES: usize = 5_000;
@@ -58,7 +58,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => continue,
             Err(ReadlineError::Eof) => break,
-            Err(error) => return Err(terminal_error(error).into()),
+            Err(error) => return Err(terminal_error(error)),
         };
         if is_kept(&line) {
             // The shell continues if the history cannot be saved.
@@ -104,7 +104,7 @@ fn current_state(context: &mut Context) -> Option<(Memory, View)> {
     Some((memory, view))
 }
 
-fn greet(context: &mut Context) -> Result<(), Failure> {
+fn greet(context: &mut Context) -> Result<()> {
     let objects = match current_state(context) {
         Some((_, view)) => counted(view.len(), "object"),
         None => "no state can be read".to_owned(),
@@ -133,7 +133,7 @@ fn prompt(context: &Context, state: Option<&(Memory, View)>, coloured: bool) -> 
     (format!("{lane} {root}{at}> "), format!("{name} {state}> "))
 }
 
-fn editor(verbs: Groups, coloured: bool) -> Result<LineEditor, Error> {
+fn editor(verbs: Groups, coloured: bool) -> Result<LineEditor> {
     let config = Config::builder()
         .completion_type(CompletionType::List)
         .history_ignore_space(true)

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::args;
 use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done};
 use crate::cli::verb::Verb;
 use crate::engine::{Memory, Revision};
 use crate::error::{Error, Result};
@@ -72,7 +72,7 @@ impl Verb for CrashTest {
         if kept < acknowledged {
             let lost = acknowledged - kept;
             let text = format!("{lost} of {acknowledged} acknowledged commits are lost");
-            return Err(Error::corrupt(text).into());
+            return Err(Error::corrupt(text));
         }
         let answer = Killed {
             acknowledged,
@@ -83,7 +83,7 @@ impl Verb for CrashTest {
     }
 }
 
-fn show_killed(answer: &Killed, context: &mut Context) -> Result<(), Failure> {
+fn show_killed(answer: &Killed, context: &mut Context) -> Result<()> {
     let (acknowledged, kept) = (answer.acknowledged, answer.kept);
     context.line(format_args!("the process ended with {}", answer.ended))?;
     context.line(format_args!(

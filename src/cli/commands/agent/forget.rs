@@ -266,7 +266,7 @@ fn show_moved(
     [would, did]: [&str; 2],
     items: &[ItemLine],
     outcome: &Outcome,
-) -> Result<(), Failure> {
+) -> Result<()> {
     context.write_rows(items.iter().map(Ok), |item, context| {
         let mut cells = columns(item, &["id", "kind", "scope"], context);
         cells.push(("text", plain(gist(&item.object))));

@@ -9,10 +9,8 @@ use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, Stage
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
-use crate::cli::errors::exit_code;
 use crate::cli::human::change_lines;
 use crate::cli::input::{Lines, open_input, read_input};
-use crate::error::ErrorKind;
 
 /// The name of the policy file, in the folder that holds the store.
 const POLICY_FILE: &str = "guard.toml";
@@ -289,7 +287,7 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
     }
     if texts.is_empty() {
         let hint = "give --query TEXT or --queries FILE";
-        return Err(Failure::usage("no query is given", hint));
+        return Err(usage_error("no query is given", hint));
     }
     let agent = context.agent_to_read()?;
     let older = context.view_of(agent.memory(), &verb.from)?;
@@ -310,7 +308,7 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
     Ok(if verb.exit_code && !is_same { NO } else { DONE })
 }
 
-fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<(), Failure> {
+fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()> {
     let (query, kept) = (one_line(&answer.query), answer.kept.len());
     context.line(format_args!("{query}: {kept} kept"))?;
     for (sign, meaning, ids) in [
@@ -326,7 +324,7 @@ fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()
 }
 
 /// Returns the policy that checks a change.
-fn policy(context: &Context, verb: &GuardWith) -> Result<Policy, Failure> {
+fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
     let policy = read_policy(context, verb.policy.as_deref())?;
     if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
         // A store in a folder from another person must not bring commands that run unasked.
@@ -336,13 +334,13 @@ fn policy(context: &Context, verb: &GuardWith) -> Result<Policy, Failure> {
         );
         let refused = Error::denied(ErrorCode::CommandNotAllowed, text);
         let hint = "read the file, then allow its commands with --policy FILE";
-        return Err(refused.with_hint(hint).into());
+        return Err(refused.with_hint(hint));
     }
     Ok(policy)
 }
 
 /// Reads the named policy, else the one in the folder that holds the store, else returns the standard one.
-fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy, Failure> {
+fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
     if let Some(file) = named {
         return read(context, file);
     }
@@ -352,7 +350,7 @@ fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy, Failur
     found.map_or_else(|| Ok(Policy::default()), |file| read(context, &file))
 }
 
-fn read(context: &Context, file: &Path) -> Result<Policy, Failure> {
+fn read(context: &Context, file: &Path) -> Result<Policy> {
     let bytes = read_input(context, file, POLICY_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the policy is not UTF-8"));
     let policy = text.and_then(|text| Policy::parse(&text));
@@ -360,9 +358,5 @@ fn read(context: &Context, file: &Path) -> Result<Policy, Failure> {
 }
 
 fn verdict(answer: &GuardReport) -> u8 {
-    if answer.passed {
-        DONE
-    } else {
-        exit_code(ErrorKind::Denied)
-    }
+    if answer.passed { DONE } else { DENIED }
 }

@@ -99,7 +99,7 @@ impl Verb for Import {
                 let about = self.about.or_else(|| scope_of_file(&name?));
                 let about = about.ok_or_else(|| {
                     let hint = "name it with --about user or --about env";
-                    Failure::usage("the subject of the facts is unknown", hint)
+                    usage_error("the subject of the facts is unknown", hint)
                 })?;
                 ForeignFormat::Odek(about)
             }
@@ -112,7 +112,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     if verb.path.is_file() {
         let text = format!("{} is a file, not a folder of blocks", shown(&verb.path));
         let hint = "name the format of the file with --format; see treering import --help";
-        return Err(Error::invalid(text).with_hint(hint).into());
+        return Err(Error::invalid(text).with_hint(hint));
     }
     let place = context.place();
     let named = verb.scope.as_deref().map(|word| place.scope(word)).transpose()?;
@@ -132,7 +132,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
         let text = format!("{path} contains no block, and --prune would remove every block");
         let refused = Error::invalid(text).with_code(ErrorCode::NothingToImport);
         let hint = "name the folder that `export --format blocks` wrote, or add --force";
-        return Err(refused.with_hint(hint).into());
+        return Err(refused.with_hint(hint));
     }
     let agent = context.agent_to_write()?;
     let answer = Imported {
@@ -153,12 +153,12 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     context.note_held(&agent, answer.held.as_deref());
     refresh(context, &folder, &files, &answer.files);
     if !answer.files.is_empty() && answer.refused == answer.files.len() {
-        return Err(nothing_taken().into());
+        return Err(nothing_taken());
     }
     Ok(DONE)
 }
 
-fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -> Result<(), Failure> {
+fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -> Result<()> {
     let taken = &answer.taken;
     for file in &taken.files {
         if file.taken != Taken::Unchanged || !file.said.is_empty() {
@@ -222,12 +222,12 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     context.note_held(&agent, taken.held.as_deref());
     let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {
-        return Err(nothing_taken().into());
+        return Err(nothing_taken());
     }
     Ok(DONE)
 }
 
-fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) -> Result<(), Failure> {
+fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) -> Result<()> {
     let taken = &answer.taken;
     for one in taken.findings.iter().take(FINDINGS_SHOWN) {
         context.line(format_args!("{}: {}", one.at, one.what))?;

@@ -74,17 +74,12 @@ impl Verb for Promote {
 }
 
 /// Establishes that a person asks: by `--yes`, or by an answer at a terminal.
-pub(super) fn person(
-    context: &mut Context,
-    yes: bool,
-    question: &str,
-    done: &str,
-) -> Result<PersonSays, Failure> {
+pub(super) fn person(context: &mut Context, yes: bool, question: &str, done: &str) -> Result<PersonSays> {
     if yes {
         return Ok(PersonSays::ByOption);
     }
     let refused = || {
-        Failure::usage(
+        usage_error(
             format!("nothing was {done}: a person must confirm it"),
             "answer at a terminal, or give --yes if you are that person",
         )

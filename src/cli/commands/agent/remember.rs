@@ -208,7 +208,7 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
     found.map(Some).ok_or_else(missing)
 }
 
-fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Result<(), Failure> {
+fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Result<()> {
     let id = context.output.paint(Meaning::Name, printable(answer.id.as_str()));
     let head = context.head_line(&answer.head);
     let scope = printable(answer.scope.as_str());
@@ -298,7 +298,7 @@ fn why(one: &RefusedLine) -> String {
     format!("{}: {}", one.verdict, one.reason)
 }
 
-fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Result<(), Failure> {
+fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Result<()> {
     if answer.disabled {
         return context.line(DISABLED);
     }

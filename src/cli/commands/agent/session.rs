@@ -209,9 +209,9 @@ pub(crate) struct SessionSummaries {
 }
 
 /// Returns the session of the shared option.
-fn named_session(context: &Context) -> Result<String, Failure> {
+fn named_session(context: &Context) -> Result<String> {
     let session = context.options.lane.session.clone();
-    session.ok_or_else(|| Failure::usage("the session is not named", "name it with --session S"))
+    session.ok_or_else(|| usage_error("the session is not named", "name it with --session S"))
 }
 
 /// Returns the scopes that may hold a session: the current scopes, and the named one.
@@ -264,7 +264,7 @@ fn append_lines(
     file: &Path,
     mut request: Append,
     size: u64,
-) -> Result<(Agent, EntriesAppended), Failure> {
+) -> Result<(Agent, EntriesAppended)> {
     let writer = context.writer();
     let mut input = open_input(context, file)?;
     let mut lines = Lines::of(&mut *input);
@@ -369,7 +369,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     Ok(DONE)
 }
 
-fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<(), Failure> {
+fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<()> {
     context.output.text(&answer.prompt)?;
     if let Some(gate) = &answer.gate {
         context.note("gate", format!("a reply would store no facts: {gate}"));
@@ -377,7 +377,7 @@ fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<(), Fail
     Ok(())
 }
 
-fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
+fn show_ended(answer: &Ended, context: &mut Context) -> Result<()> {
     if let Some(reason) = &answer.reason {
         return context.line(format_args!("no fact was stored: {reason}"));
     }
@@ -393,7 +393,7 @@ fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
+fn read_reply(context: &Context, file: &Path) -> Result<String> {
     let bytes = read_input(context, file, REPLY_BYTES_MAX as u64)?;
     // Bytes that are not UTF-8 become replacement characters.
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -81,7 +81,7 @@ impl Frames {
         if let (Some(batch), 0) = (self.batch, count) {
             let error = Error::not_found(format!("no frame belongs to batch {batch}"));
             let hint = "inspect frames --kind seal lists the batches";
-            return Err(error.with_hint(hint).into());
+            return Err(error.with_hint(hint));
         }
         if count == 0 {
             context.output.nothing_found();

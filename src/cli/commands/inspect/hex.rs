@@ -133,7 +133,7 @@ impl Hex {
     }
 }
 
-fn show_damage(output: &mut Output, damage: Option<String>) -> Result<(), Failure> {
+fn show_damage(output: &mut Output, damage: Option<String>) -> Result<()> {
     let damaged = output.paint(Meaning::Bad, "damaged");
     damage.map_or(Ok(()), |why| output.line(format_args!("{damaged}: {why}")))
 }

@@ -6,10 +6,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::errors::Failure;
 use crate::cli::human;
 use crate::cli::output::{Meaning, Output};
 use crate::digest::to_hex;
+use crate::error::Result;
 use crate::log;
 
 /// The number of bytes of a part that people see, unless they ask for all.
@@ -47,7 +47,7 @@ impl Part {
     }
 
     /// Prints at most `most` bytes in hex.
-    pub(super) fn show(&self, output: &mut Output, most: usize) -> Result<(), Failure> {
+    pub(super) fn show(&self, output: &mut Output, most: usize) -> Result<()> {
         let is_narrow = output.width().is_some_and(|width| width < WIDE);
         let across = if is_narrow { 8 } else { 16 };
         let shown = self.bytes.get(..most).unwrap_or(&self.bytes);

@@ -170,7 +170,7 @@ impl NodeBytes {
     }
 }
 
-fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<(), Failure> {
+fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<()> {
     let output = &mut context.output;
     let sort = answer.children.as_ref().map_or("leaf", |_| "branch");
     let level = answer.digits.len();
