@@ -61,6 +61,7 @@ pub(crate) fn nibbles(path: &[u8]) -> String {
 }
 
 /// A cell of a table.
+#[derive(Default)]
 pub(crate) struct Cell {
     text: String,
     meaning: Option<Meaning>,
@@ -75,10 +76,7 @@ pub(crate) struct Cell {
 pub(crate) fn plain(text: impl AsRef<str>) -> Cell {
     Cell {
         text: one_line(text.as_ref()),
-        meaning: None,
-        right: false,
-        minor: false,
-        drawing: false,
+        ..Cell::default()
     }
 }
 
@@ -159,18 +157,10 @@ impl Table {
         }
     }
 
-    /// Writes the rest. People get a note for an empty table.
-    pub(crate) fn finish(mut self, output: &mut Output) -> Result<()> {
+    /// Writes the rest, and returns the number of all lines.
+    pub(crate) fn end(mut self, output: &mut Output) -> Result<u64> {
         self.write(output)?;
-        if self.written == 0 {
-            output.nothing_found();
-        }
-        Ok(())
-    }
-
-    /// Writes the rest.
-    pub(crate) fn end(mut self, output: &mut Output) -> Result<()> {
-        self.write(output)
+        Ok(self.written)
     }
 
     /// Writes the waiting rows, after the names of the columns: in aligned columns, as rows of a Markdown table, or with

@@ -14,8 +14,6 @@ use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
 use std::collections::HashMap;
 
 use super::attributes::attribute;
-#[cfg(feature = "agent")]
-use super::flags::Flags;
 use super::progress::BatchProgress;
 use crate::cli::input::{Lines, at_line, content_from_input, open_input};
 use crate::engine::{Authorisation, Staged, Writer};
@@ -147,9 +145,6 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
 struct Sums {
     tally: Tally,
     last: Option<CommitInfo>,
-    /// The findings of the scan; a rehearsal has none.
-    #[cfg(feature = "agent")]
-    flags: Option<Flags>,
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
@@ -162,12 +157,10 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         first.clone().write(empty, &writer, &mut Sums::default())?;
         Ok(())
     })?;
-    let mut sums = Sums {
-        #[cfg(feature = "agent")]
-        flags: Some(Flags::new(context)),
-        ..Sums::default()
-    };
-    let mut progress = BatchProgress::new();
+    let mut sums = Sums::default();
+    #[cfg(feature = "agent")]
+    let before = memory.view();
+    let mut progress = BatchProgress::default();
     let mut batch = first;
     let mut put_all = || loop {
         progress.begin(batch.lines.len(), reader.number(), batch.is_last);
@@ -189,9 +182,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     }
     let view = memory.view();
     #[cfg(feature = "agent")]
-    if let Some(flags) = sums.flags {
-        flags.note(context);
-    }
+    super::flags::note_flags_since(context, &memory, &before)?;
     let answer = PutLines {
         tally: Tally {
             objects: view.len(),
@@ -259,10 +250,6 @@ impl Batch {
                 continue;
             }
             stated.insert(line.object.id.clone(), number);
-            #[cfg(feature = "agent")]
-            if let Some(flags) = &mut sums.flags {
-                flags.look(&line.object);
-            }
             let staged = match line.origin {
                 Some(origin) => draft.put_at_most(line.object, origin),
                 None => draft.put(line.object),

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Arc, Diagram, Mark, Row};
+use crate::answers::history::{Recorded, SnapshotLine};
 use crate::cli::human::{counted, short};
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::Result;
@@ -22,14 +23,8 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
         short(head.commit.root.as_bytes())
     );
     let mut diagram = Diagram::new("history", title);
-    let mut names: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for snapshot in memory.snapshots()? {
-        let name = match (&snapshot.lane, snapshot.index) {
-            (Some(lane), Some(index)) => format!("snap:{index} of {lane}"),
-            _ => snapshot.name,
-        };
-        names.entry(snapshot.commit).or_default().push(name);
-    }
+    // Every ring is named with its lane.
+    let mut names = SnapshotLine::names(memory, "")?;
     let mut targets = Vec::new();
     let mut rows = BTreeMap::new();
     let commits = memory
@@ -38,7 +33,7 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
     for info in commits.take(most) {
         let info = info?;
         let mut row = row(memory, &info)?;
-        row.tags = names.remove(&info.digest).unwrap_or_default();
+        row.tags = names.remove(&info.commit.seq).unwrap_or_default();
         let number = diagram.push(row);
         rows.insert(info.digest, number);
         targets.extend(info.commit.target.map(|target| (number, target)));
@@ -59,7 +54,7 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
 fn row(memory: &Memory, info: &CommitInfo) -> Result<Row> {
     let commit = &info.commit;
     let counts = memory.commit_counts(info)?;
-    let reason = commit.reason.as_ref().map(|text| memory.text(text)).transpose()?;
+    let reason = Recorded::of(memory, commit.reason)?.text;
     let mark = if commit.target.is_some() {
         Mark::Back
     } else {

@@ -267,7 +267,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let writer = context.writer();
     let mut input = open_input(context, file)?;
     let agent = context.agent_to_create(|_| Ok(()))?;
-    let (mut reader, progress) = (Lines::of(&mut *input), RefCell::new(BatchProgress::new()));
+    let (mut reader, progress) = (Lines::of(&mut *input), RefCell::new(BatchProgress::default()));
     let lines = std::iter::from_fn(|| {
         let read = reader.next_bytes();
         progress.borrow_mut().follow(&read);

@@ -269,7 +269,7 @@ fn append_lines(
     let mut input = open_input(context, file)?;
     let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
-    let (mut all, mut progress) = (None::<EntriesAppended>, BatchProgress::new());
+    let (mut all, mut progress) = (None::<EntriesAppended>, BatchProgress::default());
     let most = usize::try_from(size).unwrap_or(usize::MAX);
     loop {
         let entries = lines.read(|line| entry_of(&parse(line)?)).take(most);
