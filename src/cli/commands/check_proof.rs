@@ -5,7 +5,6 @@
 
 use super::prelude::*;
 use crate::answers::proof::{self, ProofFails, ProofHolds};
-use crate::cli::input::read_input;
 use crate::digest::Root;
 
 /// The largest document that is read, in bytes: a proof of 64 levels with 15 siblings each takes less than a tenth.

@@ -4,14 +4,9 @@
 //! Layer 10, part of cli.
 
 use super::export::{DiagramOf, Export, ExportFormat, write_file};
+use super::prelude::*;
 use crate::answers::program::Drawn;
-use crate::cli::context::{Context, shown};
 use crate::cli::diagram::{self, Diagram, ROWS_DRAWN};
-use crate::cli::errors::{DONE, Done};
-use crate::cli::human::counted;
-use crate::engine::{Memory, View};
-use crate::error::Result;
-use crate::object::Id;
 
 pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     let (memory, view) = context.open_view()?;
@@ -73,5 +68,5 @@ fn newest_snapshot_before(memory: &Memory, view: &View) -> Result<View> {
         .iter()
         .find(|snapshot| snapshot.seq < commit.seq && snapshot.root != commit.root);
     let seq = snapshot.map_or(commit.seq.saturating_sub(1), |snapshot| snapshot.seq);
-    memory.view_at(&crate::engine::Revision::Seq(seq), "")
+    memory.view_at(&Revision::Seq(seq), "")
 }

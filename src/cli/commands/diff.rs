@@ -6,9 +6,7 @@
 use super::prelude::*;
 use crate::answers::history::ChangeLine;
 use crate::cli::human::{change_lines, erased_line};
-use crate::cli::output::Output;
 use crate::engine::{Change, ChangeKind};
-use crate::store::ChangeCounts;
 
 /// Show how two states differ
 ///

@@ -3,10 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::cli::human::one_line;
-use crate::cli::output::{Meaning, Output};
+use super::prelude::*;
 use crate::engine::Finding;
-use crate::error::Result;
 
 /// Prints a line about a location in a file.
 pub(super) fn show_finding(

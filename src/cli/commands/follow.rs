@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::open_store::StoreFolder;
-use crate::engine::Revision;
 use crate::object::lane_of;
 
 /// The time between two reads of the log.

@@ -3,11 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::absent::no_object;
 use super::prelude::*;
 use crate::answers::objects::Whole;
-use crate::cli::output::printable;
-use crate::digest::ObjectDigest;
 use crate::engine;
 
 /// The number of children that people see.

@@ -3,11 +3,9 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::absent::no_object;
 use super::prelude::*;
 use crate::answers::history::HistoryLine;
 use crate::engine::HistoryEntry;
-use crate::object::Origin;
 
 /// List the changes of one object
 ///

@@ -18,9 +18,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::put::tally_text;
 use crate::cli::errors::input_error;
 use crate::engine::{Committed, Progress, Writer};
-use crate::error::ErrorKind;
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
-use crate::object::Scope;
 
 /// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;

@@ -7,7 +7,6 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::prelude::*;
-use crate::digest::CommitDigest;
 
 /// List the lanes, most recent first
 ///

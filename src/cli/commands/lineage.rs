@@ -5,10 +5,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::absent::no_object;
 use super::prelude::*;
-use crate::digest::ObjectDigest;
-use crate::object::Origin;
 
 /// List sources and derivations
 ///

@@ -10,7 +10,6 @@ use super::attributes::attribute;
 use super::prelude::*;
 use crate::answers::objects::Listed;
 use crate::engine::Query;
-use crate::object::Scope;
 
 /// The number of objects that `--recent` lists without `--limit`.
 const RECENT: usize = 10;

@@ -11,9 +11,7 @@ use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::cli::args::LaneOptions;
 use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing};
-use crate::digest::CommitDigest;
-use crate::engine::{ReferenceInfo, Revision};
-use crate::object::Op;
+use crate::engine::ReferenceInfo;
 
 /// List the commits, newest first
 ///

@@ -15,10 +15,10 @@ use std::collections::HashMap;
 
 use super::attributes::attribute;
 use super::progress::BatchProgress;
-use crate::cli::input::{Lines, at_line, content_from_input, open_input};
+use crate::cli::input::{at_line, content_from_input};
 use crate::engine::{Authorisation, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
-use crate::object::{NewObject, Origin, Position, Scope, Value};
+use crate::object::{NewObject, Position, Value};
 
 /// The largest number of earlier versions that wait for the line of their object. A larger batch raises it.
 const PAST_LINES_MAX: usize = 10_000;

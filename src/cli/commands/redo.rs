@@ -6,7 +6,6 @@
 use super::prelude::*;
 use super::undo::{Preview, reverse};
 use crate::answers::commits::Moved;
-use crate::object::Op;
 
 /// Redo the change that was undone
 ///

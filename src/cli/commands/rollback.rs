@@ -5,8 +5,7 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
-use crate::digest::CommitDigest;
-use crate::engine::{Committed, Revision};
+use crate::engine::Committed;
 
 /// Restore an earlier state
 ///

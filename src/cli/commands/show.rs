@@ -7,9 +7,8 @@ use super::cells::recorded;
 use super::diff::show_changes;
 use super::prelude::*;
 use crate::answers::history::{ChangeLine, LogLine};
-use crate::digest::{CommitDigest, HistoryRoot, to_hex};
+use crate::digest::HistoryRoot;
 use crate::engine::Change;
-use crate::object::Op;
 
 /// Show a commit and its changes
 ///

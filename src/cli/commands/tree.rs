@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::absent::no_object;
 use super::prelude::*;
 use crate::cli::diagram::tops;
 

@@ -9,10 +9,7 @@ use super::rollback::answer_moved;
 use crate::answers::commits::Moved;
 use crate::answers::history::ChangeLine;
 use crate::cli::human::heading;
-use crate::digest::CommitDigest;
 use crate::engine::Reversing;
-use crate::object::Op;
-use crate::store::ChangeCounts;
 
 /// Reverse your last change
 ///

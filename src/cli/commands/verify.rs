@@ -8,7 +8,6 @@ use super::prelude::*;
 use crate::answers::store::{StateAt, Verified};
 use crate::cli::context::explain;
 use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
-use crate::error::ErrorKind;
 
 /// The files that even a degraded reader needs.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];

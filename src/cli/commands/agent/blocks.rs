@@ -7,9 +7,7 @@ use super::folder::Folder;
 use crate::agent::{Reach, blocks};
 use crate::answers::program::{BlockLeftOut, BlocksWritten};
 use crate::cli::commands::export::Export;
-use crate::cli::context::{Context, shown};
-use crate::cli::errors::{Done, usage_error};
-use crate::cli::human::counted;
+use crate::cli::commands::prelude::*;
 
 /// Writes the blocks. Without `--force`, it does not overwrite a file that was edited or that is not a block.
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {

@@ -6,9 +6,7 @@
 use crate::agent::Sensitivity;
 use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, scrubbed};
 use crate::answers::agent::recall::ScrubbedText;
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::read_input;
 
 /// The longest text that `--scrub` reads, in bytes.
 const TEXT_BYTES_MAX: u64 = 64 << 20;

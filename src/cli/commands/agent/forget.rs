@@ -10,7 +10,6 @@ use crate::agent::forget::Forgetting;
 use crate::answers::agent::items::{
     Expires, ForgottenLine, ItemLine, ItemsForgotten, ItemsRestored, Outcome,
 };
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 
 /// Remove items from the memory

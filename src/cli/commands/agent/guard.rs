@@ -6,11 +6,9 @@
 use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::human::change_lines;
-use crate::cli::input::{Lines, open_input, read_input};
 
 /// The name of the policy file, in the folder that holds the store.
 const POLICY_FILE: &str = "guard.toml";

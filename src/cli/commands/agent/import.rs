@@ -13,7 +13,6 @@ use crate::agent::session::extraction::FactScope;
 use crate::answers::agent::guard::Imported;
 use crate::cli::commands::export::refuse_unused;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::read_input;
 
 /// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;

@@ -8,7 +8,6 @@ use std::io;
 use crate::agent::trust::PersonSays;
 use crate::answers::agent::items::ItemPromoted;
 use crate::cli::commands::prelude::*;
-use crate::digest::ObjectDigest;
 
 /// Trust an item, as a person
 ///

@@ -7,9 +7,8 @@ use super::promote::person;
 use super::recall::note_reach;
 use crate::agent::trust::{HeldObject, Quarantined};
 use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
-use crate::cli::agent_context::{Disabled, ScopeOptions, is_switched_off, show_disabled};
+use crate::cli::agent_context::{Disabled, is_switched_off, show_disabled};
 use crate::cli::commands::prelude::*;
-use crate::cli::output::printable;
 
 /// The number of objects that a person sees before a release, and the number of characters of each text.
 const ASKED_MAX: usize = 200;

@@ -10,13 +10,11 @@ use serde_json::Value;
 use crate::agent::search::{LIMIT, LeftOut};
 use crate::agent::{Agent, Reach, RecallHit, RecallQuery, Recalled};
 use crate::answers::agent::recall::{Found, FoundForLine};
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::{Lines, open_input, time_of};
-use crate::cli::output::{Mode, Output};
+use crate::cli::input::time_of;
+use crate::cli::output::Mode;
 use crate::ingest::json::parse;
-use crate::object::Scope;
 
 /// The default number of hits for each query of a file.
 const BATCH_LIMIT: usize = 100;

@@ -14,9 +14,7 @@ use crate::answers::agent::items::{Conflict, ItemRemembered, ItemsRemembered};
 use crate::cli::agent_context::DISABLED;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
-use crate::cli::input::{Lines, content_from_input, open_input};
-use crate::cli::output::printable;
-use crate::digest::ObjectDigest;
+use crate::cli::input::content_from_input;
 use crate::recall::MERGE;
 
 /// The number of characters of another item that people see.

@@ -16,13 +16,11 @@ use crate::agent::session::{
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach};
 use crate::answers::agent::sessions::{EntriesAppended, SessionLine, SummaryLine};
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
-use crate::cli::input::{Lines, open_input, read_input, text_or_input, time_of};
+use crate::cli::input::{text_or_input, time_of};
 use crate::engine::Query;
 use crate::ingest::json::parse;
-use crate::object::Origin;
 
 /// The longest reply that is read. The settings limit how much of it is stored.
 const REPLY_BYTES_MAX: usize = 16 << 20;

@@ -5,7 +5,6 @@
 
 use super::parts::{Part, SHOWN_BYTES};
 use crate::cli::commands::prelude::*;
-use crate::cli::output::Output;
 use crate::log::{self, Found, Frame, Inspection, RecordKind, StoreFile};
 use crate::object::{Encoding, encoded_fields};
 

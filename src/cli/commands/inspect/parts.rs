@@ -6,10 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::human;
-use crate::cli::output::{Meaning, Output};
-use crate::digest::to_hex;
-use crate::error::Result;
+use crate::cli::commands::prelude::*;
 use crate::log;
 
 /// The number of bytes of a part that people see, unless they ask for all.
@@ -80,7 +77,7 @@ impl Part {
     /// Returns the text or the number.
     fn says(&self) -> String {
         match (&self.text, self.number) {
-            (Some(text), _) => format!("\"{}\"", human::cut(&human::one_line(text), 24)),
+            (Some(text), _) => format!("\"{}\"", cut(&one_line(text), 24)),
             (None, Some(number)) => number.to_string(),
             (None, None) => String::new(),
         }

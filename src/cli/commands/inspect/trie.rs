@@ -6,7 +6,6 @@
 use super::parts::Part;
 use crate::cli::commands::prelude::*;
 use crate::cli::human::nibbles;
-use crate::digest::{ObjectDigest, to_hex};
 use crate::log;
 use crate::trie::{Node, NodeKind};
 
