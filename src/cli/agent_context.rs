@@ -7,13 +7,12 @@ use clap::Args;
 use std::env;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::args::LaneOptions;
-use super::context::{Context, shown};
+use super::context::{Context, path_in, shown};
 use super::errors::input_error;
 use super::output::printable;
 use crate::agent::{Agent, Place, Reach, Settings};
@@ -100,10 +99,8 @@ impl Context {
     }
 
     fn settings_and_ignored(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
-        let from_environment = env::var_os("TREERING_SETTINGS")
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from);
-        let named = self.options.settings.clone().or(from_environment);
+        let named = self.options.settings.clone();
+        let named = named.or_else(|| path_in("TREERING_SETTINGS"));
         let path = match (&named, self.store()) {
             (Some(named), _) => named.clone(),
             (None, Ok(store)) => store.with_file_name(SETTINGS_FILE),

@@ -47,8 +47,6 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
-    /// Whether standard input is in use because a shell reads its commands from it.
-    pub(crate) input_is_taken: bool,
     /// The store that the debug shell keeps open, with the defaults of its commands.
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
@@ -67,7 +65,6 @@ impl Context {
             options,
             output,
             verbs,
-            input_is_taken: false,
             kept: None,
             opened: None,
             is_written: false,
@@ -76,13 +73,12 @@ impl Context {
 
     /// Returns the writer of the command.
     pub(crate) fn writer(&self) -> Writer {
-        let writer = self.options.writer();
-        let LaneOptions { actor, session } = self.lane_options();
-        Writer {
-            actor,
-            session,
-            ..writer
+        let lane = self.lane_options();
+        SharedOptions {
+            lane,
+            ..self.options.clone()
         }
+        .writer()
     }
 
     /// Returns the session and the actor of the command, else the defaults of the shell.
@@ -132,12 +128,8 @@ impl Context {
     }
 
     fn named_store(&self) -> Option<PathBuf> {
-        let from_environment = || {
-            env::var_os("TREERING_STORE")
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
-        self.options.store.clone().or_else(from_environment)
+        let store = self.options.store.clone();
+        store.or_else(|| path_in("TREERING_STORE"))
     }
 
     /// Returns the engine's options that every verb uses.
@@ -319,6 +311,12 @@ impl Context {
             self.output.warn("warning", &warning);
         }
     }
+}
+
+/// Returns the path in an environment variable, unless it is empty.
+pub(crate) fn path_in(variable: &str) -> Option<PathBuf> {
+    let value = env::var_os(variable).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
 }
 
 /// Returns the nearest `.treering` at or above the current folder.

@@ -25,10 +25,15 @@ const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 /// The longest line of a script, in bytes.
 const SCRIPT_LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Opens a file; `-` is standard input.
+/// Opens a file; `-` is standard input, from which a shell reads its commands.
 pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRead>> {
     if file == Path::new("-") {
-        check_input(context)?;
+        if context.kept.is_some() {
+            return Err(usage_error(
+                "standard input is not free: the shell reads its commands from it",
+                "name a file, or pass the text as an argument",
+            ));
+        }
         return Ok(Box::new(BufReader::new(io::stdin())));
     }
     if file.is_dir() {
@@ -36,17 +41,6 @@ pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRe
     }
     let opened = File::open(file).map_err(|error| input_error(file, error))?;
     Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
-}
-
-/// Refuses standard input if the shell reads its commands from it.
-fn check_input(context: &Context) -> Result<()> {
-    if context.input_is_taken {
-        return Err(usage_error(
-            "standard input is not free: the shell reads its commands from it",
-            "name a file, or pass the text as an argument",
-        ));
-    }
-    Ok(())
 }
 
 /// Reads the bytes of a file, or of standard input for `-`.

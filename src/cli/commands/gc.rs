@@ -135,12 +135,6 @@ fn show_collected(answer: &Collected, context: &mut Context) -> Result<()> {
         0 => format!("{now}, nothing freed"),
         freed => format!("{now} of {before}: {} ({percent} %) freed", bytes(freed)),
     };
-    context.fields(
-        0,
-        [
-            (kept, Some(commits)),
-            ("versions", Some(versions)),
-            ("log", Some(log)),
-        ],
-    )
+    let fields = [(kept, commits), ("versions", versions), ("log", log)];
+    context.fields(0, fields.map(|(name, value)| (name, Some(value))))
 }

@@ -57,29 +57,25 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
     let log = answer.log_bytes.map(bytes);
     let log = log.map(|log| format!("{log} in {segments}"));
     let is_present = answer.history.is_some();
-    context.fields(
-        0,
-        [
-            ("objects", Some(answer.objects.to_string())),
-            ("commits", Some(format!("{}{thinned}", answer.commits))),
-            ("snapshots", Some(answer.snapshots.to_string())),
-            (
-                "history",
-                answer.history.map(|history| counted(history, "version")),
-            ),
-            ("erased", erased),
-            ("log", log),
-            ("checkpoint", answer.checkpoint_bytes.map(bytes)),
-            ("set aside", answer.set_aside_bytes.map(bytes)),
-            ("disk", answer.disk_bytes.map(bytes)),
-            ("live", answer.live_bytes.map(bytes)),
-            ("orphans", answer.orphans.map(|orphans| orphans.to_string())),
-            (
-                "hash",
-                is_present.then(|| format!("{}, format {}", answer.hash, answer.format)),
-            ),
-        ],
-    )?;
+    let hash = format!("{}, format {}", answer.hash, answer.format);
+    let fields = [
+        ("objects", Some(answer.objects.to_string())),
+        ("commits", Some(format!("{}{thinned}", answer.commits))),
+        ("snapshots", Some(answer.snapshots.to_string())),
+        (
+            "history",
+            answer.history.map(|history| counted(history, "version")),
+        ),
+        ("erased", erased),
+        ("log", log),
+        ("checkpoint", answer.checkpoint_bytes.map(bytes)),
+        ("set aside", answer.set_aside_bytes.map(bytes)),
+        ("disk", answer.disk_bytes.map(bytes)),
+        ("live", answer.live_bytes.map(bytes)),
+        ("orphans", answer.orphans.map(|orphans| orphans.to_string())),
+        ("hash", is_present.then_some(hash)),
+    ];
+    context.fields(0, fields)?;
     if !is_present {
         let note = "sizes exist only for the whole store: leave --at out to see them";
         context.note("past", note);
@@ -103,23 +99,14 @@ impl Statistics {
         context.line("")?;
         context.fields(0, kinds.iter().map(|kind| (kind.kind, Some(size(kind)))))?;
         context.line("")?;
-        context.fields(
-            0,
-            [
-                ("present", kept(self.present_bytes, "the state at the head")),
-                (
-                    "named",
-                    kept(
-                        self.named_bytes,
-                        "kept for snapshots, drafts, erasures, rollbacks and undos",
-                    ),
-                ),
-                (
-                    "policy",
-                    kept(self.policy_bytes, "kept by the standard policy for its age"),
-                ),
-                ("free", kept(self.dead_bytes, "gc would free this")),
-            ],
-        )
+        let named = "kept for snapshots, drafts, erasures, rollbacks and undos";
+        let policy = "kept by the standard policy for its age";
+        let fields = [
+            ("present", kept(self.present_bytes, "the state at the head")),
+            ("named", kept(self.named_bytes, named)),
+            ("policy", kept(self.policy_bytes, policy)),
+            ("free", kept(self.dead_bytes, "gc would free this")),
+        ];
+        context.fields(0, fields)
     }
 }

@@ -72,54 +72,48 @@ impl Verb for Debug {
         if context.kept.is_some() {
             return Err(shell::one_store());
         }
-        debug(context, &self)
-    }
-}
-
-/// Runs the shell until its commands end, or the user exits.
-fn debug(context: &mut Context, verb: &Debug) -> Done {
-    if let Some(mode) = verb.mode {
-        if context.options.json {
-            return Err(two_modes("--mode"));
+        if let Some(mode) = self.mode {
+            if context.options.json {
+                return Err(two_modes("--mode"));
+            }
+            context.output.set_mode(mode);
         }
-        context.output.set_mode(mode);
-    }
-    context.input_is_taken = true;
-    context.output.show_headings();
-    // At a terminal, Ctrl-C sets this flag. In a script, Ctrl-C ends the process.
-    let stop = context.output.stop();
-    let is_script = !(verb.files.is_empty() && verb.commands.is_empty());
-    let interactive = !is_script && io::stdin().is_terminal() && io::stdout().is_terminal();
-    open::keep_open(context, verb.write, interactive)?;
-    let shell = Shell::new(context);
-    if interactive {
-        return terminal::converse(shell, &stop);
-    }
-    let mut script = Script {
-        shell,
-        keep_going: verb.keep_going,
-        code: DONE,
-        failed: false,
-    };
-    for file in &verb.files {
-        if file.as_os_str() == "-" {
-            script.read("", io::stdin().lock())?;
-            continue;
+        context.output.show_headings();
+        // At a terminal, Ctrl-C sets this flag. In a script, Ctrl-C ends the process.
+        let stop = context.output.stop();
+        let is_script = !(self.files.is_empty() && self.commands.is_empty());
+        let interactive = !is_script && io::stdin().is_terminal() && io::stdout().is_terminal();
+        open::keep_open(context, self.write, interactive)?;
+        let shell = Shell::new(context);
+        if interactive {
+            return terminal::converse(shell, &stop);
         }
-        let opened = File::open(file).map_err(|error| input_error(file, error))?;
-        script.read(&shown(file), BufReader::new(opened))?;
-    }
-    for (number, command) in (1..).zip(&verb.commands) {
-        let place = match verb.commands.len() {
-            1 => String::new(),
-            _ => format!("-c {number}"),
+        let mut script = Script {
+            shell,
+            keep_going: self.keep_going,
+            code: DONE,
+            failed: false,
         };
-        script.run(&place, command)?;
+        for file in &self.files {
+            if file.as_os_str() == "-" {
+                script.read("", io::stdin().lock())?;
+                continue;
+            }
+            let opened = File::open(file).map_err(|error| input_error(file, error))?;
+            script.read(&shown(file), BufReader::new(opened))?;
+        }
+        for (number, command) in (1..).zip(&self.commands) {
+            let place = match self.commands.len() {
+                1 => String::new(),
+                _ => format!("-c {number}"),
+            };
+            script.run(&place, command)?;
+        }
+        if !is_script {
+            script.read("", io::stdin().lock())?;
+        }
+        Ok(script.code)
     }
-    if !is_script {
-        script.read("", io::stdin().lock())?;
-    }
-    Ok(script.code)
 }
 
 /// Runs the commands of files and arguments.

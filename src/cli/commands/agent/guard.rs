@@ -339,20 +339,21 @@ fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
 
 /// Reads the named policy, else the one in the folder that holds the store, else returns the standard one.
 fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
-    if let Some(file) = named {
-        return read(context, file);
-    }
-    let store = context.store()?;
-    let found = store.parent().map(|folder| folder.join(POLICY_FILE));
-    let found = found.filter(|file| file.is_file());
-    found.map_or_else(|| Ok(Policy::default()), |file| read(context, &file))
-}
-
-fn read(context: &Context, file: &Path) -> Result<Policy> {
-    let bytes = read_input(context, file, POLICY_BYTES_MAX)?;
+    let found = match named {
+        Some(file) => Some(file.to_owned()),
+        None => {
+            let store = context.store()?;
+            let beside = store.parent().map(|folder| folder.join(POLICY_FILE));
+            beside.filter(|file| file.is_file())
+        }
+    };
+    let Some(file) = found else {
+        return Ok(Policy::default());
+    };
+    let bytes = read_input(context, &file, POLICY_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the policy is not UTF-8"));
     let policy = text.and_then(|text| Policy::parse(&text));
-    Ok(policy.map_err(|error| error.context(file.display()))?)
+    policy.map_err(|error| error.context(file.display()))
 }
 
 fn verdict(answer: &GuardReport) -> u8 {
