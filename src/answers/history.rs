@@ -116,14 +116,11 @@ pub(crate) struct HistoryLine {
     pub(crate) trust: Option<Origin>,
     pub(crate) reason: Option<String>,
     pub(crate) thinned: bool,
-    /// The change itself, for people.
-    #[serde(skip)]
-    pub(crate) entry: HistoryEntry,
 }
 
 impl HistoryLine {
     /// Returns the line of a change, with the records of its commit.
-    pub(crate) fn of(memory: &Memory, entry: HistoryEntry) -> Result<Self> {
+    pub(crate) fn of(memory: &Memory, entry: &HistoryEntry) -> Result<Self> {
         let maker = entry.maker().map(|maker| &maker.commit);
         let text = |digest| Recorded::of(memory, digest).map(|recorded| recorded.text);
         Ok(Self {
@@ -140,7 +137,6 @@ impl HistoryLine {
             trust: maker.map(|commit| commit.trust),
             reason: text(maker.and_then(|commit| commit.reason))?,
             thinned: entry.thinned,
-            entry,
         })
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::args::LaneOptions;
 use super::context::{Context, path_in, shown};
-use super::errors::input_error;
+use super::errors::{Done, input_error};
 use super::output::printable;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
@@ -74,18 +74,7 @@ impl Context {
             };
             return Ok(Agent::new(Memory::in_memory()?, settings));
         }
-        let settings = self.settings_noted()?;
-        Ok(Agent::new(open(self, &settings)?, settings))
-    }
-
-    /// Reads the settings of the agent from the named file, else from the file next to the store. Anyone may have
-    /// written that second file, so it can make the scan stricter but never milder.
-    pub(crate) fn settings(&self) -> Result<Settings> {
-        Ok(self.settings_and_ignored()?.0)
-    }
-
-    fn settings_noted(&mut self) -> Result<Settings> {
-        let (settings, ignored) = self.settings_and_ignored()?;
+        let (settings, ignored) = self.settings()?;
         if let Some((category, severity)) = ignored.first() {
             let text = format!(
                 "{SETTINGS_FILE} was not named with --settings, so it cannot weaken the scan: {} of its verdicts are ignored, such as scan.{}.{}",
@@ -95,10 +84,13 @@ impl Context {
             );
             self.output.note("settings_ignored", text);
         }
-        Ok(settings)
+        Ok(Agent::new(open(self, &settings)?, settings))
     }
 
-    fn settings_and_ignored(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
+    /// Reads the settings of the agent from the named file, else from the file next to the store. Anyone may have
+    /// written that second file, so it can make the scan stricter but never milder: its milder verdicts are ignored, and
+    /// returned too.
+    pub(crate) fn settings(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
         let named = self.options.settings.clone();
         let named = named.or_else(|| path_in("TREERING_SETTINGS"));
         let path = match (&named, self.store()) {
@@ -187,15 +179,13 @@ pub(crate) struct Disabled {
     disabled: bool,
 }
 
-impl Disabled {
-    pub(crate) fn new() -> Self {
-        Self {
+impl Context {
+    /// Prints the answer of a writing verb while the memory is switched off.
+    pub(crate) fn answer_disabled(&mut self) -> Done {
+        let answer = Disabled {
             status: "disabled",
             disabled: true,
-        }
+        };
+        self.answer(&answer, |_, context| context.line(DISABLED))
     }
-}
-
-pub(crate) fn show_disabled(_: &Disabled, context: &mut Context) -> Result<()> {
-    context.line(DISABLED)
 }

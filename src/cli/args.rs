@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Arg, Args, Command, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
 
 use super::time;
 use crate::engine::Writer;
@@ -137,26 +137,15 @@ fn shared(names: &[&str]) -> Vec<Arg> {
 }
 
 impl SharedOptions {
-    /// Returns these options; a value that `after` gives wins.
-    pub(crate) fn overlaid_by(self, after: Self) -> Self {
-        Self {
-            store: after.store.or(self.store),
-            json: after.json || self.json,
-            agent: after.agent || self.agent,
-            at: after.at.or(self.at),
-            degraded: after.degraded || self.degraded,
-            settings: after.settings.or(self.settings),
-            lane: LaneOptions {
-                actor: after.lane.actor.or(self.lane.actor),
-                session: after.lane.session.or(self.lane.session),
-            },
-            commit: CommitOptions {
-                source: after.commit.source.or(self.commit.source),
-                trust: after.commit.trust.or(self.commit.trust),
-                wait: after.commit.wait.or(self.commit.wait),
-                reason: after.commit.reason.or(self.commit.reason),
-            },
-        }
+    /// Returns these options; a value among the typed ones wins.
+    pub(crate) fn overlaid_by(&self, typed: &ArgMatches) -> clap::error::Result<Self> {
+        let mut all = self.clone();
+        all.update_from_arg_matches(typed)?;
+        // A flag that was not typed stays.
+        all.json |= self.json;
+        all.agent |= self.agent;
+        all.degraded |= self.degraded;
+        Ok(all)
     }
 
     /// Returns the writer that the engine records.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::{LaneOptions, SharedOptions};
 use super::errors::system_kind;
-use super::human::{counted, short_in};
+use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
 use super::verb::Groups;
@@ -29,6 +29,8 @@ use crate::object::Time;
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
 
+/// The smallest number of digits of a short digest.
+const DIGITS_LEAST: usize = 8;
 /// The names at the top of a store, which identify one.
 const STORE_NAMES: [&str; 8] = [
     "format",
@@ -226,12 +228,21 @@ impl Context {
         opened.map_or(Time::from_micros(0), |memory| memory.view().now())
     }
 
-    /// Returns the first digits of a commit's digest or a root: as many as identify it in the open memory.
+    /// Returns the first digits of a commit's digest or a root: as many as identify it in the open memory, and at least
+    /// eight. A digest that the memory does not know is returned in full.
     pub(crate) fn short(&self, digest: &[u8; 32]) -> String {
-        match &self.opened {
-            Some(memory) => short_in(memory, digest),
-            None => to_hex(digest),
-        }
+        let mut digits = to_hex(digest);
+        let names_it = |length: &usize| {
+            let memory = self.opened.as_ref();
+            let found =
+                memory.map(|memory| memory.resolve(&Revision::Prefix(digits[..*length].to_owned()), ""));
+            let is_it =
+                |info: CommitInfo| info.digest.as_bytes() == digest || info.commit.root.as_bytes() == digest;
+            found.is_some_and(|found| found.is_ok_and(is_it))
+        };
+        let length = (DIGITS_LEAST..64).find(names_it).unwrap_or(64);
+        digits.truncate(length);
+        digits
     }
 
     /// Returns a check for long work without output. The check fails once the user stops the command.

@@ -13,13 +13,11 @@ pub(crate) use self::timeline::{Mark, Timeline};
 
 use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
-use crate::engine::{CommitInfo, HistoryEntry, Memory, Revision};
+use crate::engine::CommitInfo;
 use crate::error::Result;
 use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
 
-/// The smallest number of digits of a short digest.
-const DIGITS_LEAST: usize = 8;
 /// The number of digits of a version's digest that people see.
 const SHORT_DIGITS: usize = 12;
 /// The number of spaces between two columns.
@@ -30,18 +28,6 @@ const COLUMN_MIN: usize = 8;
 const COLUMN_MAX: usize = 40;
 /// The number of rows that set the column widths before the first line is written.
 pub(crate) const ROWS_ALIGNED: usize = 256;
-
-/// Returns the first digits of a commit's digest or a root: as many as identify it in this store, and at least eight.
-pub(crate) fn short_in(memory: &Memory, digest: &[u8; 32]) -> String {
-    let digits = to_hex(digest);
-    let names_it = |length: &usize| {
-        let found = memory.resolve(&Revision::Prefix(digits[..*length].to_owned()), "");
-        found.is_ok_and(|info| info.digest.as_bytes() == digest || info.commit.root.as_bytes() == digest)
-    };
-    // A digest that the store does not know is shown in full.
-    let length = (DIGITS_LEAST..64).find(names_it).unwrap_or(64);
-    digits[..length].to_owned()
-}
 
 /// Returns the first digits of a version's digest.
 pub(crate) fn short(digest: &[u8; 32]) -> String {
@@ -104,23 +90,6 @@ pub(crate) fn coloured(meaning: Meaning, text: impl AsRef<str>) -> Cell {
 /// Returns a cell with a number, aligned to the right.
 pub(crate) fn number(number: u64) -> Cell {
     right(number.to_string())
-}
-
-/// Returns a cell with the seq of the commit that made a change; for a thinned commit, that of the next kept one.
-pub(crate) fn made_at(entry: &HistoryEntry) -> Cell {
-    let seq = entry.commit.commit.seq;
-    right(if entry.thinned {
-        format!("<={seq}")
-    } else {
-        seq.to_string()
-    })
-}
-
-/// Returns the operation and the lane of a change; a thinned commit has neither.
-pub(crate) fn made_by(entry: &HistoryEntry) -> [&str; 2] {
-    entry
-        .maker()
-        .map_or(["thinned", "-"], |made| [made.commit.op.as_str(), made.lane()])
 }
 
 /// Returns a cell that is aligned to the right.
@@ -186,7 +155,7 @@ impl Table {
                 *width = (*width).max(cell.text.chars().count().min(COLUMN_MAX));
             }
         }
-        let widths = match (output.width(), rows.last()) {
+        let widths = match (output.style().width, rows.last()) {
             (Some(room), Some(row)) => fitted(&self.widths, row, room),
             _ => self.widths.clone(),
         };
@@ -243,7 +212,7 @@ fn laid_out(output: &Output, row: &[Cell], widths: &[usize]) -> String {
     let mut column = 0;
     for (index, (cell, width)) in shown.iter().enumerate() {
         let last = index + 1 == shown.len();
-        let room = match output.width() {
+        let room = match output.style().width {
             None => usize::MAX,
             Some(all) if last => all.saturating_sub(column).max(COLUMN_MIN),
             Some(_) => (**width).max(1),

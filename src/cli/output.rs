@@ -60,7 +60,7 @@ named! {
 
 /// The progress bar of an answer that a person waits for.
 #[derive(Clone)]
-struct Wait {
+pub(crate) struct Wait {
     bar: ProgressBar,
     /// The start of the wait; `None` while the user types, or once the answer is printed.
     since: Arc<Mutex<Option<Instant>>>,
@@ -80,11 +80,13 @@ impl Wait {
         BufWriter::with_capacity(1 << 16, Screen { wait, out })
     }
 
-    fn begin(&self) {
+    /// Starts the wait, during which the bar may appear.
+    pub(crate) fn begin(&self) {
         *self.since.lock() = Some(Instant::now());
     }
 
-    fn end(&self) {
+    /// Ends the wait, and removes the bar.
+    pub(crate) fn end(&self) {
         if self.since.lock().take().is_some() {
             self.bar.finish_and_clear();
         }
@@ -149,15 +151,15 @@ impl io::Write for Capture {
 /// The output of one run.
 pub(crate) struct Output {
     mode: Mode,
-    /// Whether tables begin with a line of column names, as in the shell.
-    headings: bool,
+    /// Whether tables for people begin with a line of column names, as in the shell.
+    pub(crate) headings: bool,
     style: human::Style,
     out: BufWriter<Screen>,
     /// Lines that wait for their Markdown fence, whose length depends on the text.
     fenced: String,
     /// Set when the user interrupts the answer.
     stop: Arc<AtomicBool>,
-    wait: Wait,
+    pub(crate) wait: Wait,
     /// Whether answers are sent to a pager, which uses the screen.
     paged: bool,
     notes: Vec<Note>,
@@ -252,11 +254,6 @@ impl Output {
         self.headings || matches!(self.mode, Mode::Markdown | Mode::Agent)
     }
 
-    /// Makes tables begin with a line of column names.
-    pub(crate) fn show_headings(&mut self) {
-        self.headings = true;
-    }
-
     /// Returns the flag that ends the command with an error of code `interrupted`, once it is set.
     pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
@@ -275,15 +272,6 @@ impl Output {
         // If a reader closed the pipe, dropping the buffer must not write to it again.
         drop(std::mem::replace(&mut self.out, out).into_parts());
         flushed
-    }
-
-    /// Starts or ends the wait for an answer, during which a progress bar may appear.
-    pub(crate) fn set_awaited(&mut self, awaited: bool) {
-        if awaited {
-            self.wait.begin();
-        } else {
-            self.wait.end();
-        }
     }
 
     /// Ends one command of a shell: flushes the output and prints the notes.
@@ -333,11 +321,6 @@ impl Output {
             let _ = write!(row, " {} |", cell.replace('|', "\\|"));
         }
         writeln!(self.out, "{row}").map_err(output_error)
-    }
-
-    /// Returns the width of a line; `None` without a terminal, because no text is cut then.
-    pub(crate) fn width(&self) -> Option<usize> {
-        self.style.width
     }
 
     /// The style of lines for people.

@@ -13,7 +13,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _};
 
 #[cfg(feature = "agent")]
-use super::agent_context::{self, Disabled, show_disabled};
+use super::agent_context::is_switched_off;
 use super::args::SharedOptions;
 use super::context::Context;
 use super::errors::{Done, clap_error, two_modes, usage_error};
@@ -97,8 +97,9 @@ pub(crate) fn definition_shown(verbs: Groups) -> Command {
 /// A valid command line.
 pub(crate) struct Parsed {
     pub(crate) options: SharedOptions,
+    /// The typed options and arguments.
+    pub(crate) matches: ArgMatches,
     verb: &'static Entry,
-    matches: ArgMatches,
     commits: bool,
 }
 
@@ -133,15 +134,15 @@ impl Parsed {
     ) -> Result<Self, Unparsed> {
         let matches = definition.try_get_matches_from_mut(arguments);
         let matches = matches.map_err(|error| Unparsed::of(verbs, error, arguments))?;
-        Self::of(verbs, definition, &matches).map_err(Unparsed::Refused)
+        Self::of(verbs, definition, matches).map_err(Unparsed::Refused)
     }
 
     /// Returns the typed verb, or an error if it does not take an option.
-    fn of(verbs: Groups, definition: &Command, matches: &ArgMatches) -> Result<Self> {
-        let options = SharedOptions::from_arg_matches(matches).map_err(|error| clap_error(&error, ""))?;
+    fn of(verbs: Groups, definition: &Command, matches: ArgMatches) -> Result<Self> {
+        let options = SharedOptions::from_arg_matches(&matches).map_err(|error| clap_error(&error, ""))?;
         let missing = || usage_error("the verb is missing", "see treering --help");
-        let (name, typed) = matches.subcommand().ok_or_else(missing)?;
-        let (mut command, mut innermost) = (definition, matches);
+        let name = matches.subcommand_name().ok_or_else(missing)?;
+        let (mut command, mut innermost) = (definition, &matches);
         while let Some((inner, matches)) = innermost.subcommand() {
             command = command.find_subcommand(inner).ok_or_else(missing)?;
             innermost = matches;
@@ -169,8 +170,8 @@ impl Parsed {
         Ok(Self {
             verb: verb::find(verbs, name).ok_or_else(missing)?,
             commits: is_taken("reason"),
-            matches: typed.clone(),
             options,
+            matches,
         })
     }
 
@@ -183,10 +184,11 @@ impl Parsed {
     /// Runs the verb and closes the store.
     pub(crate) fn run(&self, context: &mut Context) -> Done {
         #[cfg(feature = "agent")]
-        if self.verb.is_switchable && self.commits && agent_context::is_switched_off() {
-            return context.answer(&Disabled::new(), show_disabled);
+        if self.verb.is_switchable && self.commits && is_switched_off() {
+            return context.answer_disabled();
         }
-        let code = self.verb.run(&self.matches, context)?;
+        let typed = self.matches.subcommand_matches(self.verb.name);
+        let code = self.verb.run(typed.unwrap_or(&self.matches), context)?;
         context.close()?;
         Ok(code)
     }

@@ -174,8 +174,6 @@ pub(crate) struct ForgottenLine {
     pub(crate) reason: Option<String>,
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
-    #[serde(skip)]
-    pub(crate) lane: String,
 }
 
 impl From<Forgotten> for ForgottenLine {
@@ -192,7 +190,6 @@ impl From<Forgotten> for ForgottenLine {
             reason: one.reason,
             commit: one.commit.digest,
             seq: commit.seq,
-            lane: one.commit.lane().to_owned(),
         }
     }
 }

@@ -19,7 +19,7 @@ const NAMED_MAX: usize = 5;
 /// Prints a note about scan findings in the objects that a verb wrote. The settings decide which findings count; if they
 /// cannot be read, the defaults apply.
 pub(super) fn note_flags_since(context: &mut Context, memory: &Memory, before: &View) -> Result<()> {
-    let settings = context.settings().unwrap_or_default();
+    let (settings, _) = context.settings().unwrap_or_default();
     // This scanner redacts nothing, so its marker key is not used.
     let scanner = Scanner::new(settings.scan, [0; 32]);
     let after = memory.view();

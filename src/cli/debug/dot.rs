@@ -102,22 +102,16 @@ impl Shell<'_> {
         let memory = self.context.open_to_read()?;
         let view = self.context.view(&memory)?;
         let (commit, pinned) = (view.commit().commit, self.context.at().map(str::to_owned));
-        let output = &mut self.context.output;
+        let what = if pinned.is_some() { "state" } else { "head" };
         let document = json!({
             "at": pinned, "seq": commit.seq, "root": commit.root.to_hex(),
             "time": commit.time.to_string(), "objects": view.len(),
         });
-        if !output.json(&document)? {
-            output.line(format_args!(
-                "{} seq:{} of {}, root {}, {}",
-                if pinned.is_some() { "state" } else { "head" },
-                commit.seq,
-                commit.time,
-                short(commit.root.as_bytes()),
-                counted(view.len(), "object")
-            ))?;
-        }
-        Ok(DONE)
+        self.context.answer(&document, |_, context| {
+            let (seq, time, root) = (commit.seq, commit.time, short(commit.root.as_bytes()));
+            let objects = counted(view.len(), "object");
+            context.line(format_args!("{what} seq:{seq} of {time}, root {root}, {objects}"))
+        })
     }
 
     /// Sets a setting, or prints it.
@@ -131,11 +125,9 @@ impl Shell<'_> {
     }
 
     fn print(&mut self, name: &str, value: &str) -> Done {
-        let output = &mut self.context.output;
-        if !output.json(&json!({ name: value }))? {
-            output.line(format_args!("{name} {value}"))?;
-        }
-        Ok(DONE)
+        let text = format!("{name} {value}");
+        self.context
+            .answer(&json!({ name: value }), |_, context| context.line(text))
     }
 
     /// Prints the page of a command, or the lists of verbs and of commands of the shell.

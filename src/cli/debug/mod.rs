@@ -78,7 +78,7 @@ impl Verb for Debug {
             }
             context.output.set_mode(mode);
         }
-        context.output.show_headings();
+        context.output.headings = true;
         // At a terminal, Ctrl-C sets this flag. In a script, Ctrl-C ends the process.
         let stop = context.output.stop();
         let is_script = !(self.files.is_empty() && self.commands.is_empty());

@@ -11,7 +11,7 @@ use clap::{CommandFactory as _, Parser as _};
 use super::dot::Dot;
 use super::words;
 use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, usage_error};
+use crate::cli::errors::{DONE, Done, clap_error, usage_error};
 use crate::cli::human;
 use crate::cli::output::Mode;
 use crate::cli::parse::{self, Parsed, Unparsed};
@@ -90,7 +90,7 @@ impl<'a> Shell<'a> {
 
     /// Runs a command on the newest state of the store.
     pub(super) fn carry_out(&mut self, line: &str, command: Command) -> Done {
-        self.context.output.set_awaited(true);
+        self.context.output.wait.begin();
         self.catch_up();
         if self.echo {
             let line = human::one_line(line.trim());
@@ -102,7 +102,7 @@ impl<'a> Shell<'a> {
             Command::Verb(parsed) => self.run_verb(&parsed),
             Command::Help(page) => self.print_page(&page),
         };
-        self.context.output.set_awaited(false);
+        self.context.output.wait.end();
         let ended = self.context.output.end_command();
         if self.timer {
             let seconds = begun.elapsed().as_secs_f64();
@@ -130,16 +130,16 @@ impl<'a> Shell<'a> {
 
     /// Runs a verb. Options on the line apply to this line only.
     fn run_verb(&mut self, parsed: &Parsed) -> Done {
-        let typed = parsed.options.clone();
-        if typed.store.is_some() {
+        if parsed.options.store.is_some() {
             return Err(one_store());
         }
-        let options = self.context.options.clone();
+        let options = self.context.options.overlaid_by(&parsed.matches);
+        let options = options.map_err(|error| clap_error(&error, ""))?;
+        let options = std::mem::replace(&mut self.context.options, options);
         let mode = self.context.output.mode();
-        if typed.json {
+        if parsed.options.json {
             self.context.output.set_mode(Mode::Json);
         }
-        self.context.options = options.clone().overlaid_by(typed);
         let done = parsed.run(self.context);
         let ended = self.context.output.end_command();
         self.context.output.set_mode(mode);

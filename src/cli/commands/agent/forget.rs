@@ -11,6 +11,7 @@ use crate::answers::agent::items::{
     Expires, ForgottenLine, ItemLine, ItemsForgotten, ItemsRestored, Outcome,
 };
 use crate::cli::commands::prelude::*;
+use crate::object::lane_of;
 
 /// Remove items from the memory
 ///
@@ -184,7 +185,10 @@ impl Verb for Forgotten {
             vec![
                 ("id", named(&row.item.id)),
                 ("by", plain(&row.op)),
-                ("lane", plain(&row.lane)),
+                (
+                    "lane",
+                    plain(lane_of(row.session.as_deref(), row.actor.as_deref())),
+                ),
                 ("when", context.when(row.time)),
                 ("why", optional(row.reason.as_deref())),
                 ("text", plain(gist(&row.item.object))),

@@ -7,7 +7,7 @@ use super::promote::person;
 use super::recall::note_reach;
 use crate::agent::trust::{HeldObject, Quarantined};
 use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
-use crate::cli::agent_context::{Disabled, is_switched_off, show_disabled};
+use crate::cli::agent_context::is_switched_off;
 use crate::cli::commands::prelude::*;
 
 /// The number of objects that a person sees before a release, and the number of characters of each text.
@@ -54,7 +54,7 @@ impl Verb for Quarantine {
 
     fn run(self, context: &mut Context) -> Done {
         if is_switched_off() && (self.release.is_some() || self.discard.is_some()) {
-            return context.answer(&Disabled::new(), show_disabled);
+            return context.answer_disabled();
         }
         if let Some(name) = self.release {
             return release(context, name, self.yes);

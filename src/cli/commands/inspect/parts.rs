@@ -45,7 +45,7 @@ impl Part {
 
     /// Prints at most `most` bytes in hex.
     pub(super) fn show(&self, output: &mut Output, most: usize) -> Result<()> {
-        let is_narrow = output.width().is_some_and(|width| width < WIDE);
+        let is_narrow = output.style().width.is_some_and(|width| width < WIDE);
         let across = if is_narrow { 8 } else { 16 };
         let shown = self.bytes.get(..most).unwrap_or(&self.bytes);
         let zeros = shown.len() > across && shown.iter().all(|byte| *byte == 0);

@@ -72,7 +72,7 @@ impl Recovery {
         }
         context.answer(&plan, |plan, context| {
             let output = &mut context.output;
-            for line in wrapped(&plan.sentence, output.width().unwrap_or(usize::MAX)) {
+            for line in wrapped(&plan.sentence, output.style().width.unwrap_or(usize::MAX)) {
                 output.line(line)?;
             }
             match plan.served_seq {
