@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::args::{LaneOptions, SharedOptions};
-use super::errors::system_kind;
+use super::errors::{refused, system_kind};
 use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
@@ -279,9 +279,7 @@ impl Context {
             }
         };
         let message = format!("{} is already a store", shown(path));
-        Err(Error::invalid(message)
-            .with_code(ErrorCode::StoreExists)
-            .with_hint(hint))
+        Err(refused(ErrorCode::StoreExists, message, hint))
     }
 
     /// Returns the state of `--at`, or the head.
@@ -371,13 +369,9 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
             STORE_NAMES.iter().any(|known| name == *known) || name.to_string_lossy().ends_with(".tmp");
         if !belongs {
             let message = format!("{} is not a store, but a folder with other files", shown(path));
-            let example = path.join(PROJECT_FOLDER);
-            return Err(Error::invalid(message)
-                .with_code(ErrorCode::NotAStore)
-                .with_hint(format!(
-                    "name an empty or new folder, such as {}",
-                    shown(&example)
-                )));
+            let example = shown(&path.join(PROJECT_FOLDER));
+            let hint = format!("name an empty or new folder, such as {example}");
+            return Err(refused(ErrorCode::NotAStore, message, hint));
         }
     }
     Ok(())

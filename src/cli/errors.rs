@@ -35,10 +35,14 @@ pub(crate) fn system_kind(error: &Error) -> Option<io::ErrorKind> {
     source.downcast_ref::<io::Error>().map(io::Error::kind)
 }
 
+/// Returns the error for an input that the verb refuses.
+pub(crate) fn refused(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Error {
+    Error::invalid(message).with_code(code).with_hint(hint)
+}
+
 /// Returns the error for a command line that clap accepts and the verb refuses.
 pub(crate) fn usage_error(message: impl Into<String>, hint: impl Into<String>) -> Error {
-    let error = Error::invalid(message).with_code(ErrorCode::Usage);
-    error.with_hint(hint)
+    refused(ErrorCode::Usage, message, hint)
 }
 
 /// Returns the error for `--json` with another output mode.

@@ -35,6 +35,7 @@ use signal_hook::consts::SIGXFSZ;
 use commands::GROUPS;
 use context::Context;
 use output::Output;
+pub use output::report_bugs_in_one_line;
 use parse::{Parsed, Unparsed};
 
 /// Runs the program on a command line, whose first argument is the program's name.
@@ -53,9 +54,4 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut context = Context::new(GROUPS, parsed.options.clone());
     let done = parsed.run(&mut context);
     context.output.finish(done)
-}
-
-/// Makes a panic print one line on standard error and exit with code 70, instead of a backtrace.
-pub fn report_bugs_in_one_line() {
-    output::report_bugs_in_one_line();
 }

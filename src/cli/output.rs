@@ -22,7 +22,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::errors::{BUG, DONE, USAGE, clap_error, exit_code, is_closed_pipe, output_error};
+use super::errors::{BUG, DONE, USAGE, clap_error, exit_code, is_closed_pipe, output_error, refused};
 use super::human;
 pub(crate) use super::paint::{Meaning, paint, printable};
 use crate::answers::program::{Note, Noted, Refusal, Refused, Version};
@@ -217,9 +217,9 @@ impl Output {
     /// Refuses a format other than JSON if `--json` was given.
     pub(crate) fn check_form(&self) -> Result<()> {
         if self.is_json() {
-            return Err(Error::invalid("this format cannot be printed as JSON")
-                .with_code(ErrorCode::UnsupportedFormat)
-                .with_hint("name a file to write it to, or leave --json out"));
+            let text = "this format cannot be printed as JSON";
+            let hint = "name a file to write it to, or leave --json out";
+            return Err(refused(ErrorCode::UnsupportedFormat, text, hint));
         }
         Ok(())
     }
@@ -531,7 +531,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
 }
 
 /// Makes a panic, which is a bug, print one line on standard error and exit with code 70.
-pub(crate) fn report_bugs_in_one_line() {
+pub fn report_bugs_in_one_line() {
     std::panic::set_hook(Box::new(|panic| {
         let what = panic.payload_as_str().unwrap_or_default();
         let place = panic

@@ -188,7 +188,7 @@ impl Parsed {
             return context.answer_disabled();
         }
         let typed = self.matches.subcommand_matches(self.verb.name);
-        let code = self.verb.run(typed.unwrap_or(&self.matches), context)?;
+        let code = (self.verb.run)(typed.unwrap_or(&self.matches), context)?;
         context.close()?;
         Ok(code)
     }

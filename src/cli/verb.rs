@@ -41,7 +41,8 @@ pub(crate) struct Entry {
     /// Whether `TREERING_DISABLE` stops it from committing.
     pub(crate) is_switchable: bool,
     define: fn(Command) -> Command,
-    run: fn(&ArgMatches, &mut Context) -> Done,
+    /// Runs the verb with the typed arguments.
+    pub(crate) run: fn(&ArgMatches, &mut Context) -> Done,
 }
 
 /// The verbs in groups by purpose.
@@ -81,11 +82,6 @@ impl Entry {
     /// Returns the verb's arguments for clap.
     pub(crate) fn definition(&self) -> Command {
         with_help((self.define)(Command::new(self.name)))
-    }
-
-    /// Runs the verb with the typed arguments.
-    pub(crate) fn run(&self, matches: &ArgMatches, context: &mut Context) -> Done {
-        (self.run)(matches, context)
     }
 }
 

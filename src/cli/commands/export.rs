@@ -182,10 +182,11 @@ fn check_options(verb: &Export) -> Result<()> {
     let is_page = verb.format == ExportFormat::Html;
     let diagram = verb.format.is_diagram();
     let drawn = |what| diagram && (is_page || verb.diagram.unwrap_or(DiagramOf::Tree) == what);
-    #[cfg(feature = "agent")]
-    let blocks = verb.format == ExportFormat::Blocks;
-    #[cfg(not(feature = "agent"))]
-    let blocks = false;
+    let is_text = matches!(
+        verb.format,
+        ExportFormat::Jsonl | ExportFormat::Org | ExportFormat::Markdown
+    );
+    let blocks = !diagram && !is_text;
     let options = [
         ("--picture", verb.diagram.is_some(), diagram && !is_page),
         ("--scope", verb.scope.is_some(), blocks),
@@ -293,9 +294,9 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
         return Ok(());
     }
     if fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() || !force) {
-        let refused = Error::invalid(format!("{} already exists; nothing was written", shown(path)));
+        let text = format!("{} already exists; nothing was written", shown(path));
         let hint = "choose another path, or overwrite it with --force";
-        return Err(refused.with_code(ErrorCode::FileExists).with_hint(hint));
+        return Err(refused(ErrorCode::FileExists, text, hint));
     }
     Ok(())
 }
@@ -306,9 +307,8 @@ fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
     for part in path.parent().into_iter().flat_map(Path::components) {
         below.push(part);
         if fs::symlink_metadata(&below).is_ok_and(|there| !there.is_dir()) {
-            let refused = Error::invalid(format!("{} exists and is not a folder", shown(&below)));
-            let refused = refused.with_code(ErrorCode::NotAFolder);
-            return Err(refused.with_hint("write to an empty folder"));
+            let text = format!("{} exists and is not a folder", shown(&below));
+            return Err(refused(ErrorCode::NotAFolder, text, "write to an empty folder"));
         }
     }
     Ok(())

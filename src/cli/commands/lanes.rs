@@ -27,7 +27,6 @@ pub(crate) struct Lanes {
 
 /// A lane, and its newest commit.
 #[derive(Serialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the fields of the JSON document")]
 struct Lane {
     lane: String,
     head: CommitDigest,

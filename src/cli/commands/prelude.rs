@@ -15,7 +15,7 @@ pub(super) use super::cells::{columns, count_columns, named, optional};
 pub(super) use crate::cli::agent_context::ScopeOptions;
 pub(super) use crate::cli::args;
 pub(super) use crate::cli::context::{Context, shown};
-pub(super) use crate::cli::errors::{DAMAGED, DENIED, DONE, Done, NO, usage_error};
+pub(super) use crate::cli::errors::{DAMAGED, DENIED, DONE, Done, NO, refused, usage_error};
 pub(super) use crate::cli::human::{
     self, Cell, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right,
     short,

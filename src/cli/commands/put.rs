@@ -225,8 +225,8 @@ impl Batch {
             past += usize::from(line.past);
             if past > most.max(PAST_LINES_MAX) {
                 let text = format!("the line of their object is missing for {past} earlier versions");
-                let refused = Error::invalid(text).with_code(ErrorCode::OverLimit);
-                return Err(at_line(number, refused.with_hint("use a larger --batch")));
+                let refused = refused(ErrorCode::OverLimit, text, "use a larger --batch");
+                return Err(at_line(number, refused));
             }
             read.push((number, line));
         }

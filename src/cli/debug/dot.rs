@@ -7,7 +7,6 @@ use clap::{CommandFactory as _, Parser};
 use serde_json::json;
 
 use super::shell::{Command, Shell};
-use crate::cli::args::LaneOptions;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{counted, short};
 use crate::cli::output::{Meaning, Mode, help_width};
@@ -90,10 +89,7 @@ impl Shell<'_> {
     fn set_lane(&mut self, name: String) -> Result<()> {
         Writer::user().session(&name).check()?;
         if let Some(kept) = &mut self.context.kept {
-            kept.lane = LaneOptions {
-                session: Some(name),
-                actor: kept.lane.actor.take(),
-            };
+            kept.lane.session = Some(name);
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ impl Verb for Debug {
             shell,
             keep_going: self.keep_going,
             code: DONE,
-            failed: false,
+            failed: None,
         };
         for file in &self.files {
             if file.as_os_str() == "-" {
@@ -112,7 +112,7 @@ impl Verb for Debug {
         if !is_script {
             script.read("", io::stdin().lock())?;
         }
-        Ok(script.code)
+        Ok(script.failed.unwrap_or(script.code))
     }
 }
 
@@ -120,9 +120,10 @@ impl Verb for Debug {
 struct Script<'a> {
     shell: Shell<'a>,
     keep_going: bool,
-    /// The exit code of the last command; after a failure, that of the first failure.
+    /// The exit code of the last command.
     code: u8,
-    failed: bool,
+    /// The exit code of the first failure.
+    failed: Option<u8>,
 }
 
 impl Script<'_> {
@@ -145,9 +146,7 @@ impl Script<'_> {
         }
         let failure = match self.shell.run(line) {
             Ok(code) => {
-                if !self.failed {
-                    self.code = code;
-                }
+                self.code = code;
                 return Ok(());
             }
             Err(failure) if place.is_empty() => failure,
@@ -157,9 +156,7 @@ impl Script<'_> {
             return Err(failure);
         }
         self.shell.context.output.print_failure(&failure);
-        if !std::mem::replace(&mut self.failed, true) {
-            self.code = exit_code(&failure);
-        }
+        self.failed.get_or_insert(exit_code(&failure));
         Ok(())
     }
 }

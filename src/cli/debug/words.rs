@@ -41,19 +41,12 @@ fn quoted(characters: &mut std::str::Chars<'_>, quote: char, word: &mut String) 
     ))
 }
 
-/// Quotes a word so that [`split`] returns it unchanged.
-pub(super) fn quote(word: &str) -> String {
-    let is_plain = |character: char| !character.is_whitespace() && !"'\"\\#".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::cli::context::quoted;
     use crate::cli::errors::exit_code;
 
     #[test]
@@ -74,7 +67,7 @@ mod tests {
     #[test]
     fn what_is_quoted_comes_out_as_it_was() {
         for word in ["a", "a b", "it's", "", "#x", "a\\b", "\"", "tab\there"] {
-            assert_eq!(split(&quote(word)).unwrap(), [word], "{word}");
+            assert_eq!(split(&quoted(Path::new(word))).unwrap(), [word], "{word}");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Arc, Diagram, Mark, Row};
+use super::{Diagram, Mark, Row};
 use crate::answers::history::{Recorded, SnapshotLine};
 use crate::cli::human::{counted, short};
 use crate::engine::{CommitInfo, Memory, View};
@@ -40,7 +40,7 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
     }
     for (from, target) in targets {
         if let Some(&to) = rows.get(&target) {
-            diagram.arcs.push(Arc { from, to });
+            diagram.arcs.push((from, to));
         }
     }
     let left_out = (head.commit.seq + 1).saturating_sub(diagram.rows.len() as u64);

@@ -208,7 +208,7 @@ fn check(context: &mut Context, verb: GuardWith) -> Done {
     let report = agent.check_staged(&verb.name, &checks, &context.writer())?;
     let answer = GuardReport::new(verb.name, report);
     context.say(&answer, &answer.report)?;
-    Ok(verdict(&answer))
+    Ok(if answer.passed { DONE } else { DENIED })
 }
 
 fn commit(context: &mut Context, verb: GuardWith) -> Done {
@@ -225,29 +225,23 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
         report: GuardReport::new(verb.name, report),
         names: committed.as_ref().into(),
     };
-    let name = &answer.report.name;
-    let (last, code, note) = match committed {
-        Some(info) => {
-            let last = format!("\ncommitted {name}; {}", context.head_line(&info));
-            // The commit may be in the lane of the writer who staged the change.
-            let lane = LaneOptions {
-                session: info.commit.session,
-                actor: info.commit.actor,
-            };
-            (
-                last,
-                "undo",
-                format!("reverse it with: {}", lane.way_back("undo")),
-            )
-        }
-        None => {
-            let note = format!("the change stays staged; drop it with: treering guard drop {name}");
-            (String::new(), "next", note)
-        }
+    let (name, report) = (&answer.report.name, &answer.report.report);
+    let Some(info) = committed else {
+        context.say(&answer, report)?;
+        let note = format!("the change stays staged; drop it with: treering guard drop {name}");
+        context.output.note_for_people("next", note);
+        return Ok(DENIED);
     };
-    context.say(&answer, format_args!("{}{last}", answer.report.report))?;
-    context.output.note_for_people(code, note);
-    Ok(verdict(&answer.report))
+    let head = context.head_line(&info);
+    context.say(&answer, format_args!("{report}\ncommitted {name}; {head}"))?;
+    // The commit may be in the lane of the writer who staged the change.
+    let lane = LaneOptions {
+        session: info.commit.session,
+        actor: info.commit.actor,
+    };
+    let note = format!("reverse it with: {}", lane.way_back("undo"));
+    context.output.note_for_people("undo", note);
+    Ok(DONE)
 }
 
 fn drop_staged(context: &mut Context, name: String) -> Done {
@@ -354,8 +348,4 @@ fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the policy is not UTF-8"));
     let policy = text.and_then(|text| Policy::parse(&text));
     policy.map_err(|error| error.context(file.display()))
-}
-
-fn verdict(answer: &GuardReport) -> u8 {
-    if answer.passed { DONE } else { DENIED }
 }

@@ -129,9 +129,8 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     if verb.prune && !verb.force && files.is_empty() {
         let path = shown(&verb.path);
         let text = format!("{path} contains no block, and --prune would remove every block");
-        let refused = Error::invalid(text).with_code(ErrorCode::NothingToImport);
         let hint = "name the folder that `export --format blocks` wrote, or add --force";
-        return Err(refused.with_hint(hint));
+        return Err(refused(ErrorCode::NothingToImport, text, hint));
     }
     let agent = context.agent_to_write()?;
     let answer = Imported {
@@ -241,7 +240,6 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
 }
 
 fn nothing_taken() -> Error {
-    Error::invalid("nothing was imported")
-        .with_code(ErrorCode::NothingTaken)
-        .with_hint("the answer gives the reason for each part")
+    let hint = "the answer gives the reason for each part";
+    refused(ErrorCode::NothingTaken, "nothing was imported", hint)
 }

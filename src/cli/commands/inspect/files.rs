@@ -21,7 +21,6 @@ pub(super) struct Files {}
 
 /// A file of the store.
 #[derive(Default, Serialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the fields of the JSON document")]
 pub(super) struct File {
     /// Its path in the folder of the store.
     file: String,

@@ -44,7 +44,7 @@ impl Part {
     }
 
     /// Prints at most `most` bytes in hex.
-    pub(super) fn show(&self, output: &mut Output, most: usize) -> Result<()> {
+    fn show(&self, output: &mut Output, most: usize) -> Result<()> {
         let is_narrow = output.style().width.is_some_and(|width| width < WIDE);
         let across = if is_narrow { 8 } else { 16 };
         let shown = self.bytes.get(..most).unwrap_or(&self.bytes);
@@ -82,6 +82,11 @@ impl Part {
             (None, None) => String::new(),
         }
     }
+}
+
+/// Prints at most `most` bytes of each part.
+pub(super) fn show_parts(parts: &[Part], output: &mut Output, most: usize) -> Result<()> {
+    parts.iter().try_for_each(|part| part.show(output, most))
 }
 
 fn number(bytes: &[u8]) -> Option<u64> {

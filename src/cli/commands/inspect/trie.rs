@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::parts::Part;
+use super::parts::{Part, show_parts};
 use crate::cli::commands::prelude::*;
 use crate::cli::human::nibbles;
 use crate::log;
@@ -180,6 +180,5 @@ fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<()> {
     }
     let bytes = answer.preimage.len() / 2;
     output.line(format_args!("the digest covers these {bytes} bytes:"))?;
-    let mut parts = answer.parts.iter();
-    parts.try_for_each(|part| part.show(output, usize::MAX))
+    show_parts(&answer.parts, output, usize::MAX)
 }
