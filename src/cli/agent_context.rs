@@ -134,13 +134,15 @@ impl Context {
         }
     }
 
-    /// Prints a note if the change `held` was quarantined and waits for a person.
-    pub(crate) fn note_held(&mut self, agent: &Agent, held: Option<&str>) {
-        let Some(held) = held else { return };
-        let why = agent.held_reason(held).map(|why| format!(": {why}"));
-        let why = printable(&why.unwrap_or_default());
-        let text = format!("quarantined as {held} for a person to review{why}");
-        self.output.note("quarantined", text);
+    /// Prints a note for each change in quarantine, which waits for a person.
+    pub(crate) fn note_held(&mut self, agent: &Agent, held: impl IntoIterator<Item: AsRef<str>>) {
+        for held in held {
+            let held = held.as_ref();
+            let why = agent.held_reason(held).map(|why| format!(": {why}"));
+            let why = printable(&why.unwrap_or_default());
+            let text = format!("quarantined as {held} for a person to review{why}");
+            self.output.note("quarantined", text);
+        }
     }
 
     /// Prints a note that a dry run changed nothing.

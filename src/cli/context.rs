@@ -115,7 +115,9 @@ impl Context {
 
     /// Returns the folder of the store.
     pub(crate) fn store(&self) -> Result<PathBuf> {
-        let found = self.named_store().or_else(project_store).or_else(user_store);
+        let found = self.named_store().or_else(project_store);
+        // Else it is the store of the user, in the XDG data folder.
+        let found = found.or_else(|| xdg_folder("XDG_DATA_HOME", ".local/share"));
         found.ok_or_else(|| {
             Error::not_found("there is no store here, and HOME is not set")
                 .with_code(ErrorCode::NoStore)
@@ -162,6 +164,13 @@ impl Context {
             self.output.warn("degraded", &text);
         }
         Ok(memory)
+    }
+
+    /// Opens the store for reading, and returns it with the state of `--at`, or the head.
+    pub(crate) fn open_view(&mut self) -> Result<(Memory, View)> {
+        let memory = self.open_to_read()?;
+        let view = self.view(&memory)?;
+        Ok((memory, view))
     }
 
     /// Opens an existing store for writing.
@@ -334,11 +343,6 @@ fn project_store() -> Option<PathBuf> {
     here.ancestors()
         .map(|folder| folder.join(PROJECT_FOLDER))
         .find(|folder| folder.is_dir())
-}
-
-/// Returns the store of the user, in the XDG data folder.
-fn user_store() -> Option<PathBuf> {
-    xdg_folder("XDG_DATA_HOME", ".local/share")
 }
 
 /// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if it is unset.

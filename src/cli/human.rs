@@ -107,7 +107,6 @@ pub(crate) type Columns = Vec<(&'static str, Cell)>;
 /// columns are printed if the output has headings.
 #[derive(Default)]
 pub(crate) struct Table {
-    headings: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
     widths: Vec<usize>,
     written: u64,
@@ -116,9 +115,16 @@ pub(crate) struct Table {
 impl Table {
     /// Adds a row. Writes the waiting rows once there are enough to align.
     pub(crate) fn row(&mut self, output: &mut Output, columns: Columns) -> Result<()> {
-        let (headings, cells) = columns.into_iter().unzip();
-        self.headings = headings;
-        self.rows.push(cells);
+        if self.written == 0 && self.rows.is_empty() && output.has_headings() {
+            let heading = |(name, cell): &(&'static str, Cell)| Cell {
+                text: (*name).to_owned(),
+                meaning: Some(Meaning::Heading),
+                ..*cell
+            };
+            self.rows.push(columns.iter().map(heading).collect());
+        }
+        self.rows
+            .push(columns.into_iter().map(|(_, cell)| cell).collect());
         if self.rows.len() >= ROWS_ALIGNED {
             self.write(output)
         } else {
@@ -135,20 +141,7 @@ impl Table {
     /// Writes the waiting rows, after the names of the columns: in aligned columns, as rows of a Markdown table, or with
     /// tabs, where no column is cut or omitted.
     fn write(&mut self, output: &mut Output) -> Result<()> {
-        let mut rows = std::mem::take(&mut self.rows);
-        if self.written == 0 && output.has_headings() {
-            let names = self.headings.iter().zip(rows.first().into_iter().flatten());
-            let names: Vec<Cell> = names
-                .map(|(name, cell)| Cell {
-                    text: (*name).to_owned(),
-                    meaning: Some(Meaning::Heading),
-                    ..*cell
-                })
-                .collect();
-            if !names.is_empty() {
-                rows.insert(0, names);
-            }
-        }
+        let rows = std::mem::take(&mut self.rows);
         for row in &rows {
             self.widths.resize(self.widths.len().max(row.len()), 0);
             for (width, cell) in self.widths.iter_mut().zip(row) {

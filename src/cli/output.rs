@@ -359,13 +359,10 @@ impl Output {
             .style
             .width
             .map_or(usize::MAX, |width| width.saturating_sub(margin).max(WIDTH_LEAST));
-        let label = self.paint(meaning, label);
-        for (number, line) in human::wrapped(text, room).iter().enumerate() {
-            if number == 0 {
-                self.line(format_args!("{label}  {line}"))?;
-            } else {
-                self.line(format_args!("{:margin$}{line}", ""))?;
-            }
+        let mut start = format!("{}  ", self.paint(meaning, label));
+        for line in human::wrapped(text, room) {
+            self.line(format_args!("{start}{line}"))?;
+            start = " ".repeat(margin);
         }
         Ok(())
     }

@@ -80,10 +80,10 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
         let note = "sizes exist only for the whole store: leave --at out to see them";
         context.note("past", note);
     }
-    answer
-        .space
-        .iter()
-        .try_for_each(|kinds| answer.show_space(context, kinds))
+    match &answer.space {
+        Some(kinds) => answer.show_space(context, kinds),
+        None => Ok(()),
+    }
 }
 
 impl Statistics {

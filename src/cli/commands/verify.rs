@@ -97,14 +97,11 @@ fn show_verified(answer: &Verified, context: &mut Context) -> Result<()> {
             "the state at seq {seq}, root {root}, is intact: {objects}"
         ))?;
     }
-    let gone = [
-        (report.erased, "version", "erased"),
-        (report.lost, "version", "lost"),
-        (report.thinned, "commit", "thinned"),
-    ];
-    let gone = gone.iter().filter(|(count, _, _)| *count > 0);
-    let gone = gone.map(|(count, what, how)| format!("{} {how}", counted(*count, what)));
-    let gone: Vec<_> = gone.collect();
+    let some = |count, what, how| (count > 0).then(|| format!("{} {how}", counted(count, what)));
+    let erased = some(report.erased, "version", "erased");
+    let lost = some(report.lost, "version", "lost");
+    let thinned = some(report.thinned, "commit", "thinned");
+    let gone: Vec<_> = [erased, lost, thinned].into_iter().flatten().collect();
     if !gone.is_empty() {
         output.line(gone.join(", "))?;
     }

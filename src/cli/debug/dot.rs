@@ -95,8 +95,7 @@ impl Shell<'_> {
     }
 
     fn print_state(&mut self) -> Done {
-        let memory = self.context.open_to_read()?;
-        let view = self.context.view(&memory)?;
+        let (_, view) = self.context.open_view()?;
         let (commit, pinned) = (view.commit().commit, self.context.at().map(str::to_owned));
         let what = if pinned.is_some() { "state" } else { "head" };
         let document = json!({

@@ -49,7 +49,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     }
     greet(shell.context)?;
     while !shell.ended {
-        let state = current_state(shell.context);
+        let state = shell.context.open_view().ok();
         let prompt = prompt(shell.context, state.as_ref(), coloured);
         if let (Some(completion), Some((memory, view))) = (editor.helper_mut(), state) {
             completion.look_at(memory, view);
@@ -97,17 +97,10 @@ fn run(shell: &mut Shell<'_>, line: &str) {
     }
 }
 
-/// Returns the state that verbs read; `None` if no state can be read.
-fn current_state(context: &mut Context) -> Option<(Memory, View)> {
-    let memory = context.open_to_read().ok()?;
-    let view = context.view(&memory).ok()?;
-    Some((memory, view))
-}
-
 fn greet(context: &mut Context) -> Result<()> {
-    let objects = match current_state(context) {
-        Some((_, view)) => counted(view.len(), "object"),
-        None => "no state can be read".to_owned(),
+    let objects = match context.open_view() {
+        Ok((_, view)) => counted(view.len(), "object"),
+        Err(_) => "no state can be read".to_owned(),
     };
     let access = match &context.kept {
         Some(kept) if kept.writable => "writing allowed",

@@ -60,12 +60,9 @@ impl Verb for Promote {
         let promoted = agent.promote(&id, seen, says, &context.writer())?;
         let name = context.output.paint(Meaning::Name, &id);
         let is_new = promoted.committed.changed;
-        let (from, to) = (promoted.from, promoted.to);
-        let moved = format!("{name}: from {from} to {to}");
-        let what = if is_new {
-            moved
-        } else {
-            format!("{name} already is {from}")
+        let what = match (promoted.from, promoted.to) {
+            (from, to) if is_new => format!("{name}: from {from} to {to}"),
+            (from, _) => format!("{name} already is {from}"),
         };
         let answer = ItemPromoted::new(id, seen, promoted);
         context.say_commit(&answer, &what, &answer.commit, is_new)

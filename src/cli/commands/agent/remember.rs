@@ -123,18 +123,17 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         verb.text = Some(text.trim_end().to_owned());
     }
     let scope = context.scope(verb.scope.as_deref())?;
-    let options = RememberOptions {
-        on_duplicate: verb.on_duplicate,
-        key: verb.key.clone(),
-        ..RememberOptions::default()
-    };
     let (writer, lane) = (context.writer(), context.lane_options().session);
     let remember = |agent: &Agent| -> Result<Remembered> {
         let mut item = item_of(&verb, agent.memory().view().now())?;
         item.scope = scope.clone();
         item.session.clone_from(&lane);
-        let mut options = options.clone();
-        options.expected = expected(agent.memory(), &verb)?;
+        let options = RememberOptions {
+            on_duplicate: verb.on_duplicate,
+            key: verb.key.clone(),
+            expected: expected(agent.memory(), &verb)?,
+            ..RememberOptions::default()
+        };
         agent.remember(item, &options, &writer)
     };
     let agent = context.agent_to_create(|empty| remember(empty).map(drop))?;
@@ -285,9 +284,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let answer = answer.map_err(|error| progress.failed(context, error))?;
     let held = answer.held.clone();
     context.answer(&ItemsRemembered::from(answer), show_items_remembered)?;
-    for held in &held {
-        context.note_held(&agent, Some(held));
-    }
+    context.note_held(&agent, &held);
     Ok(DONE)
 }
 

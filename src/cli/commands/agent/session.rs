@@ -250,9 +250,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let what = if all.appended == 1 { "entry" } else { "entries" };
     let (count, session) = (all.appended, &all.session);
     context.say(&all, format_args!("appended {count} {what} to '{session}'"))?;
-    for held in &all.held {
-        context.note_held(&agent, Some(held));
-    }
+    context.note_held(&agent, &all.held);
     Ok(DONE)
 }
 
