@@ -170,14 +170,8 @@ pub(crate) struct SnapshotLine {
     /// Its index in the ring of its lane; null for a named snapshot.
     pub(crate) index: Option<usize>,
     pub(crate) name: Option<String>,
-    pub(crate) root: Root,
-    pub(crate) commit: CommitDigest,
-    pub(crate) time: Time,
-    pub(crate) seq: u64,
-    pub(crate) lane: Option<String>,
-    pub(crate) actor: Option<String>,
-    pub(crate) session: Option<String>,
-    pub(crate) reason: Option<String>,
+    #[serde(flatten)]
+    pub(crate) info: SnapshotInfo,
 }
 
 impl SnapshotLine {
@@ -187,12 +181,12 @@ impl SnapshotLine {
         let mut names: HashMap<u64, Vec<String>> = HashMap::new();
         for info in memory.snapshots()? {
             let snapshot = Self::from(info);
-            let other = snapshot.lane.as_deref();
+            let other = snapshot.info.lane.as_deref();
             let name = match other.filter(|other| snapshot.index.is_some() && *other != lane) {
                 Some(other) => format!("{} of {other}", snapshot.revision()),
                 None => snapshot.revision(),
             };
-            names.entry(snapshot.seq).or_default().push(name);
+            names.entry(snapshot.info.seq).or_default().push(name);
         }
         Ok(names)
     }
@@ -209,16 +203,9 @@ impl SnapshotLine {
 impl From<SnapshotInfo> for SnapshotLine {
     fn from(info: SnapshotInfo) -> Self {
         Self {
-            name: info.index.is_none().then_some(info.name),
+            name: info.index.is_none().then(|| info.name.clone()),
             index: info.index,
-            root: info.root,
-            commit: info.commit,
-            time: info.time,
-            seq: info.seq,
-            lane: info.lane,
-            actor: info.actor,
-            session: info.session,
-            reason: info.reason,
+            info,
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::engine::CommitInfo;
 use crate::error::Result;
 use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
+use crate::store::ChangeCounts;
 
 /// The number of digits of a version's digest that people see.
 const SHORT_DIGITS: usize = 12;
@@ -178,11 +179,8 @@ impl Table {
 fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
     let mut widths = widths.to_vec();
     let total = |widths: &[usize]| {
-        widths
-            .iter()
-            .filter(|width| **width > 0)
-            .map(|width| width + GAP)
-            .sum::<usize>()
+        let shown = widths.iter().filter(|width| **width > 0);
+        shown.map(|width| width + GAP).sum::<usize>()
     };
     for (index, _) in row.iter().enumerate().filter(|(_, cell)| cell.minor).rev() {
         if total(&widths) > room + GAP {
@@ -298,19 +296,17 @@ pub(crate) fn heading(info: &CommitInfo) -> String {
 
 /// Describes an object in one line: its title, or the start of its content.
 pub(crate) fn gist(object: &Object) -> String {
-    let title = object
-        .attribute("title")
-        .and_then(|title| title.as_text().map(one_line));
+    let title = object.attribute("title");
+    let title = title.as_ref().and_then(Value::as_text).map(one_line);
     title.unwrap_or_else(|| {
-        one_line(
-            &object
-                .content()
-                .unwrap_or_default()
-                .chars()
-                .take(200)
-                .collect::<String>(),
-        )
+        let start = object.content().unwrap_or_default().chars().take(200);
+        one_line(&start.collect::<String>())
     })
+}
+
+/// Formats the counts in a few characters: `+3 ~1 -0`.
+pub(crate) fn short_counts(counts: ChangeCounts) -> String {
+    format!("+{} ~{} -{}", counts.added, counts.changed, counts.removed)
 }
 
 #[cfg(test)]

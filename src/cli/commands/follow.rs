@@ -44,8 +44,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
 
 fn say_line(context: &mut Context, row: &LogLine) -> Result<()> {
     let lane = one_line(lane_of(row.session.as_deref(), row.actor.as_deref()));
-    let (time, seq, op, counts) = (row.time, row.seq, &row.op, row.counts);
-    let counts = format!("+{} ~{} -{}", counts.added, counts.changed, counts.removed);
+    let (time, seq, op, counts) = (row.time, row.seq, &row.op, human::short_counts(row.counts));
     let reason = one_line(row.reason.as_deref().unwrap_or_default());
     let line = format!("{time}  seq:{seq} {op} by {lane}  {counts}  {reason}");
     context.say(row, line)?;

@@ -173,6 +173,19 @@ impl Context {
         self.answer(answer, |_, context| context.line(text))
     }
 
+    /// Prints an answer as [`Self::say`] does. People also get a note, such as the next step.
+    fn say_with_note(
+        &mut self,
+        answer: &impl Serialize,
+        text: impl Display,
+        code: &'static str,
+        note: impl Into<String>,
+    ) -> Done {
+        self.say(answer, text)?;
+        self.output.note_for_people(code, note);
+        Ok(DONE)
+    }
+
     /// Prints a note.
     fn note(&mut self, code: &'static str, text: impl Into<String>) {
         self.output.note(code, text);

@@ -57,9 +57,7 @@ impl Verb for Snapshot {
             let note = format!("return to it with: treering rollback {revision}");
             (format!("{name}: {head}"), "next", note)
         };
-        context.say(&answer, text)?;
-        context.output.note_for_people(code, note);
-        Ok(DONE)
+        context.say_with_note(&answer, text, code, note)
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Diagram, Mark, Row};
 use crate::answers::history::{Recorded, SnapshotLine};
-use crate::cli::human::{counted, short};
+use crate::cli::human::{counted, short, short_counts};
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::Result;
 
@@ -61,16 +61,10 @@ fn row(memory: &Memory, info: &CommitInfo) -> Result<Row> {
         Mark::Commit
     };
     let name = format!("{} {}", commit.seq, commit.op.as_str());
-    let text = format!(
-        "+{} ~{} -{}  {}{}",
-        counts.added,
-        counts.changed,
-        counts.removed,
-        info.lane(),
-        reason
-            .as_ref()
-            .map_or_else(String::new, |reason| format!(": {reason}")),
-    );
+    let mut text = format!("{}  {}", short_counts(counts), info.lane());
+    if let Some(reason) = &reason {
+        text = format!("{text}: {reason}");
+    }
     let mut row = Row::new(None, mark, name, &text);
     row.detail("commit", &info.digest);
     row.detail("root", &commit.root);

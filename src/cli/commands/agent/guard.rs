@@ -196,10 +196,9 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
     let staged = agent.stage(name, lines, &rules, &context.writer())?;
     let name = context.output.paint(Meaning::Name, name);
     let counts = context.counts_line(staged.counts);
-    context.say(&staged, format_args!("staged {name}: {counts}"))?;
     let next = format!("check the change with: treering guard check {}", staged.name);
-    context.output.note_for_people("next", next);
-    Ok(DONE)
+    let text = format!("staged {name}: {counts}");
+    context.say_with_note(&staged, text, "next", next)
 }
 
 fn check(context: &mut Context, verb: GuardWith) -> Done {
@@ -227,21 +226,19 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
     };
     let (name, report) = (&answer.report.name, &answer.report.report);
     let Some(info) = committed else {
-        context.say(&answer, report)?;
         let note = format!("the change stays staged; drop it with: treering guard drop {name}");
-        context.output.note_for_people("next", note);
+        context.say_with_note(&answer, report, "next", note)?;
         return Ok(DENIED);
     };
     let head = context.head_line(&info);
-    context.say(&answer, format_args!("{report}\ncommitted {name}; {head}"))?;
+    let text = format!("{report}\ncommitted {name}; {head}");
     // The commit may be in the lane of the writer who staged the change.
     let lane = LaneOptions {
         session: info.commit.session,
         actor: info.commit.actor,
     };
     let note = format!("reverse it with: {}", lane.way_back("undo"));
-    context.output.note_for_people("undo", note);
-    Ok(DONE)
+    context.say_with_note(&answer, text, "undo", note)
 }
 
 fn drop_staged(context: &mut Context, name: String) -> Done {
