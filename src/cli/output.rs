@@ -335,15 +335,8 @@ impl Output {
 
     /// Writes one document, or one line of a stream.
     pub(crate) fn document(&mut self, document: &impl Serialize) -> Result<()> {
-        if self.mode == Mode::Markdown {
-            let text = serde_json::to_string(document).map_err(|error| output_error(error.into()))?;
-            return self.line(text);
-        }
-        self.check_stop()?;
-        serde_json::to_writer(&mut self.out, document)
-            .map_err(io::Error::from)
-            .and_then(|()| self.out.write_all(b"\n"))
-            .map_err(output_error)
+        let text = serde_json::to_string(document).map_err(|error| output_error(error.into()))?;
+        self.line(text)
     }
 
     /// Writes a text of whole lines.

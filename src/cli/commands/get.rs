@@ -88,7 +88,7 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
         digest.to_hex()
     };
     let updated = listed.updated.filter(|_| listed.updated != listed.created);
-    let age = |time: Option<Time>| time.map(|time| time::with_age(time, answer.now, output));
+    let age = |time: Option<Time>| time.map(|time| time::with_age(time, context.now(), output));
     let fields = [
         ("kind", Some(one_line(&listed.kind))),
         ("scope", Some(one_line(&listed.scope))),
@@ -113,10 +113,8 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
         output.line(format_args!("  {name} = {}", human::value(value)))?;
     }
     if !answer.children.is_empty() {
-        output.line(format_args!(
-            "  {}",
-            counted(answer.children_total, "child object")
-        ))?;
+        let children = counted(answer.children_total, "child object");
+        output.line(format_args!("  {children}"))?;
     }
     for child in answer.children.iter().take(CHILDREN_SHOWN) {
         output.line(format_args!("    {}", one_line(child)))?;

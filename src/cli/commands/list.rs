@@ -74,16 +74,12 @@ impl Verb for List {
         let rows = matches.by_ref().inspect(|_| found = true);
         let rows = rows.map(|object| Listed::of(&view, object?));
         let rows = rows.filter(|row| row.as_ref().map_or(true, is_wanted));
+        let cells = |row: &Listed, context: &Context| cells_of(row, self.recent, context);
         let shown = if self.recent {
             let newest = newest(rows, self.limit.unwrap_or(RECENT))?;
-            context.write_rows(newest.into_values().map(Ok), |row, context| {
-                let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
-                cells_of(row, Some(updated))
-            })?
+            context.write_rows(newest.into_values().map(Ok), cells)?
         } else {
-            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), |row, _| {
-                cells_of(row, None)
-            })?
+            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), cells)?
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
@@ -120,13 +116,14 @@ impl List {
 }
 
 /// Returns the columns of an object: with the time of its change if the list is sorted by it, else with its scope.
-fn cells_of(row: &Listed, updated: Option<Cell>) -> Columns {
-    let id = ("id", named(&row.id));
+fn cells_of(row: &Listed, is_recent: bool, context: &Context) -> Columns {
+    let (id, kind) = (("id", named(&row.id)), ("kind", plain(&row.kind)));
     let gist = ("gist", coloured(Meaning::Quiet, gist(&row.object)));
-    match updated {
-        Some(updated) => vec![("updated", updated), id, ("kind", plain(&row.kind)), gist],
-        None => vec![id, ("kind", plain(&row.kind)), ("scope", plain(&row.scope)), gist],
+    if is_recent {
+        let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
+        return vec![("updated", updated), id, kind, gist];
     }
+    vec![id, kind, ("scope", plain(&row.scope)), gist]
 }
 
 /// Objects by the time of their change, newest first, then by id.

@@ -17,8 +17,7 @@ pub(super) use crate::cli::args;
 pub(super) use crate::cli::context::{Context, shown};
 pub(super) use crate::cli::errors::{DAMAGED, DENIED, DONE, Done, NO, refused, usage_error};
 pub(super) use crate::cli::human::{
-    self, Cell, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right,
-    short,
+    self, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right, short,
 };
 pub(super) use crate::cli::input::{Lines, open_input, read_input};
 pub(super) use crate::cli::output::{Meaning, Output, printable};

@@ -64,7 +64,14 @@ impl Verb for Promote {
             (from, to) if is_new => format!("{name}: from {from} to {to}"),
             (from, _) => format!("{name} already is {from}"),
         };
-        let answer = ItemPromoted::new(id, seen, promoted);
+        let answer = ItemPromoted {
+            id,
+            digest: promoted.digest,
+            promoted: seen,
+            from: promoted.from,
+            to: promoted.to,
+            commit: promoted.committed.commit,
+        };
         context.say_commit(&answer, &what, &answer.commit, is_new)
     }
 }
