@@ -197,25 +197,21 @@ impl Parsed {
 /// Returns this program's own error for a command line that clap refused, if there is one.
 fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Error> {
     let own = dashed(error).or_else(|| shortened(error));
-    if let Some(failure) = own.or_else(|| other_word(error)) {
-        return Some(failure);
-    }
-    if error.kind() == ErrorKind::MissingSubcommand {
-        return Some(usage_error("the verb is missing", "see treering --help"));
-    }
-    if error.kind() != ErrorKind::ValueValidation {
-        return None;
-    }
-    let verb = arguments
-        .iter()
-        .filter_map(|argument| argument.to_str())
-        .find(|argument| verb::find(verbs, argument).is_some());
-    let help = match verb {
-        Some(verb) => format!("see treering {verb} --help"),
-        None => "see treering --help".to_owned(),
-    };
+    own.or_else(|| other_word(error)).or_else(|| match error.kind() {
+        ErrorKind::MissingSubcommand => Some(usage_error("the verb is missing", "see treering --help")),
+        ErrorKind::ValueValidation => Some(bad_value(verbs, error, arguments)),
+        _ => None,
+    })
+}
+
+/// Returns the error for a value that a verb refuses.
+fn bad_value(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Error {
+    let mut words = arguments.iter().filter_map(|argument| argument.to_str());
+    let verb = words.find(|word| verb::find(verbs, word).is_some());
+    let help = verb.map_or_else(String::new, |verb| format!("{verb} "));
+    let help = format!("see treering {help}--help");
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
-    Some(clap_error(error, source.and_then(Error::hint).unwrap_or(&help)))
+    clap_error(error, source.and_then(Error::hint).unwrap_or(&help))
 }
 
 /// Returns the error for a text that begins with a dash, such as an item of a list. The message does not repeat the

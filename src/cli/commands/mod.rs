@@ -64,7 +64,7 @@ mod lineage;
 mod list;
 mod log;
 mod man;
-mod prelude;
+pub(super) mod prelude;
 mod progress;
 mod prove;
 mod put;

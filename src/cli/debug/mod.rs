@@ -17,17 +17,10 @@ mod words;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
-use std::path::PathBuf;
 
-use clap::Args;
-
-use crate::cli::args;
-use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done, exit_code, input_error, is_closed_pipe, two_modes};
-use crate::cli::input::Lines;
+use crate::cli::commands::prelude::*;
+use crate::cli::errors::{exit_code, input_error, is_closed_pipe, two_modes};
 use crate::cli::output::Mode;
-use crate::cli::verb::Verb;
-use crate::error::Result;
 
 use shell::Shell;
 

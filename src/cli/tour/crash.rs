@@ -4,20 +4,12 @@
 //! Layer 10, part of cli.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
-use clap::Args;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::cli::args;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done};
-use crate::cli::verb::Verb;
-use crate::engine::{Memory, Revision};
-use crate::error::{Error, Result};
-use crate::object::{Id, Kind, NewObject};
+use crate::cli::commands::prelude::*;
+use crate::object::NewObject;
 
 /// The number of acknowledged commits before the process is killed.
 const ACKNOWLEDGED: usize = 100;

@@ -15,21 +15,18 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf, absolute};
+use std::path::absolute;
 use std::time::Instant;
 
-use clap::{Args, Command};
+use clap::Command;
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "agent")]
 use super::agent_context::is_switched_off;
-use super::context::{Context, shown};
-use super::errors::{DONE, Done, exit_code, output_error};
-use super::output::{Capture, Meaning};
+use super::errors::{exit_code, output_error};
+use super::output::Capture;
 use super::parse::{self, Parsed};
-use super::verb::{Form, Verb, form};
-use crate::digest::to_hex;
-use crate::error::{Error, ErrorCode, Result};
+use crate::cli::commands::prelude::*;
 
 pub(super) use crash::CrashTest;
 
