@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 8, part of answers.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -43,8 +45,8 @@ impl LogLine {
     /// Returns the line of a commit.
     pub(crate) fn of(memory: &Memory, info: &CommitInfo) -> Result<Self> {
         let commit = &info.commit;
-        let source = RecordedText::of(memory, commit.source)?;
-        let reason = RecordedText::of(memory, commit.reason)?;
+        let source = Recorded::of(memory, commit.source)?;
+        let reason = Recorded::of(memory, commit.reason)?;
         Ok(Self {
             commit: info.digest,
             seq: commit.seq,
@@ -56,59 +58,44 @@ impl LogLine {
             actor: commit.actor.clone(),
             session: commit.session.clone(),
             source_digest: commit.source,
-            source_erased: source == RecordedText::Erased,
-            source_lost: source == RecordedText::Lost,
-            source: source.into_text(),
+            source_erased: source.erased,
+            source_lost: source.lost,
+            source: source.text,
             trust: commit.trust,
             reason_digest: commit.reason,
-            reason_erased: reason == RecordedText::Erased,
-            reason_lost: reason == RecordedText::Lost,
-            reason: reason.into_text(),
+            reason_erased: reason.erased,
+            reason_lost: reason.lost,
+            reason: reason.text,
             counts: memory.commit_counts(info)?,
         })
     }
 }
 
 /// The reason or source of a commit.
-#[derive(PartialEq, Eq)]
-pub(crate) enum RecordedText {
-    /// The commit records no text.
-    Absent,
-    Kept(String),
-    Erased,
-    Lost,
+pub(crate) struct Recorded {
+    /// The text, if it is kept.
+    pub(crate) text: Option<String>,
+    erased: bool,
+    lost: bool,
 }
 
-impl RecordedText {
+impl Recorded {
     /// Reads the text with a digest.
     ///
     /// # Errors
     /// Fails if the text cannot be read for a reason other than its loss or erasure.
     pub(crate) fn of(memory: &Memory, digest: Option<TextDigest>) -> Result<Self> {
-        let Some(digest) = digest else {
-            return Ok(Self::Absent);
-        };
-        match memory.text(&digest) {
-            Ok(text) => Ok(Self::Kept(text)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::gone(&error)),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn gone(error: &Error) -> Self {
-        match error.code() {
-            ErrorCode::Erased => Self::Erased,
-            ErrorCode::Lost => Self::Lost,
-            _ => Self::Absent,
-        }
-    }
-
-    /// Returns the text, if it is kept.
-    pub(crate) fn into_text(self) -> Option<String> {
-        match self {
-            Self::Kept(text) => Some(text),
-            _ => None,
-        }
+        let read = digest.map(|digest| memory.text(&digest)).transpose();
+        let missing = read
+            .as_ref()
+            .err()
+            .filter(|error| error.kind() == ErrorKind::NotFound);
+        let missing = missing.map(Error::code);
+        Ok(Self {
+            text: if missing.is_some() { None } else { read? },
+            erased: missing == Some(ErrorCode::Erased),
+            lost: missing == Some(ErrorCode::Lost),
+        })
     }
 }
 
@@ -129,16 +116,13 @@ pub(crate) struct HistoryLine {
     pub(crate) trust: Option<Origin>,
     pub(crate) reason: Option<String>,
     pub(crate) thinned: bool,
-    /// The change itself, for people.
-    #[serde(skip)]
-    pub(crate) entry: HistoryEntry,
 }
 
 impl HistoryLine {
     /// Returns the line of a change, with the records of its commit.
-    pub(crate) fn of(memory: &Memory, entry: HistoryEntry) -> Result<Self> {
+    pub(crate) fn of(memory: &Memory, entry: &HistoryEntry) -> Result<Self> {
         let maker = entry.maker().map(|maker| &maker.commit);
-        let text = |digest| RecordedText::of(memory, digest).map(RecordedText::into_text);
+        let text = |digest| Recorded::of(memory, digest).map(|recorded| recorded.text);
         Ok(Self {
             digest: entry.digest,
             erased: entry.erased,
@@ -153,7 +137,6 @@ impl HistoryLine {
             trust: maker.map(|commit| commit.trust),
             reason: text(maker.and_then(|commit| commit.reason))?,
             thinned: entry.thinned,
-            entry,
         })
     }
 }
@@ -187,17 +170,27 @@ pub(crate) struct SnapshotLine {
     /// Its index in the ring of its lane; null for a named snapshot.
     pub(crate) index: Option<usize>,
     pub(crate) name: Option<String>,
-    pub(crate) root: Root,
-    pub(crate) commit: CommitDigest,
-    pub(crate) time: Time,
-    pub(crate) seq: u64,
-    pub(crate) lane: Option<String>,
-    pub(crate) actor: Option<String>,
-    pub(crate) session: Option<String>,
-    pub(crate) reason: Option<String>,
+    #[serde(flatten)]
+    pub(crate) info: SnapshotInfo,
 }
 
 impl SnapshotLine {
+    /// Returns the snapshots of each commit, as the user types them in this lane. The names of other rings include their
+    /// lane.
+    pub(crate) fn names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String>>> {
+        let mut names: HashMap<u64, Vec<String>> = HashMap::new();
+        for info in memory.snapshots()? {
+            let snapshot = Self::from(info);
+            let other = snapshot.info.lane.as_deref();
+            let name = match other.filter(|other| snapshot.index.is_some() && *other != lane) {
+                Some(other) => format!("{} of {other}", snapshot.revision()),
+                None => snapshot.revision(),
+            };
+            names.entry(snapshot.info.seq).or_default().push(name);
+        }
+        Ok(names)
+    }
+
     /// Returns the revision of the snapshot, as the user types it.
     pub(crate) fn revision(&self) -> String {
         match self.index {
@@ -210,16 +203,9 @@ impl SnapshotLine {
 impl From<SnapshotInfo> for SnapshotLine {
     fn from(info: SnapshotInfo) -> Self {
         Self {
-            name: info.index.is_none().then_some(info.name),
+            name: info.index.is_none().then(|| info.name.clone()),
             index: info.index,
-            root: info.root,
-            commit: info.commit,
-            time: info.time,
-            seq: info.seq,
-            lane: info.lane,
-            actor: info.actor,
-            session: info.session,
-            reason: info.reason,
+            info,
         }
     }
 }

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 /// The answer of `--version`.
 #[derive(Serialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the fields of the JSON document")]
 pub(crate) struct Version {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,

@@ -7,14 +7,13 @@ use clap::Args;
 use std::env;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::args::LaneOptions;
-use super::context::{Context, shown};
-use super::errors::{Failure, input_error};
+use super::context::{Context, path_in, shown};
+use super::errors::{Done, input_error};
 use super::output::printable;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
@@ -75,18 +74,7 @@ impl Context {
             };
             return Ok(Agent::new(Memory::in_memory()?, settings));
         }
-        let settings = self.settings_noted()?;
-        Ok(Agent::new(open(self, &settings)?, settings))
-    }
-
-    /// Reads the settings of the agent from the named file, else from the file next to the store. Anyone may have
-    /// written that second file, so it can make the scan stricter but never milder.
-    pub(crate) fn settings(&self) -> Result<Settings> {
-        Ok(self.settings_and_ignored()?.0)
-    }
-
-    fn settings_noted(&mut self) -> Result<Settings> {
-        let (settings, ignored) = self.settings_and_ignored()?;
+        let (settings, ignored) = self.settings()?;
         if let Some((category, severity)) = ignored.first() {
             let text = format!(
                 "{SETTINGS_FILE} was not named with --settings, so it cannot weaken the scan: {} of its verdicts are ignored, such as scan.{}.{}",
@@ -96,14 +84,15 @@ impl Context {
             );
             self.output.note("settings_ignored", text);
         }
-        Ok(settings)
+        Ok(Agent::new(open(self, &settings)?, settings))
     }
 
-    fn settings_and_ignored(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
-        let from_environment = env::var_os("TREERING_SETTINGS")
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from);
-        let named = self.options.settings.clone().or(from_environment);
+    /// Reads the settings of the agent from the named file, else from the file next to the store. Anyone may have
+    /// written that second file, so it can make the scan stricter but never milder: its milder verdicts are ignored, and
+    /// returned too.
+    pub(crate) fn settings(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
+        let named = self.options.settings.clone();
+        let named = named.or_else(|| path_in("TREERING_SETTINGS"));
         let path = match (&named, self.store()) {
             (Some(named), _) => named.clone(),
             (None, Ok(store)) => store.with_file_name(SETTINGS_FILE),
@@ -145,13 +134,15 @@ impl Context {
         }
     }
 
-    /// Prints a note if the change `held` was quarantined and waits for a person.
-    pub(crate) fn note_held(&mut self, agent: &Agent, held: Option<&str>) {
-        let Some(held) = held else { return };
-        let why = agent.held_reason(held).map(|why| format!(": {why}"));
-        let why = printable(&why.unwrap_or_default());
-        let text = format!("quarantined as {held} for a person to review{why}");
-        self.output.note("quarantined", text);
+    /// Prints a note for each change in quarantine, which waits for a person.
+    pub(crate) fn note_held(&mut self, agent: &Agent, held: impl IntoIterator<Item: AsRef<str>>) {
+        for held in held {
+            let held = held.as_ref();
+            let why = agent.held_reason(held).map(|why| format!(": {why}"));
+            let why = printable(&why.unwrap_or_default());
+            let text = format!("quarantined as {held} for a person to review{why}");
+            self.output.note("quarantined", text);
+        }
     }
 
     /// Prints a note that a dry run changed nothing.
@@ -190,15 +181,13 @@ pub(crate) struct Disabled {
     disabled: bool,
 }
 
-impl Disabled {
-    pub(crate) fn new() -> Self {
-        Self {
+impl Context {
+    /// Prints the answer of a writing verb while the memory is switched off.
+    pub(crate) fn answer_disabled(&mut self) -> Done {
+        let answer = Disabled {
             status: "disabled",
             disabled: true,
-        }
+        };
+        self.answer(&answer, |_, context| context.line(DISABLED))
     }
-}
-
-pub(crate) fn show_disabled(_: &Disabled, context: &mut Context) -> Result<(), Failure> {
-    context.line(DISABLED)
 }

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use serde::Serialize;
 
 use super::context::Context;
-use super::errors::{DONE, Done, Failure};
+use super::errors::{DONE, Done};
 use super::human::{Cell, Columns, Table, coloured};
 use super::output::Meaning;
 use super::time;
@@ -20,7 +20,7 @@ impl Context {
     pub(crate) fn answer<A: Serialize>(
         &mut self,
         answer: &A,
-        show: impl FnOnce(&A, &mut Self) -> Result<(), Failure>,
+        show: impl FnOnce(&A, &mut Self) -> Result<()>,
     ) -> Done {
         if !self.output.json(answer)? {
             show(answer, self)?;
@@ -29,7 +29,7 @@ impl Context {
     }
 
     /// Writes one line for people.
-    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<()> {
         self.output.line(text)
     }
 
@@ -39,7 +39,7 @@ impl Context {
         &mut self,
         rows: impl IntoIterator<Item = Result<R>>,
         columns: impl Fn(&R, &Context) -> Columns,
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64> {
         let mut table = Table::default();
         let mut count = 0;
         for row in rows {

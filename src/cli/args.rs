@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Arg, Args, Command, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 
 use super::time;
 use crate::engine::Writer;
@@ -79,8 +79,8 @@ pub(crate) struct CommitOptions {
     #[arg(long, global = true, value_name = "SRC")]
     pub(crate) source: Option<String>,
     /// Mark the written objects as untrusted; no option raises trust
-    #[arg(long, global = true, value_name = "untrusted", hide_possible_values = true)]
-    pub(crate) trust: Option<Trust>,
+    #[arg(long, global = true, value_name = "untrusted", value_parser = ["untrusted"], hide_possible_values = true)]
+    pub(crate) trust: Option<String>,
     /// The time to wait for another writer: 30s, 500ms, 0 [default: 30s]
     #[arg(long, global = true, value_name = "DURATION", value_parser = time::duration)]
     pub(crate) wait: Option<Duration>,
@@ -100,12 +100,6 @@ where
     let known = move |typed: &String| all.into_iter().find(|one| name(*one) == typed);
     PossibleValuesParser::new(all.map(name))
         .map(move |typed| known(&typed).expect("clap refuses other names"))
-}
-
-/// The values of `--trust`. The option can only lower trust, to the class of an external tool's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Trust {
-    Untrusted,
 }
 
 /// Returns the shared options of a verb that reads a store.
@@ -137,26 +131,15 @@ fn shared(names: &[&str]) -> Vec<Arg> {
 }
 
 impl SharedOptions {
-    /// Returns these options; a value that `after` gives wins.
-    pub(crate) fn overlaid_by(self, after: Self) -> Self {
-        Self {
-            store: after.store.or(self.store),
-            json: after.json || self.json,
-            agent: after.agent || self.agent,
-            at: after.at.or(self.at),
-            degraded: after.degraded || self.degraded,
-            settings: after.settings.or(self.settings),
-            lane: LaneOptions {
-                actor: after.lane.actor.or(self.lane.actor),
-                session: after.lane.session.or(self.lane.session),
-            },
-            commit: CommitOptions {
-                source: after.commit.source.or(self.commit.source),
-                trust: after.commit.trust.or(self.commit.trust),
-                wait: after.commit.wait.or(self.commit.wait),
-                reason: after.commit.reason.or(self.commit.reason),
-            },
-        }
+    /// Returns these options; a value among the typed ones wins.
+    pub(crate) fn overlaid_by(&self, typed: &ArgMatches) -> clap::error::Result<Self> {
+        let mut all = self.clone();
+        all.update_from_arg_matches(typed)?;
+        // A flag that was not typed stays.
+        all.json |= self.json;
+        all.agent |= self.agent;
+        all.degraded |= self.degraded;
+        Ok(all)
     }
 
     /// Returns the writer that the engine records.
@@ -165,8 +148,9 @@ impl SharedOptions {
             actor: self.lane.actor.clone(),
             session: self.lane.session.clone(),
             source: self.commit.source.clone(),
-            trust: match self.commit.trust {
-                Some(Trust::Untrusted) => Origin::ToolExternal,
+            // The option can only lower trust, to the class of an external tool's output.
+            trust: match &self.commit.trust {
+                Some(_) => Origin::ToolExternal,
                 None => Origin::DirectUser,
             },
             reason: self.commit.reason.clone(),

@@ -16,8 +16,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::args::{LaneOptions, SharedOptions};
-use super::errors::system_kind;
-use super::human::{counted, short_in};
+use super::errors::{refused, system_kind};
+use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
 use super::verb::Groups;
@@ -29,6 +29,8 @@ use crate::object::Time;
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
 
+/// The smallest number of digits of a short digest.
+const DIGITS_LEAST: usize = 8;
 /// The names at the top of a store, which identify one.
 const STORE_NAMES: [&str; 8] = [
     "format",
@@ -47,8 +49,6 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
-    /// Whether standard input is in use because a shell reads its commands from it.
-    pub(crate) input_is_taken: bool,
     /// The store that the debug shell keeps open, with the defaults of its commands.
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
@@ -67,7 +67,6 @@ impl Context {
             options,
             output,
             verbs,
-            input_is_taken: false,
             kept: None,
             opened: None,
             is_written: false,
@@ -76,13 +75,12 @@ impl Context {
 
     /// Returns the writer of the command.
     pub(crate) fn writer(&self) -> Writer {
-        let writer = self.options.writer();
-        let LaneOptions { actor, session } = self.lane_options();
-        Writer {
-            actor,
-            session,
-            ..writer
+        let lane = self.lane_options();
+        SharedOptions {
+            lane,
+            ..self.options.clone()
         }
+        .writer()
     }
 
     /// Returns the session and the actor of the command, else the defaults of the shell.
@@ -117,7 +115,9 @@ impl Context {
 
     /// Returns the folder of the store.
     pub(crate) fn store(&self) -> Result<PathBuf> {
-        let found = self.named_store().or_else(project_store).or_else(user_store);
+        let found = self.named_store().or_else(project_store);
+        // Else it is the store of the user, in the XDG data folder.
+        let found = found.or_else(|| xdg_folder("XDG_DATA_HOME", ".local/share"));
         found.ok_or_else(|| {
             Error::not_found("there is no store here, and HOME is not set")
                 .with_code(ErrorCode::NoStore)
@@ -132,12 +132,8 @@ impl Context {
     }
 
     fn named_store(&self) -> Option<PathBuf> {
-        let from_environment = || {
-            env::var_os("TREERING_STORE")
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
-        self.options.store.clone().or_else(from_environment)
+        let store = self.options.store.clone();
+        store.or_else(|| path_in("TREERING_STORE"))
     }
 
     /// Returns the engine's options that every verb uses.
@@ -168,6 +164,13 @@ impl Context {
             self.output.warn("degraded", &text);
         }
         Ok(memory)
+    }
+
+    /// Opens the store for reading, and returns it with the state of `--at`, or the head.
+    pub(crate) fn open_view(&mut self) -> Result<(Memory, View)> {
+        let memory = self.open_to_read()?;
+        let view = self.view(&memory)?;
+        Ok((memory, view))
     }
 
     /// Opens an existing store for writing.
@@ -234,12 +237,21 @@ impl Context {
         opened.map_or(Time::from_micros(0), |memory| memory.view().now())
     }
 
-    /// Returns the first digits of a commit's digest or a root: as many as identify it in the open memory.
+    /// Returns the first digits of a commit's digest or a root: as many as identify it in the open memory, and at least
+    /// eight. A digest that the memory does not know is returned in full.
     pub(crate) fn short(&self, digest: &[u8; 32]) -> String {
-        match &self.opened {
-            Some(memory) => short_in(memory, digest),
-            None => to_hex(digest),
-        }
+        let mut digits = to_hex(digest);
+        let names_it = |length: &usize| {
+            let memory = self.opened.as_ref();
+            let found =
+                memory.map(|memory| memory.resolve(&Revision::Prefix(digits[..*length].to_owned()), ""));
+            let is_it =
+                |info: CommitInfo| info.digest.as_bytes() == digest || info.commit.root.as_bytes() == digest;
+            found.is_some_and(|found| found.is_ok_and(is_it))
+        };
+        let length = (DIGITS_LEAST..64).find(names_it).unwrap_or(64);
+        digits.truncate(length);
+        digits
     }
 
     /// Returns a check for long work without output. The check fails once the user stops the command.
@@ -276,9 +288,7 @@ impl Context {
             }
         };
         let message = format!("{} is already a store", shown(path));
-        Err(Error::invalid(message)
-            .with_code(ErrorCode::StoreExists)
-            .with_hint(hint))
+        Err(refused(ErrorCode::StoreExists, message, hint))
     }
 
     /// Returns the state of `--at`, or the head.
@@ -321,17 +331,18 @@ impl Context {
     }
 }
 
+/// Returns the path in an environment variable, unless it is empty.
+pub(crate) fn path_in(variable: &str) -> Option<PathBuf> {
+    let value = env::var_os(variable).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
 /// Returns the nearest `.treering` at or above the current folder.
 fn project_store() -> Option<PathBuf> {
     let here = env::current_dir().ok()?;
     here.ancestors()
         .map(|folder| folder.join(PROJECT_FOLDER))
         .find(|folder| folder.is_dir())
-}
-
-/// Returns the store of the user, in the XDG data folder.
-fn user_store() -> Option<PathBuf> {
-    xdg_folder("XDG_DATA_HOME", ".local/share")
 }
 
 /// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if it is unset.
@@ -362,13 +373,9 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
             STORE_NAMES.iter().any(|known| name == *known) || name.to_string_lossy().ends_with(".tmp");
         if !belongs {
             let message = format!("{} is not a store, but a folder with other files", shown(path));
-            let example = path.join(PROJECT_FOLDER);
-            return Err(Error::invalid(message)
-                .with_code(ErrorCode::NotAStore)
-                .with_hint(format!(
-                    "name an empty or new folder, such as {}",
-                    shown(&example)
-                )));
+            let example = shown(&path.join(PROJECT_FOLDER));
+            let hint = format!("name an empty or new folder, such as {example}");
+            return Err(refused(ErrorCode::NotAStore, message, hint));
         }
     }
     Ok(())

@@ -11,15 +11,14 @@ pub(crate) use self::diff::{change_lines, erased_line, without_id};
 pub(crate) use self::style::{Style, wrapped};
 pub(crate) use self::timeline::{Mark, Timeline};
 
-use super::errors::Failure;
 use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
-use crate::engine::{CommitInfo, HistoryEntry, Memory, Revision};
+use crate::engine::CommitInfo;
+use crate::error::Result;
 use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
+use crate::store::ChangeCounts;
 
-/// The smallest number of digits of a short digest.
-const DIGITS_LEAST: usize = 8;
 /// The number of digits of a version's digest that people see.
 const SHORT_DIGITS: usize = 12;
 /// The number of spaces between two columns.
@@ -30,18 +29,6 @@ const COLUMN_MIN: usize = 8;
 const COLUMN_MAX: usize = 40;
 /// The number of rows that set the column widths before the first line is written.
 pub(crate) const ROWS_ALIGNED: usize = 256;
-
-/// Returns the first digits of a commit's digest or a root: as many as identify it in this store, and at least eight.
-pub(crate) fn short_in(memory: &Memory, digest: &[u8; 32]) -> String {
-    let digits = to_hex(digest);
-    let names_it = |length: &usize| {
-        let found = memory.resolve(&Revision::Prefix(digits[..*length].to_owned()), "");
-        found.is_ok_and(|info| info.digest.as_bytes() == digest || info.commit.root.as_bytes() == digest)
-    };
-    // A digest that the store does not know is shown in full.
-    let length = (DIGITS_LEAST..64).find(names_it).unwrap_or(64);
-    digits[..length].to_owned()
-}
 
 /// Returns the first digits of a version's digest.
 pub(crate) fn short(digest: &[u8; 32]) -> String {
@@ -61,6 +48,7 @@ pub(crate) fn nibbles(path: &[u8]) -> String {
 }
 
 /// A cell of a table.
+#[derive(Default)]
 pub(crate) struct Cell {
     text: String,
     meaning: Option<Meaning>,
@@ -75,10 +63,7 @@ pub(crate) struct Cell {
 pub(crate) fn plain(text: impl AsRef<str>) -> Cell {
     Cell {
         text: one_line(text.as_ref()),
-        meaning: None,
-        right: false,
-        minor: false,
-        drawing: false,
+        ..Cell::default()
     }
 }
 
@@ -108,23 +93,6 @@ pub(crate) fn number(number: u64) -> Cell {
     right(number.to_string())
 }
 
-/// Returns a cell with the seq of the commit that made a change; for a thinned commit, that of the next kept one.
-pub(crate) fn made_at(entry: &HistoryEntry) -> Cell {
-    let seq = entry.commit.commit.seq;
-    right(if entry.thinned {
-        format!("<={seq}")
-    } else {
-        seq.to_string()
-    })
-}
-
-/// Returns the operation and the lane of a change; a thinned commit has neither.
-pub(crate) fn made_by(entry: &HistoryEntry) -> [&str; 2] {
-    entry
-        .maker()
-        .map_or(["thinned", "-"], |made| [made.commit.op.as_str(), made.lane()])
-}
-
 /// Returns a cell that is aligned to the right.
 pub(crate) fn right(text: impl AsRef<str>) -> Cell {
     Cell {
@@ -140,7 +108,6 @@ pub(crate) type Columns = Vec<(&'static str, Cell)>;
 /// columns are printed if the output has headings.
 #[derive(Default)]
 pub(crate) struct Table {
-    headings: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
     widths: Vec<usize>,
     written: u64,
@@ -148,10 +115,17 @@ pub(crate) struct Table {
 
 impl Table {
     /// Adds a row. Writes the waiting rows once there are enough to align.
-    pub(crate) fn row(&mut self, output: &mut Output, columns: Columns) -> Result<(), Failure> {
-        let (headings, cells) = columns.into_iter().unzip();
-        self.headings = headings;
-        self.rows.push(cells);
+    pub(crate) fn row(&mut self, output: &mut Output, columns: Columns) -> Result<()> {
+        if self.written == 0 && self.rows.is_empty() && output.has_headings() {
+            let heading = |(name, cell): &(&'static str, Cell)| Cell {
+                text: (*name).to_owned(),
+                meaning: Some(Meaning::Heading),
+                ..*cell
+            };
+            self.rows.push(columns.iter().map(heading).collect());
+        }
+        self.rows
+            .push(columns.into_iter().map(|(_, cell)| cell).collect());
         if self.rows.len() >= ROWS_ALIGNED {
             self.write(output)
         } else {
@@ -159,44 +133,23 @@ impl Table {
         }
     }
 
-    /// Writes the rest. People get a note for an empty table.
-    pub(crate) fn finish(mut self, output: &mut Output) -> Result<(), Failure> {
+    /// Writes the rest, and returns the number of all lines.
+    pub(crate) fn end(mut self, output: &mut Output) -> Result<u64> {
         self.write(output)?;
-        if self.written == 0 {
-            output.nothing_found();
-        }
-        Ok(())
-    }
-
-    /// Writes the rest.
-    pub(crate) fn end(mut self, output: &mut Output) -> Result<(), Failure> {
-        self.write(output)
+        Ok(self.written)
     }
 
     /// Writes the waiting rows, after the names of the columns: in aligned columns, as rows of a Markdown table, or with
     /// tabs, where no column is cut or omitted.
-    fn write(&mut self, output: &mut Output) -> Result<(), Failure> {
-        let mut rows = std::mem::take(&mut self.rows);
-        if self.written == 0 && output.has_headings() {
-            let names = self.headings.iter().zip(rows.first().into_iter().flatten());
-            let names: Vec<Cell> = names
-                .map(|(name, cell)| Cell {
-                    text: (*name).to_owned(),
-                    meaning: Some(Meaning::Heading),
-                    ..*cell
-                })
-                .collect();
-            if !names.is_empty() {
-                rows.insert(0, names);
-            }
-        }
+    fn write(&mut self, output: &mut Output) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
         for row in &rows {
             self.widths.resize(self.widths.len().max(row.len()), 0);
             for (width, cell) in self.widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.text.chars().count().min(COLUMN_MAX));
             }
         }
-        let widths = match (output.width(), rows.last()) {
+        let widths = match (output.style().width, rows.last()) {
             (Some(room), Some(row)) => fitted(&self.widths, row, room),
             _ => self.widths.clone(),
         };
@@ -226,11 +179,8 @@ impl Table {
 fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
     let mut widths = widths.to_vec();
     let total = |widths: &[usize]| {
-        widths
-            .iter()
-            .filter(|width| **width > 0)
-            .map(|width| width + GAP)
-            .sum::<usize>()
+        let shown = widths.iter().filter(|width| **width > 0);
+        shown.map(|width| width + GAP).sum::<usize>()
     };
     for (index, _) in row.iter().enumerate().filter(|(_, cell)| cell.minor).rev() {
         if total(&widths) > room + GAP {
@@ -253,7 +203,7 @@ fn laid_out(output: &Output, row: &[Cell], widths: &[usize]) -> String {
     let mut column = 0;
     for (index, (cell, width)) in shown.iter().enumerate() {
         let last = index + 1 == shown.len();
-        let room = match output.width() {
+        let room = match output.style().width {
             None => usize::MAX,
             Some(all) if last => all.saturating_sub(column).max(COLUMN_MIN),
             Some(_) => (**width).max(1),
@@ -346,19 +296,17 @@ pub(crate) fn heading(info: &CommitInfo) -> String {
 
 /// Describes an object in one line: its title, or the start of its content.
 pub(crate) fn gist(object: &Object) -> String {
-    let title = object
-        .attribute("title")
-        .and_then(|title| title.as_text().map(one_line));
+    let title = object.attribute("title");
+    let title = title.as_ref().and_then(Value::as_text).map(one_line);
     title.unwrap_or_else(|| {
-        one_line(
-            &object
-                .content()
-                .unwrap_or_default()
-                .chars()
-                .take(200)
-                .collect::<String>(),
-        )
+        let start = object.content().unwrap_or_default().chars().take(200);
+        one_line(&start.collect::<String>())
     })
+}
+
+/// Formats the counts in a few characters: `+3 ~1 -0`.
+pub(crate) fn short_counts(counts: ChangeCounts) -> String {
+    format!("+{} ~{} -{}", counts.added, counts.changed, counts.removed)
 }
 
 #[cfg(test)]

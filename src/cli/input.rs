@@ -11,8 +11,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use crate::cli::context::{Context, shown};
-use crate::cli::errors::Failure;
-use crate::cli::errors::input_error;
+use crate::cli::errors::{input_error, usage_error};
 use crate::error::{Error, ErrorCode, Result};
 #[cfg(feature = "agent")]
 use crate::ingest::json::loose_time_from_json;
@@ -26,32 +25,26 @@ const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 /// The longest line of a script, in bytes.
 const SCRIPT_LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Opens a file; `-` is standard input.
-pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
+/// Opens a file; `-` is standard input, from which a shell reads its commands.
+pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRead>> {
     if file == Path::new("-") {
-        check_input(context)?;
+        if context.kept.is_some() {
+            return Err(usage_error(
+                "standard input is not free: the shell reads its commands from it",
+                "name a file, or pass the text as an argument",
+            ));
+        }
         return Ok(Box::new(BufReader::new(io::stdin())));
     }
     if file.is_dir() {
-        return Err(input_error(file, io::ErrorKind::IsADirectory.into()).into());
+        return Err(input_error(file, io::ErrorKind::IsADirectory.into()));
     }
     let opened = File::open(file).map_err(|error| input_error(file, error))?;
     Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
 }
 
-/// Refuses standard input if the shell reads its commands from it.
-fn check_input(context: &Context) -> Result<(), Failure> {
-    if context.input_is_taken {
-        return Err(Failure::usage(
-            "standard input is not free: the shell reads its commands from it",
-            "name a file, or pass the text as an argument",
-        ));
-    }
-    Ok(())
-}
-
 /// Reads the bytes of a file, or of standard input for `-`.
-pub(crate) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = open_input(context, file)?
         .take(bytes_max + 1)
@@ -65,22 +58,22 @@ pub(crate) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
             shown(file)
         };
         let text = format!("{name} has more than {} MiB", bytes_max >> 20);
-        return Err(Error::invalid(text).with_code(ErrorCode::OverLimit).into());
+        return Err(Error::invalid(text).with_code(ErrorCode::OverLimit));
     }
     Ok(bytes)
 }
 
 /// Reads the text on standard input.
-pub(crate) fn content_from_input(context: &Context) -> Result<String, Failure> {
+pub(crate) fn content_from_input(context: &Context) -> Result<String> {
     let bytes = read_input(context, Path::new("-"), CONTENT_BYTES_MAX as u64)?;
     String::from_utf8(bytes).map_err(|_| {
         let error = Error::invalid("the content on standard input is not UTF-8");
-        error.with_hint("a content must be UTF-8 text").into()
+        error.with_hint("a content must be UTF-8 text")
     })
 }
 
 /// Returns the text of an option; for `-`, the text on standard input.
-pub(crate) fn text_or_input(context: &Context, text: String) -> Result<String, Failure> {
+pub(crate) fn text_or_input(context: &Context, text: String) -> Result<String> {
     if text == "-" {
         content_from_input(context)
     } else {

@@ -35,7 +35,8 @@ use signal_hook::consts::SIGXFSZ;
 use commands::GROUPS;
 use context::Context;
 use output::Output;
-use parse::Parsed;
+pub use output::report_bugs_in_one_line;
+use parse::{Parsed, Unparsed};
 
 /// Runs the program on a command line, whose first argument is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -45,22 +46,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let json = output::wants_json(arguments.iter().skip(1).cloned());
     let overview = overview::overview(GROUPS, output::help_width());
     let mut definition = parse::definition(GROUPS).override_help(overview);
-    let parsed = match Parsed::read(GROUPS, &mut definition, arguments.iter().cloned()) {
-        Ok(Ok(parsed)) => parsed,
-        Ok(Err(failure)) => return Output::new(json).finish(Err(failure)),
-        Err(error) => {
-            return match parse::in_our_words(GROUPS, &error, &arguments) {
-                Some(failure) => Output::new(json).finish(Err(failure)),
-                None => output::answer_of_clap(&error, json),
-            };
-        }
+    let parsed = match Parsed::read(GROUPS, &mut definition, &arguments) {
+        Ok(parsed) => parsed,
+        Err(Unparsed::Refused(error)) => return Output::new(json).finish(Err(error)),
+        Err(Unparsed::Clap(error)) => return output::answer_of_clap(&error, json),
     };
     let mut context = Context::new(GROUPS, parsed.options.clone());
     let done = parsed.run(&mut context);
     context.output.finish(done)
-}
-
-/// Makes a panic print one line on standard error and exit with code 70, instead of a backtrace.
-pub fn report_bugs_in_one_line() {
-    output::report_bugs_in_one_line();
 }

@@ -22,13 +22,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::errors::{BUG, DONE, Failure, USAGE};
+use super::errors::{BUG, DONE, USAGE, clap_error, exit_code, is_closed_pipe, output_error, refused};
 use super::human;
 pub(crate) use super::paint::{Meaning, paint, printable};
-use crate::answers::program::{Note, Noted, Refusal, Version};
+use crate::answers::program::{Note, Noted, Refusal, Refused, Version};
 use crate::answers::store::FORMAT;
 use crate::engine::Progress;
-use crate::error::{Error, ErrorCode, ErrorKind};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::fence_around;
 
 /// The width of a line without a terminal.
@@ -60,7 +60,7 @@ named! {
 
 /// The progress bar of an answer that a person waits for.
 #[derive(Clone)]
-struct Wait {
+pub(crate) struct Wait {
     bar: ProgressBar,
     /// The start of the wait; `None` while the user types, or once the answer is printed.
     since: Arc<Mutex<Option<Instant>>>,
@@ -80,11 +80,13 @@ impl Wait {
         BufWriter::with_capacity(1 << 16, Screen { wait, out })
     }
 
-    fn begin(&self) {
+    /// Starts the wait, during which the bar may appear.
+    pub(crate) fn begin(&self) {
         *self.since.lock() = Some(Instant::now());
     }
 
-    fn end(&self) {
+    /// Ends the wait, and removes the bar.
+    pub(crate) fn end(&self) {
         if self.since.lock().take().is_some() {
             self.bar.finish_and_clear();
         }
@@ -149,15 +151,15 @@ impl io::Write for Capture {
 /// The output of one run.
 pub(crate) struct Output {
     mode: Mode,
-    /// Whether tables begin with a line of column names, as in the shell.
-    headings: bool,
+    /// Whether tables for people begin with a line of column names, as in the shell.
+    pub(crate) headings: bool,
     style: human::Style,
     out: BufWriter<Screen>,
     /// Lines that wait for their Markdown fence, whose length depends on the text.
     fenced: String,
     /// Set when the user interrupts the answer.
     stop: Arc<AtomicBool>,
-    wait: Wait,
+    pub(crate) wait: Wait,
     /// Whether answers are sent to a pager, which uses the screen.
     paged: bool,
     notes: Vec<Note>,
@@ -188,7 +190,7 @@ impl Output {
     }
 
     /// Writes a document if answers are JSON, and returns whether they are.
-    pub(crate) fn json(&mut self, document: &impl Serialize) -> Result<bool, Failure> {
+    pub(crate) fn json(&mut self, document: &impl Serialize) -> Result<bool> {
         if self.is_json() {
             self.document(document)?;
         }
@@ -196,7 +198,7 @@ impl Output {
     }
 
     /// Writes one line unless answers are JSON.
-    pub(crate) fn line_for_people(&mut self, text: impl Display) -> Result<(), Failure> {
+    pub(crate) fn line_for_people(&mut self, text: impl Display) -> Result<()> {
         if self.is_json() { Ok(()) } else { self.line(text) }
     }
 
@@ -213,11 +215,11 @@ impl Output {
     }
 
     /// Refuses a format other than JSON if `--json` was given.
-    pub(crate) fn check_form(&self) -> Result<(), Error> {
+    pub(crate) fn check_form(&self) -> Result<()> {
         if self.is_json() {
-            return Err(Error::invalid("this format cannot be printed as JSON")
-                .with_code(ErrorCode::UnsupportedFormat)
-                .with_hint("name a file to write it to, or leave --json out"));
+            let text = "this format cannot be printed as JSON";
+            let hint = "name a file to write it to, or leave --json out";
+            return Err(refused(ErrorCode::UnsupportedFormat, text, hint));
         }
         Ok(())
     }
@@ -252,23 +254,18 @@ impl Output {
         self.headings || matches!(self.mode, Mode::Markdown | Mode::Agent)
     }
 
-    /// Makes tables begin with a line of column names.
-    pub(crate) fn show_headings(&mut self) {
-        self.headings = true;
-    }
-
     /// Returns the flag that ends the command with an error of code `interrupted`, once it is set.
     pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
     /// Fails with code `interrupted` if the user interrupted the answer.
-    pub(crate) fn check_stop(&self) -> Result<(), Failure> {
-        Ok(check_stop(&self.stop)?)
+    pub(crate) fn check_stop(&self) -> Result<()> {
+        check_stop(&self.stop)
     }
 
     /// Sends the output from now on to a pager, or to standard output if `None`.
-    pub(crate) fn redirect(&mut self, pager: Option<Box<dyn io::Write>>) -> Result<(), Failure> {
+    pub(crate) fn redirect(&mut self, pager: Option<Box<dyn io::Write>>) -> Result<()> {
         let flushed = self.flush();
         self.paged = pager.is_some();
         let out = self.wait.screen(pager.unwrap_or_else(|| Box::new(io::stdout())));
@@ -277,24 +274,15 @@ impl Output {
         flushed
     }
 
-    /// Starts or ends the wait for an answer, during which a progress bar may appear.
-    pub(crate) fn set_awaited(&mut self, awaited: bool) {
-        if awaited {
-            self.wait.begin();
-        } else {
-            self.wait.end();
-        }
-    }
-
     /// Ends one command of a shell: flushes the output and prints the notes.
-    pub(crate) fn end_command(&mut self) -> Result<(), Failure> {
+    pub(crate) fn end_command(&mut self) -> Result<()> {
         let flushed = self.flush();
         print_notes(std::mem::take(&mut self.notes));
         flushed
     }
 
     /// Prints the reason why a command of a shell failed, on standard error.
-    pub(crate) fn print_failure(&mut self, failure: &Failure) {
+    pub(crate) fn print_failure(&mut self, failure: &Error) {
         // A closed pipe is reported at the end of the run.
         drop(self.flush());
         let notes = std::mem::take(&mut self.notes);
@@ -302,10 +290,10 @@ impl Output {
     }
 
     /// Writes one line for people. In Markdown mode the line waits for its fence.
-    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<()> {
         self.check_stop()?;
         if self.mode != Mode::Markdown {
-            return writeln!(self.out, "{text}").map_err(Failure::from_output);
+            return writeln!(self.out, "{text}").map_err(output_error);
         }
         let _ = writeln!(self.fenced, "{text}");
         if self.fenced.len() > FENCED_MAX {
@@ -315,29 +303,24 @@ impl Output {
     }
 
     /// Writes the buffered lines in a fence that none of the lines can close.
-    fn close_fence(&mut self) -> Result<(), Failure> {
+    fn close_fence(&mut self) -> Result<()> {
         let lines = std::mem::take(&mut self.fenced);
         if lines.is_empty() {
             return Ok(());
         }
         let fence = fence_around(&lines);
-        write!(self.out, "{fence}text\n{lines}{fence}\n").map_err(Failure::from_output)
+        write!(self.out, "{fence}text\n{lines}{fence}\n").map_err(output_error)
     }
 
     /// Writes one row of a Markdown table, or the line below its headings.
-    pub(crate) fn markdown_row<'a>(&mut self, cells: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
+    pub(crate) fn markdown_row<'a>(&mut self, cells: impl Iterator<Item = &'a str>) -> Result<()> {
         self.check_stop()?;
         self.close_fence()?;
         let mut row = String::from("|");
         for cell in cells {
             let _ = write!(row, " {} |", cell.replace('|', "\\|"));
         }
-        writeln!(self.out, "{row}").map_err(Failure::from_output)
-    }
-
-    /// Returns the width of a line; `None` without a terminal, because no text is cut then.
-    pub(crate) fn width(&self) -> Option<usize> {
-        self.style.width
+        writeln!(self.out, "{row}").map_err(output_error)
     }
 
     /// The style of lines for people.
@@ -351,38 +334,28 @@ impl Output {
     }
 
     /// Writes one document, or one line of a stream.
-    pub(crate) fn document(&mut self, document: &impl Serialize) -> Result<(), Failure> {
-        if self.mode == Mode::Markdown {
-            let text = serde_json::to_string(document).map_err(|error| Failure::from_output(error.into()))?;
-            return self.line(text);
-        }
-        self.check_stop()?;
-        serde_json::to_writer(&mut self.out, document)
-            .map_err(io::Error::from)
-            .and_then(|()| self.out.write_all(b"\n"))
-            .map_err(Failure::from_output)
+    pub(crate) fn document(&mut self, document: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_string(document).map_err(|error| output_error(error.into()))?;
+        self.line(text)
     }
 
     /// Writes a text of whole lines.
-    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn text(&mut self, text: &str) -> Result<()> {
         self.check_stop()?;
-        self.out.write_all(text.as_bytes()).map_err(Failure::from_output)
+        self.out.write_all(text.as_bytes()).map_err(output_error)
     }
 
     /// Writes a label in the colour of its meaning, and a text that is wrapped for the terminal.
-    pub(crate) fn labelled(&mut self, meaning: Meaning, label: &str, text: &str) -> Result<(), Failure> {
+    pub(crate) fn labelled(&mut self, meaning: Meaning, label: &str, text: &str) -> Result<()> {
         let margin = label.chars().count() + 2;
         let room = self
             .style
             .width
             .map_or(usize::MAX, |width| width.saturating_sub(margin).max(WIDTH_LEAST));
-        let label = self.paint(meaning, label);
-        for (number, line) in human::wrapped(text, room).iter().enumerate() {
-            if number == 0 {
-                self.line(format_args!("{label}  {line}"))?;
-            } else {
-                self.line(format_args!("{:margin$}{line}", ""))?;
-            }
+        let mut start = format!("{}  ", self.paint(meaning, label));
+        for line in human::wrapped(text, room) {
+            self.line(format_args!("{start}{line}"))?;
+            start = " ".repeat(margin);
         }
         Ok(())
     }
@@ -394,7 +367,7 @@ impl Output {
         width: usize,
         name: &str,
         value: impl Display,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         if self.mode == Mode::Agent {
             return self.line(format_args!("{name}: {value}"));
         }
@@ -403,9 +376,9 @@ impl Output {
     }
 
     /// Flushes the buffered output to the reader.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         self.close_fence()?;
-        self.out.flush().map_err(Failure::from_output)
+        self.out.flush().map_err(output_error)
     }
 
     /// Prints a note on standard error.
@@ -455,7 +428,7 @@ impl Output {
     }
 
     /// Ends the run: flushes the output, then reports the failure, if there is one.
-    pub(crate) fn finish(mut self, done: Result<u8, Failure>) -> ExitCode {
+    pub(crate) fn finish(mut self, done: Result<u8>) -> ExitCode {
         let flushed = self.flush();
         let done = done.and_then(|code| flushed.map(|()| code));
         let json = self.is_json();
@@ -468,14 +441,14 @@ impl Output {
             }
             Err(failure) => {
                 report(&failure, json, self.notes);
-                ExitCode::from(failure.exit_code())
+                ExitCode::from(exit_code(&failure))
             }
         }
     }
 }
 
 /// Fails with code `interrupted` if the flag is set.
-pub(crate) fn check_stop(stop: &AtomicBool) -> crate::error::Result<()> {
+pub(crate) fn check_stop(stop: &AtomicBool) -> Result<()> {
     if stop.load(Ordering::Relaxed) {
         return Err(Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted));
     }
@@ -483,11 +456,11 @@ pub(crate) fn check_stop(stop: &AtomicBool) -> crate::error::Result<()> {
 }
 
 /// Reports a failure on standard error.
-fn report(failure: &Failure, json: bool, notes: Vec<Note>) {
-    if matches!(failure, Failure::ClosedPipe) {
+fn report(failure: &Error, json: bool, notes: Vec<Note>) {
+    if is_closed_pipe(failure) {
         return;
     }
-    let error = failure.refused();
+    let error = Refused::from(failure);
     if json {
         let notes = notes.into_iter().map(|note| note.message).collect();
         return to_stderr_as_json(&Refusal { error, notes });
@@ -533,10 +506,10 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
         // Help is for people, even with --json.
         Clap::DisplayHelp | Clap::DisplayVersion => match error.print().and_then(|()| io::stdout().flush()) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => ExitCode::from(Failure::from_output(error).exit_code()),
+            Err(error) => ExitCode::from(exit_code(&output_error(error))),
         },
         _ if json => {
-            report(&Failure::of_clap(error, "see treering --help"), true, Vec::new());
+            report(&clap_error(error, "see treering --help"), true, Vec::new());
             ExitCode::from(USAGE)
         }
         _ => {
@@ -548,7 +521,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
 }
 
 /// Makes a panic, which is a bug, print one line on standard error and exit with code 70.
-pub(crate) fn report_bugs_in_one_line() {
+pub fn report_bugs_in_one_line() {
     std::panic::set_hook(Box::new(|panic| {
         let what = panic.payload_as_str().unwrap_or_default();
         let place = panic
@@ -557,8 +530,7 @@ pub(crate) fn report_bugs_in_one_line() {
             .unwrap_or_default();
         let text = format!("this is a bug in treering, please report it: {what}{place}");
         if wants_json(std::env::args_os().skip(1)) {
-            let bug = Failure::from(Error::internal(text));
-            report(&bug, true, Vec::new());
+            report(&Error::internal(text), true, Vec::new());
         } else {
             to_stderr(&printable(&text).replace('\n', " "));
         }

@@ -13,14 +13,14 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _};
 
 #[cfg(feature = "agent")]
-use super::agent_context::{self, Disabled, show_disabled};
+use super::agent_context::is_switched_off;
 use super::args::SharedOptions;
 use super::context::Context;
-use super::errors::{Done, Failure};
+use super::errors::{Done, clap_error, two_modes, usage_error};
 use super::human;
 use super::output::printable;
 use super::verb::{self, Entry, Groups};
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// The shared options that only some verbs take, with the reason for the error.
 const TAKEN_BY_SOME: [(&str, &str); 6] = [
@@ -97,36 +97,52 @@ pub(crate) fn definition_shown(verbs: Groups) -> Command {
 /// A valid command line.
 pub(crate) struct Parsed {
     pub(crate) options: SharedOptions,
+    /// The typed options and arguments.
+    pub(crate) matches: ArgMatches,
     verb: &'static Entry,
-    matches: ArgMatches,
     commits: bool,
+}
+
+/// The reason why a command line has no verb to run.
+pub(crate) enum Unparsed {
+    /// The help of a verb, the version, or a refusal in the words of clap.
+    Clap(clap::Error),
+    Refused(Error),
+}
+
+impl Unparsed {
+    /// Returns the outcome of clap, or this program's own error for it.
+    pub(crate) fn of(verbs: Groups, error: clap::Error, arguments: &[OsString]) -> Self {
+        in_our_words(verbs, &error, arguments).map_or(Self::Clap(error), Self::Refused)
+    }
+
+    /// Returns the error; `hint` is used if clap gives none.
+    pub(crate) fn into_error(self, hint: &str) -> Error {
+        match self {
+            Self::Clap(error) => clap_error(&error, hint),
+            Self::Refused(error) => error,
+        }
+    }
 }
 
 impl Parsed {
     /// Parses a command line, whose first argument is the program's name.
-    ///
-    /// # Errors
-    /// The output of clap: a refusal, the help of a verb, or the version.
     pub(crate) fn read(
         verbs: Groups,
         definition: &mut Command,
-        arguments: impl IntoIterator<Item = OsString>,
-    ) -> Result<Result<Self, Failure>, clap::Error> {
-        let matches = definition.try_get_matches_from_mut(arguments)?;
-        let options = SharedOptions::from_arg_matches(&matches)?;
-        Ok(Self::of(verbs, definition, options, &matches))
+        arguments: &[OsString],
+    ) -> Result<Self, Unparsed> {
+        let matches = definition.try_get_matches_from_mut(arguments);
+        let matches = matches.map_err(|error| Unparsed::of(verbs, error, arguments))?;
+        Self::of(verbs, definition, matches).map_err(Unparsed::Refused)
     }
 
-    /// Returns the typed verb, or a failure if it does not take an option.
-    fn of(
-        verbs: Groups,
-        definition: &Command,
-        options: SharedOptions,
-        matches: &ArgMatches,
-    ) -> Result<Self, Failure> {
-        let missing = || Failure::usage("the verb is missing", "see treering --help");
-        let (name, typed) = matches.subcommand().ok_or_else(missing)?;
-        let (mut command, mut innermost) = (definition, matches);
+    /// Returns the typed verb, or an error if it does not take an option.
+    fn of(verbs: Groups, definition: &Command, matches: ArgMatches) -> Result<Self> {
+        let options = SharedOptions::from_arg_matches(&matches).map_err(|error| clap_error(&error, ""))?;
+        let missing = || usage_error("the verb is missing", "see treering --help");
+        let name = matches.subcommand_name().ok_or_else(missing)?;
+        let (mut command, mut innermost) = (definition, &matches);
         while let Some((inner, matches)) = innermost.subcommand() {
             command = command.find_subcommand(inner).ok_or_else(missing)?;
             innermost = matches;
@@ -141,7 +157,7 @@ impl Parsed {
                     "reason" => "-m".to_owned(),
                     _ => format!("--{option}"),
                 };
-                return Err(Failure::usage(
+                return Err(usage_error(
                     format!("'{name}' does not accept {option}: {who}"),
                     format!("see treering {name} --help"),
                 ));
@@ -149,13 +165,13 @@ impl Parsed {
         }
         // clap itself refuses the two options if both are on the same side of the verb.
         if options.json && options.agent {
-            return Err(Failure::two_modes("--agent"));
+            return Err(two_modes("--agent"));
         }
         Ok(Self {
             verb: verb::find(verbs, name).ok_or_else(missing)?,
             commits: is_taken("reason"),
-            matches: typed.clone(),
             options,
+            matches,
         })
     }
 
@@ -168,51 +184,45 @@ impl Parsed {
     /// Runs the verb and closes the store.
     pub(crate) fn run(&self, context: &mut Context) -> Done {
         #[cfg(feature = "agent")]
-        if self.verb.is_switchable && self.commits && agent_context::is_switched_off() {
-            return context.answer(&Disabled::new(), show_disabled);
+        if self.verb.is_switchable && self.commits && is_switched_off() {
+            return context.answer_disabled();
         }
-        let code = self.verb.run(&self.matches, context)?;
+        let typed = self.matches.subcommand_matches(self.verb.name);
+        let code = (self.verb.run)(typed.unwrap_or(&self.matches), context)?;
         context.close()?;
         Ok(code)
     }
 }
 
 /// Returns this program's own error for a command line that clap refused, if there is one.
-pub(crate) fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
+fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Error> {
     let own = dashed(error).or_else(|| shortened(error));
-    if let Some(failure) = own.or_else(|| other_word(error)) {
-        return Some(failure);
-    }
-    if error.kind() == ErrorKind::MissingSubcommand {
-        return Some(Failure::usage("the verb is missing", "see treering --help"));
-    }
-    if error.kind() != ErrorKind::ValueValidation {
-        return None;
-    }
-    let verb = arguments
-        .iter()
-        .filter_map(|argument| argument.to_str())
-        .find(|argument| verb::find(verbs, argument).is_some());
-    let help = match verb {
-        Some(verb) => format!("see treering {verb} --help"),
-        None => "see treering --help".to_owned(),
-    };
+    own.or_else(|| other_word(error)).or_else(|| match error.kind() {
+        ErrorKind::MissingSubcommand => Some(usage_error("the verb is missing", "see treering --help")),
+        ErrorKind::ValueValidation => Some(bad_value(verbs, error, arguments)),
+        _ => None,
+    })
+}
+
+/// Returns the error for a value that a verb refuses.
+fn bad_value(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Error {
+    let mut words = arguments.iter().filter_map(|argument| argument.to_str());
+    let verb = words.find(|word| verb::find(verbs, word).is_some());
+    let help = verb.map_or_else(String::new, |verb| format!("{verb} "));
+    let help = format!("see treering {help}--help");
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
-    Some(Failure::of_clap(
-        error,
-        source.and_then(Error::hint).unwrap_or(&help),
-    ))
+    clap_error(error, source.and_then(Error::hint).unwrap_or(&help))
 }
 
 /// Returns the error for a text that begins with a dash, such as an item of a list. The message does not repeat the
 /// text.
-fn dashed(error: &clap::Error) -> Option<Failure> {
+fn dashed(error: &clap::Error) -> Option<Error> {
     let unknown = (error.kind() == ErrorKind::UnknownArgument)
         .then(|| error.get(ContextKind::InvalidArg))
         .flatten();
     match unknown {
         Some(ContextValue::String(text)) if text.starts_with('-') && text.contains(char::is_whitespace) => {
-            Some(Failure::usage(
+            Some(usage_error(
                 "a text that begins with a dash is parsed as an option",
                 "write -- before the text, or pass it on standard input if the verb accepts - for it",
             ))
@@ -223,7 +233,7 @@ fn dashed(error: &clap::Error) -> Option<Failure> {
 
 /// Returns the error for a word that is very long or has control characters, which the message of clap leaves out. The
 /// message repeats the start of the word, with escapes.
-fn shortened(error: &clap::Error) -> Option<Failure> {
+fn shortened(error: &clap::Error) -> Option<Error> {
     const CHARACTERS: usize = 100;
     let kinds = [
         ContextKind::InvalidSubcommand,
@@ -238,20 +248,20 @@ fn shortened(error: &clap::Error) -> Option<Failure> {
         }
         _ => None,
     })?;
-    let message = Failure::of_clap(error, "").refused().message;
+    let message = clap_error(error, "").message().to_owned();
     let message = message.replace(&format!("'{}'", strip_str(word)), &format!("'{shown}'"));
-    Some(Failure::usage(message, "see treering --help"))
+    Some(usage_error(message, "see treering --help"))
 }
 
 /// Returns the error for a verb of another program, with the verb here that does it.
-fn other_word(error: &clap::Error) -> Option<Failure> {
+fn other_word(error: &clap::Error) -> Option<Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
     let (_, verb) = OTHER_WORDS
         .iter()
         .find(|(words, _)| words.contains(&word.as_str()))?;
-    Some(Failure::usage(
+    Some(usage_error(
         format!("treering has no verb '{word}'"),
         format!("see treering {verb} --help"),
     ))

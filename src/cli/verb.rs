@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::context::Context;
-use super::errors::{Done, Failure};
+use super::errors::{Done, clap_error};
 
 /// A verb of the program. Its fields are its arguments.
 pub(crate) trait Verb: Args {
@@ -41,7 +41,8 @@ pub(crate) struct Entry {
     /// Whether `TREERING_DISABLE` stops it from committing.
     pub(crate) is_switchable: bool,
     define: fn(Command) -> Command,
-    run: fn(&ArgMatches, &mut Context) -> Done,
+    /// Runs the verb with the typed arguments.
+    pub(crate) run: fn(&ArgMatches, &mut Context) -> Done,
 }
 
 /// The verbs in groups by purpose.
@@ -65,7 +66,7 @@ pub(crate) const fn entry<V: Verb>(name: &'static str) -> Entry {
         is_switchable: false,
         define: V::augment_args,
         run: |matches, context| {
-            let verb = V::from_arg_matches(matches).map_err(|error| Failure::of_clap(&error, ""))?;
+            let verb = V::from_arg_matches(matches).map_err(|error| clap_error(&error, ""))?;
             verb.run(context)
         },
     }
@@ -81,11 +82,6 @@ impl Entry {
     /// Returns the verb's arguments for clap.
     pub(crate) fn definition(&self) -> Command {
         with_help((self.define)(Command::new(self.name)))
-    }
-
-    /// Runs the verb with the typed arguments.
-    pub(crate) fn run(&self, matches: &ArgMatches, context: &mut Context) -> Done {
-        (self.run)(matches, context)
     }
 }
 

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::agent::decay::Decayed;
 use crate::agent::forget::Forgotten;
-use crate::agent::trust::Promoted;
 use crate::agent::{Alike, Item, LinesRemembered, Remembered, Status};
 use crate::digest::{CommitDigest, ObjectDigest, Root};
 use crate::engine::CommitInfo;
@@ -174,8 +173,6 @@ pub(crate) struct ForgottenLine {
     pub(crate) reason: Option<String>,
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
-    #[serde(skip)]
-    pub(crate) lane: String,
 }
 
 impl From<Forgotten> for ForgottenLine {
@@ -192,7 +189,6 @@ impl From<Forgotten> for ForgottenLine {
             reason: one.reason,
             commit: one.commit.digest,
             seq: commit.seq,
-            lane: one.commit.lane().to_owned(),
         }
     }
 }
@@ -228,20 +224,6 @@ pub(crate) struct ItemPromoted {
     pub(crate) to: Origin,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
-}
-
-impl ItemPromoted {
-    /// Returns the answer for an item whose version `seen` was promoted.
-    pub(crate) fn new(id: Id, seen: ObjectDigest, promoted: Promoted) -> Self {
-        Self {
-            id,
-            digest: promoted.digest,
-            promoted: seen,
-            from: promoted.from,
-            to: promoted.to,
-            commit: promoted.committed.commit,
-        }
-    }
 }
 
 /// The answer of `quarantine --release`.

@@ -3,16 +3,15 @@
 //! # Layer
 //! Layer 10, part of cli. Pure.
 
-use crate::cli::errors::Failure;
-use crate::cli::human;
+use super::prelude::*;
 use crate::ingest::json as lines;
 use crate::object::Value;
 
 /// Reads an attribute in the form `name=text` or `name:=JSON`.
-pub(super) fn attribute(text: &str) -> Result<(String, Value), Failure> {
+pub(super) fn attribute(text: &str) -> Result<(String, Value)> {
     let at = text.find('=').ok_or_else(|| {
-        let message = format!("--attr {}: there is no '='", human::one_line(text));
-        Failure::usage(message, "write name=text, or name:=JSON")
+        let message = format!("--attr {}: there is no '='", one_line(text));
+        usage_error(message, "write name=text, or name:=JSON")
     })?;
     let (name, value) = (&text[..at], &text[at + 1..]);
     match name.strip_suffix(':') {
@@ -27,6 +26,7 @@ pub(super) fn attribute(text: &str) -> Result<(String, Value), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::errors::exit_code;
 
     #[test]
     fn attributes_are_text_or_json() {
@@ -37,9 +37,9 @@ mod tests {
         assert_eq!(read("a:=\"x=y\""), ("a".into(), Value::Text("x=y".into())));
         assert_eq!(read("a:=null"), ("a".into(), Value::Null));
         assert_eq!(read("a=b:=c"), ("a".into(), Value::Text("b:=c".into())));
-        assert_eq!(attribute("a").unwrap_err().exit_code(), 2);
+        assert_eq!(exit_code(&attribute("a").unwrap_err()), 2);
         for refused in ["a:={", "a:=", "a:={\"k\":1,\"k\":2}", "a:=99999999999999999999"] {
-            assert_eq!(attribute(refused).unwrap_err().exit_code(), 1, "{refused}");
+            assert_eq!(exit_code(&attribute(refused).unwrap_err()), 1, "{refused}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::cli::context::Context;
-use crate::cli::errors::{Done, Failure};
+use crate::cli::errors::Done;
 use crate::cli::human::{self, Cell, Columns, coloured, minor, plain, right};
 use crate::cli::output::Meaning;
 use crate::error::Result;
@@ -33,7 +33,7 @@ impl Context {
         &mut self,
         margin: usize,
         fields: impl IntoIterator<Item = (&'a str, Option<String>)>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let fields = fields.into_iter();
         let fields: Vec<_> = fields.filter_map(|(name, value)| Some((name, value?))).collect();
         let widths = fields.iter().map(|(name, _)| name.len() + 2);

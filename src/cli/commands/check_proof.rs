@@ -5,7 +5,6 @@
 
 use super::prelude::*;
 use crate::answers::proof::{self, ProofFails, ProofHolds};
-use crate::cli::input::read_input;
 use crate::digest::Root;
 
 /// The largest document that is read, in bytes: a proof of 64 levels with 15 siblings each takes less than a tenth.
@@ -70,7 +69,7 @@ impl Verb for CheckProof {
                 let failed = Error::corrupt(format!("the proof does not hold: {}", one_line(&reason)));
                 // People read the reason in the error.
                 context.output.json(&ProofFails { ok: false, reason })?;
-                Err(failed.with_code(ErrorCode::ProofFailed).into())
+                Err(failed.with_code(ErrorCode::ProofFailed))
             }
         }
     }

@@ -27,12 +27,8 @@ impl Verb for Completions {
 
     fn run(self, context: &mut Context) -> Done {
         let mut script = Vec::new();
-        clap_complete::generate(
-            self.shell,
-            &mut definition_shown(context.verbs),
-            "treering",
-            &mut script,
-        );
+        let mut definition = definition_shown(context.verbs);
+        clap_complete::generate(self.shell, &mut definition, "treering", &mut script);
         let script = String::from_utf8_lossy(&script).into_owned();
         let shown = script.trim_end().to_owned();
         context.say(&Script { script }, shown)

@@ -42,7 +42,7 @@ impl Verb for Contains {
             }
         }
         if let (Containment::Absent, Some(damage)) = (state, memory.damage()) {
-            return Err(cannot_be_said(&format!("{} is kept", self.digest), damage).into());
+            return Err(cannot_be_said(&format!("{} is kept", self.digest), damage));
         }
         let word = match state {
             Containment::Kept => "kept",

@@ -4,35 +4,30 @@
 //! Layer 10, part of cli.
 
 use super::export::{DiagramOf, Export, ExportFormat, write_file};
+use super::prelude::*;
 use crate::answers::program::Drawn;
-use crate::cli::context::{Context, shown};
 use crate::cli::diagram::{self, Diagram, ROWS_DRAWN};
-use crate::cli::errors::{DONE, Done};
-use crate::cli::human::counted;
-use crate::engine::{Memory, View};
-use crate::error::Result;
-use crate::object::Id;
 
 pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     let (memory, view) = context.open_view()?;
-    let (text, rows) = match verb.format {
-        ExportFormat::Html => {
-            let all = [DiagramOf::Tree, DiagramOf::History, DiagramOf::Trie];
-            let diagrams = all.map(|what| draw(context, &memory, &view, verb, what));
-            let diagrams = diagrams.into_iter().collect::<Result<Vec<_>>>()?;
+    let (one, all) = (
+        verb.diagram.unwrap_or(DiagramOf::Tree),
+        DiagramOf::value_variants(),
+    );
+    let is_page = verb.format == ExportFormat::Html;
+    let drawn = if is_page { all } else { &[one] };
+    let diagrams = drawn
+        .iter()
+        .map(|what| draw(context, &memory, &view, verb, *what));
+    let diagrams = diagrams.collect::<Result<Vec<_>>>()?;
+    let rows: usize = diagrams.iter().map(|diagram| diagram.rows.len()).sum();
+    let text = match verb.format {
+        ExportFormat::Dot => diagram::dot(&diagrams[0]),
+        ExportFormat::Svg => diagram::svg(&diagrams[0]),
+        _ => {
             let (store, seq) = (shown(&context.store()?), view.commit().commit.seq);
             let title = format!("{store} at seq {seq}, {}", counted(view.len(), "object"));
-            let rows: usize = diagrams.iter().map(|diagram| diagram.rows.len()).sum();
-            (diagram::html(&title, &diagrams), rows)
-        }
-        format => {
-            let what = verb.diagram.unwrap_or(DiagramOf::Tree);
-            let drawn = draw(context, &memory, &view, verb, what)?;
-            let text = match format {
-                ExportFormat::Dot => diagram::dot(&drawn),
-                _ => diagram::svg(&drawn),
-            };
-            (text, drawn.rows.len())
+            diagram::html(&title, &diagrams)
         }
     };
     let Some(path) = verb.named_path() else {
@@ -73,5 +68,5 @@ fn newest_snapshot_before(memory: &Memory, view: &View) -> Result<View> {
         .iter()
         .find(|snapshot| snapshot.seq < commit.seq && snapshot.root != commit.root);
     let seq = snapshot.map_or(commit.seq.saturating_sub(1), |snapshot| snapshot.seq);
-    memory.view_at(&crate::engine::Revision::Seq(seq), "")
+    memory.view_at(&Revision::Seq(seq), "")
 }

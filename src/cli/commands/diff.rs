@@ -6,9 +6,7 @@
 use super::prelude::*;
 use crate::answers::history::ChangeLine;
 use crate::cli::human::{change_lines, erased_line};
-use crate::cli::output::Output;
 use crate::engine::{Change, ChangeKind};
-use crate::store::ChangeCounts;
 
 /// Show how two states differ
 ///
@@ -41,7 +39,7 @@ impl Verb for Diff {
     fn run(self, context: &mut Context) -> Done {
         if self.to.is_some() && context.options.at.is_some() {
             let text = "--at cannot be combined with a second revision";
-            return Err(Failure::usage(text, "write treering diff REV REV2"));
+            return Err(usage_error(text, "write treering diff REV REV2"));
         }
         let memory = context.open_to_read()?;
         let older = context.view_of(&memory, &self.from)?;
@@ -64,7 +62,7 @@ pub(in crate::cli) fn show_changes(
     newer: &View,
     changes: &[Change],
     limit: usize,
-) -> Result<(), Failure> {
+) -> Result<()> {
     for change in changes.iter().take(limit) {
         if output.json(&ChangeLine::from(change))? {
             continue;

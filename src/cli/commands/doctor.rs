@@ -11,7 +11,6 @@ use super::prelude::*;
 use crate::answers::store::{Diagnosis, Examined};
 use crate::cli::context::{explain, quoted};
 use crate::engine::{Problem, ProblemSeverity, Remedy};
-use crate::error::ErrorKind;
 
 /// The remedy if nothing in the store can be read.
 const NOTHING_LEFT: &str = "restore a backup of the store, or read an export with treering put --jsonl";
@@ -52,7 +51,7 @@ impl Verb for Doctor {
     }
 }
 
-fn show_examined(answer: &Examined, context: &mut Context) -> Result<(), Failure> {
+fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
     let store = context.store()?;
     let output = &mut context.output;
     for (number, Diagnosis { problem, command }) in answer.problems.iter().enumerate() {

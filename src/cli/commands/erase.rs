@@ -68,12 +68,12 @@ impl Verb for Erase {
             return Ok(DONE);
         }
         let text = format!("nothing was erased: {sum} would be lost for good");
-        Err(Failure::usage(text, "add --yes to confirm"))
+        Err(usage_error(text, "add --yes to confirm"))
     }
 }
 
 /// Prints a preview of the erasure, and returns it in a few words.
-fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String, Failure> {
+fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String> {
     let memory = context.open_to_read()?;
     let (report, refused) = match memory.erase_preview(&erasing) {
         Err(refused) if refused.code() == ErrorCode::Shared => {
@@ -127,7 +127,7 @@ impl ErasedParts {
         format!("{}, {}", counts.join(" and "), bytes(self.bytes))
     }
 
-    fn show(&self, context: &mut Context, what: &str) -> Result<(), Failure> {
+    fn show(&self, context: &mut Context, what: &str) -> Result<()> {
         let output = &mut context.output;
         for record in self.records.iter().take(RECORDS_SHOWN) {
             let digest = output.paint(Meaning::Name, human::short_hex(&record.digest));

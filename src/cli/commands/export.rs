@@ -120,14 +120,14 @@ impl Verb for Export {
         };
         let mut lowered = Vec::new();
         let mut write = |put: Put<'_>| match format {
-            None => ingest::for_each_version::<Failure>(&memory, &view, &mut |version| {
+            None => ingest::for_each_version::<Error>(&memory, &view, &mut |version| {
                 put(&format!("{}\n", line_of(&version)?))
             }),
             Some(format) => {
                 let mut put = |piece| match piece {
                     Piece::Document { text, .. } | Piece::Objects(text) => put(&text),
                 };
-                lowered = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut put)?;
+                lowered = ingest::for_each_piece::<Error>(&memory, &view, format, true, &mut put)?;
                 Ok(())
             }
         };
@@ -178,14 +178,15 @@ fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
 }
 
 /// Refuses options that the form does not use, rather than ignoring them.
-fn check_options(verb: &Export) -> Result<(), Failure> {
+fn check_options(verb: &Export) -> Result<()> {
     let is_page = verb.format == ExportFormat::Html;
     let diagram = verb.format.is_diagram();
     let drawn = |what| diagram && (is_page || verb.diagram.unwrap_or(DiagramOf::Tree) == what);
-    #[cfg(feature = "agent")]
-    let blocks = verb.format == ExportFormat::Blocks;
-    #[cfg(not(feature = "agent"))]
-    let blocks = false;
+    let is_text = matches!(
+        verb.format,
+        ExportFormat::Jsonl | ExportFormat::Org | ExportFormat::Markdown
+    );
+    let blocks = !diagram && !is_text;
     let options = [
         ("--picture", verb.diagram.is_some(), diagram && !is_page),
         ("--scope", verb.scope.is_some(), blocks),
@@ -197,14 +198,14 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
 }
 
 /// Refuses options that are given and not used: the name of each, whether it is given, and whether it is used.
-pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Result<(), Failure> {
+pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Result<()> {
     let mut options = options.iter();
     let unused = options.find(|(_, is_given, is_used)| *is_given && !is_used);
     let Some((option, ..)) = unused else {
         return Ok(());
     };
     let hint = format!("see treering {verb} --help");
-    Err(Failure::usage(format!("{option} has no effect here"), hint))
+    Err(usage_error(format!("{option} has no effect here"), hint))
 }
 
 /// Returns the line of a version. It omits a missing parent, because no import would accept the line.
@@ -224,7 +225,7 @@ fn export_folder(
     folder: &Path,
     format: Format,
     force: bool,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let mut objects = String::new();
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     let lowered = ingest::for_each_piece::<Error>(memory, view, format, false, &mut |piece| {
@@ -293,9 +294,9 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
         return Ok(());
     }
     if fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() || !force) {
-        let refused = Error::invalid(format!("{} already exists; nothing was written", shown(path)));
+        let text = format!("{} already exists; nothing was written", shown(path));
         let hint = "choose another path, or overwrite it with --force";
-        return Err(refused.with_code(ErrorCode::FileExists).with_hint(hint));
+        return Err(refused(ErrorCode::FileExists, text, hint));
     }
     Ok(())
 }
@@ -306,9 +307,8 @@ fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
     for part in path.parent().into_iter().flat_map(Path::components) {
         below.push(part);
         if fs::symlink_metadata(&below).is_ok_and(|there| !there.is_dir()) {
-            let refused = Error::invalid(format!("{} exists and is not a folder", shown(&below)));
-            let refused = refused.with_code(ErrorCode::NotAFolder);
-            return Err(refused.with_hint("write to an empty folder"));
+            let text = format!("{} exists and is not a folder", shown(&below));
+            return Err(refused(ErrorCode::NotAFolder, text, "write to an empty folder"));
         }
     }
     Ok(())
@@ -319,15 +319,12 @@ fn not_written(path: &Path, error: io::Error) -> Error {
 }
 
 /// Writes a text, or a part of it.
-pub(super) type Put<'a> = &'a mut dyn FnMut(&str) -> Result<(), Failure>;
+pub(super) type Put<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
 /// Writes a temporary file in the same folder, and renames it when it is complete. A symlink keeps its name, and its
 /// target is replaced and keeps its permissions. A pipe or a device is written to directly.
-pub(super) fn write_file(
-    path: &Path,
-    write: impl FnOnce(Put<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let failed = |error| Failure::from(not_written(path, error));
+pub(super) fn write_file(path: &Path, write: impl FnOnce(Put<'_>) -> Result<()>) -> Result<()> {
+    let failed = |error| not_written(path, error);
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
         let file = File::options().write(true).open(path).map_err(failed)?;
@@ -352,12 +349,8 @@ pub(super) fn write_file(
 }
 
 /// Writes the text into an open file.
-fn write_all(
-    path: &Path,
-    file: File,
-    write: impl FnOnce(Put<'_>) -> Result<(), Failure>,
-) -> Result<File, Failure> {
-    let failed = |error| Failure::from(not_written(path, error));
+fn write_all(path: &Path, file: File, write: impl FnOnce(Put<'_>) -> Result<()>) -> Result<File> {
+    let failed = |error| not_written(path, error);
     let mut out = BufWriter::new(file);
     write(&mut |text| out.write_all(text.as_bytes()).map_err(failed))?;
     out.into_inner().map_err(|error| failed(error.into_error()))

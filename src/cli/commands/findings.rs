@@ -3,9 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::cli::errors::Failure;
-use crate::cli::human::one_line;
-use crate::cli::output::{Meaning, Output};
+use super::prelude::*;
 use crate::engine::Finding;
 
 /// Prints a line about a location in a file.
@@ -14,7 +12,7 @@ pub(super) fn show_finding(
     meaning: Meaning,
     label: &str,
     finding: &Finding,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let damage = &finding.damage;
     let place = place(Some(&damage.file), damage.offset);
     let text = format!("{place}: {}", one_line(&damage.cause.to_string()));

@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::open_store::StoreFolder;
-use crate::engine::Revision;
 use crate::object::lane_of;
 
 /// The time between two reads of the log.
@@ -35,7 +34,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
                 Ok(info) => say_line(context, &LogLine::of(memory, &info)?)?,
                 // A strict gc may thin a commit before it is printed.
                 Err(error) if error.code() == ErrorCode::Thinned => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
             context.output.flush()?;
         }
@@ -43,10 +42,9 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
     Ok(DONE)
 }
 
-fn say_line(context: &mut Context, row: &LogLine) -> Result<(), Failure> {
+fn say_line(context: &mut Context, row: &LogLine) -> Result<()> {
     let lane = one_line(lane_of(row.session.as_deref(), row.actor.as_deref()));
-    let (time, seq, op, counts) = (row.time, row.seq, &row.op, row.counts);
-    let counts = format!("+{} ~{} -{}", counts.added, counts.changed, counts.removed);
+    let (time, seq, op, counts) = (row.time, row.seq, &row.op, human::short_counts(row.counts));
     let reason = one_line(row.reason.as_deref().unwrap_or_default());
     let line = format!("{time}  seq:{seq} {op} by {lane}  {counts}  {reason}");
     context.say(row, line)?;

@@ -73,7 +73,7 @@ impl Verb for Gc {
             }
             if is_refused {
                 let text = format!("nothing was thinned: the states of {lost} would be lost for good");
-                return Err(Failure::usage(text, "add --yes to confirm"));
+                return Err(usage_error(text, "add --yes to confirm"));
             }
         }
         if self.dry_run {
@@ -117,7 +117,7 @@ impl Gc {
     }
 }
 
-fn show_collected(answer: &Collected, context: &mut Context) -> Result<(), Failure> {
+fn show_collected(answer: &Collected, context: &mut Context) -> Result<()> {
     let report = &answer.report;
     let (kept, thinned) = if answer.dry_run {
         ("would keep", "would be thinned")
@@ -135,12 +135,6 @@ fn show_collected(answer: &Collected, context: &mut Context) -> Result<(), Failu
         0 => format!("{now}, nothing freed"),
         freed => format!("{now} of {before}: {} ({percent} %) freed", bytes(freed)),
     };
-    context.fields(
-        0,
-        [
-            (kept, Some(commits)),
-            ("versions", Some(versions)),
-            ("log", Some(log)),
-        ],
-    )
+    let fields = [(kept, commits), ("versions", versions), ("log", log)];
+    context.fields(0, fields.map(|(name, value)| (name, Some(value))))
 }

@@ -3,11 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::absent::no_object;
 use super::prelude::*;
 use crate::answers::objects::Whole;
-use crate::cli::output::printable;
-use crate::digest::ObjectDigest;
 use crate::engine;
 
 /// The number of children that people see.
@@ -46,7 +43,7 @@ impl Verb for Get {
         let id = Id::new(self.id.as_deref().unwrap_or_default())?;
         let Some(object) = view.get(&id)? else {
             let newest = memory.changes_of(&id).next().transpose()?;
-            return Err(no_object(&memory, &id, &view, newest.as_ref()).into());
+            return Err(no_object(&memory, &id, &view, newest.as_ref()));
         };
         context.answer(&Whole::of(&view, object)?, show_whole)
     }
@@ -80,7 +77,7 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
     }
 }
 
-fn show_whole(answer: &Whole, context: &mut Context) -> Result<(), Failure> {
+fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
     let (listed, output) = (&answer.listed, &context.output);
     let is_compact = output.is_compact();
     let heading = output.paint(Meaning::Heading, one_line(&listed.id));
@@ -91,7 +88,7 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<(), Failure> {
         digest.to_hex()
     };
     let updated = listed.updated.filter(|_| listed.updated != listed.created);
-    let age = |time: Option<Time>| time.map(|time| time::with_age(time, answer.now, output));
+    let age = |time: Option<Time>| time.map(|time| time::with_age(time, context.now(), output));
     let fields = [
         ("kind", Some(one_line(&listed.kind))),
         ("scope", Some(one_line(&listed.scope))),
@@ -116,10 +113,8 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<(), Failure> {
         output.line(format_args!("  {name} = {}", human::value(value)))?;
     }
     if !answer.children.is_empty() {
-        output.line(format_args!(
-            "  {}",
-            counted(answer.children_total, "child object")
-        ))?;
+        let children = counted(answer.children_total, "child object");
+        output.line(format_args!("  {children}"))?;
     }
     for child in answer.children.iter().take(CHILDREN_SHOWN) {
         output.line(format_args!("    {}", one_line(child)))?;

@@ -5,7 +5,6 @@
 
 use super::prelude::*;
 use crate::answers::store::{Head as HeadAnswer, absolute};
-use crate::digest::to_hex;
 
 /// Show the root of the state
 ///

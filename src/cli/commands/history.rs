@@ -3,11 +3,10 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::absent::no_object;
 use super::prelude::*;
 use crate::answers::history::HistoryLine;
 use crate::engine::HistoryEntry;
-use crate::object::Origin;
+use crate::object::lane_of;
 
 /// List the changes of one object
 ///
@@ -44,10 +43,10 @@ impl Verb for History {
             |entry: &Result<HistoryEntry>| entry.as_ref().is_ok_and(|entry| entry.commit.commit.seq > newest);
         let mut entries = memory.changes_of(&id).skip_while(is_later).peekable();
         if entries.peek().is_none() {
-            return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()).into());
+            return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()));
         }
         let entries = entries.take(self.limit.unwrap_or(usize::MAX));
-        let lines = entries.map(|entry| HistoryLine::of(&memory, entry?));
+        let lines = entries.map(|entry| HistoryLine::of(&memory, &entry?));
         context.rows(lines, |line, context| {
             let mut cells = cells_of(line, context);
             if self.long {
@@ -61,7 +60,10 @@ impl Verb for History {
 }
 
 fn cells_of(row: &HistoryLine, context: &Context) -> Columns {
-    let [op, lane] = human::made_by(&row.entry);
+    // A thinned commit made the change. The number and the author of the commit are unknown.
+    let lane = lane_of(row.session.as_deref(), row.actor.as_deref());
+    let lane = if row.thinned { "-" } else { lane };
+    let seq = if row.thinned { "<=" } else { "" };
     let version = match row.digest {
         Some(digest) if row.erased || row.lost => {
             let why = if row.lost { "lost" } else { "erased" };
@@ -71,9 +73,9 @@ fn cells_of(row: &HistoryLine, context: &Context) -> Columns {
         None => coloured(Meaning::Bad, "removed"),
     };
     vec![
-        ("seq", human::made_at(&row.entry)),
+        ("seq", right(format!("{seq}{}", row.seq))),
         ("version", version),
-        ("op", plain(op)),
+        ("op", plain(row.op.as_deref().unwrap_or("thinned"))),
         ("lane", plain(lane)),
         ("when", context.when(row.time)),
     ]

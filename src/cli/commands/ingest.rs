@@ -18,9 +18,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::put::tally_text;
 use crate::cli::errors::input_error;
 use crate::engine::{Committed, Progress, Writer};
-use crate::error::ErrorKind;
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
-use crate::object::Scope;
 
 /// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -70,67 +68,63 @@ impl Verb for Ingest {
     const ANSWERS: &'static [Form] = &[form::<Ingested>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        ingest(context, &self)
-    }
-}
-
-fn ingest(context: &mut Context, verb: &Ingest) -> Done {
-    // `auto` names no format: the extension of each file decides.
-    let format = Format::from_name(&verb.format);
-    let mut read = read_documents(context, verb, format)?;
-    let unreadable = read.skipped.len();
-    let writer = context.writer();
-    let mut options = IngestOptions {
-        scope: verb.scope.as_deref().map(Scope::new).transpose()?,
-        gone: Vec::new(),
-    };
-    let rehearse = |empty: &Memory| write(empty, &mut read, &options, &writer, verb.skip_bad).map(drop);
-    let memory = context.open_or_create(rehearse)?;
-    let meant = verb.prune.iter().map(|path| known_path(path));
-    let meant = meant.collect::<Result<Vec<_>>>()?;
-    let is_meant = |id: &Id| meant.iter().any(|path| is_below(id, path));
-    let (pruned, missing): (Vec<Id>, Vec<Id>) = missing(&memory, &read)?.into_iter().partition(is_meant);
-    #[cfg(feature = "agent")]
-    let before = memory.view();
-    options.gone.clone_from(&pruned);
-    let (change, committed) = write(&memory, &mut read, &options, &writer, verb.skip_bad)?;
-    for (_, why) in &read.skipped[unreadable..] {
-        context.note("bad_document", why.message());
-    }
-    let skipped = read.skipped.iter().map(|(path, why)| SkippedFile {
-        path: path.clone(),
-        code: why.code().as_str(),
-        message: why.message().to_owned(),
-    });
-    let text = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
-    let answer = Ingested {
-        tally: Tally {
-            objects: memory.view().len(),
-            created: change.created,
-            updated: change.updated,
-            unchanged: change.unchanged,
-            removed: change.removed,
-        },
-        roots: text(&change.roots),
-        commit: committed.commit.clone(),
-        documents: read.documents.len(),
-        missing: text(&missing),
-        pruned: text(&pruned),
-        skipped: skipped.collect(),
-    };
-    context.answer(&answer, |answer, context| {
-        show_ingested(answer, context)?;
-        if committed.changed {
-            context.note_way_back("reverse it with");
+        // `auto` names no format: the extension of each file decides.
+        let format = Format::from_name(&self.format);
+        let mut read = read_documents(context, &self, format)?;
+        let unreadable = read.skipped.len();
+        let writer = context.writer();
+        let mut options = IngestOptions {
+            scope: self.scope.as_deref().map(Scope::new).transpose()?,
+            gone: Vec::new(),
+        };
+        let rehearse = |empty: &Memory| write(empty, &mut read, &options, &writer, self.skip_bad).map(drop);
+        let memory = context.open_or_create(rehearse)?;
+        let meant = self.prune.iter().map(|path| known_path(path));
+        let meant = meant.collect::<Result<Vec<_>>>()?;
+        let is_meant = |id: &Id| meant.iter().any(|path| is_below(id, path));
+        let (pruned, missing): (Vec<Id>, Vec<Id>) = missing(&memory, &read)?.into_iter().partition(is_meant);
+        #[cfg(feature = "agent")]
+        let before = memory.view();
+        options.gone.clone_from(&pruned);
+        let (change, committed) = write(&memory, &mut read, &options, &writer, self.skip_bad)?;
+        for (_, why) in &read.skipped[unreadable..] {
+            context.note("bad_document", why.message());
         }
-        Ok(())
-    })?;
-    #[cfg(feature = "agent")]
-    super::flags::note_flags_since(context, &memory, &before)?;
-    Ok(DONE)
+        let skipped = read.skipped.iter().map(|(path, why)| SkippedFile {
+            path: path.clone(),
+            code: why.code().as_str(),
+            message: why.message().to_owned(),
+        });
+        let text = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
+        let answer = Ingested {
+            tally: Tally {
+                objects: memory.view().len(),
+                created: change.created,
+                updated: change.updated,
+                unchanged: change.unchanged,
+                removed: change.removed,
+            },
+            roots: text(&change.roots),
+            commit: committed.commit.clone(),
+            documents: read.documents.len(),
+            missing: text(&missing),
+            pruned: text(&pruned),
+            skipped: skipped.collect(),
+        };
+        context.answer(&answer, |answer, context| {
+            show_ingested(answer, context)?;
+            if committed.changed {
+                context.note_way_back("reverse it with");
+            }
+            Ok(())
+        })?;
+        #[cfg(feature = "agent")]
+        super::flags::note_flags_since(context, &memory, &before)?;
+        Ok(DONE)
+    }
 }
 
-fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure> {
+fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<()> {
     let tally = answer.tally;
     let head = context.head_line(&answer.commit);
     let documents = counted(answer.documents as u64, "document");
@@ -281,9 +275,8 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
     }
     let (bad, all) = (read.skipped.len(), counted(files.len() as u64, "document"));
     let paths = read.skipped.into_iter().map(|(path, _)| path).collect();
-    let refused = Error::invalid(format!("{bad} of {all} cannot be read; nothing was written"));
-    let refused = refused.with_code(ErrorCode::BadDocuments).with_ids(paths);
-    Err(refused.with_hint(LEAVE_OUT))
+    let text = format!("{bad} of {all} cannot be read; nothing was written");
+    Err(refused(ErrorCode::BadDocuments, text, LEAVE_OUT).with_ids(paths))
 }
 
 /// Returns the files for the given paths.
@@ -313,9 +306,8 @@ fn files_of(
         } else {
             // A name that is not UTF-8 also has no known format, but the error must name the encoding as the cause.
             known_path(path)?;
-            let refused = Error::invalid(format!("{} has an unknown format", shown(path)));
-            let refused = refused.with_code(ErrorCode::UnsupportedDocument);
-            return Err(refused.with_hint(SUPPORTED));
+            let text = format!("{} has an unknown format", shown(path));
+            return Err(refused(ErrorCode::UnsupportedDocument, text, SUPPORTED));
         }
     }
     Ok(files)
@@ -358,9 +350,12 @@ fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
     let read = File::open(file).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
     read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        let refused = Error::invalid(format!("{name} has more than {} MiB", FILE_BYTES_MAX >> 20));
-        let refused = refused.with_code(ErrorCode::OverLimit);
-        return Err(refused.with_hint("split the file, or use put --jsonl"));
+        let text = format!("{name} has more than {} MiB", FILE_BYTES_MAX >> 20);
+        return Err(refused(
+            ErrorCode::OverLimit,
+            text,
+            "split the file, or use put --jsonl",
+        ));
     }
     Document::read(&name, &bytes, format)
 }

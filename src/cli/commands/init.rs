@@ -37,9 +37,7 @@ impl Verb for Init {
             "created a store in {} (hash {}, format {FORMAT})",
             answer.store, self.hash
         );
-        context.say(&answer, text)?;
         let next = "next: treering put ID --kind KIND --content TEXT, or treering ingest PATH";
-        context.output.note_for_people("next", next);
-        Ok(DONE)
+        context.say_with_note(&answer, text, "next", next)
     }
 }

@@ -7,7 +7,6 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::prelude::*;
-use crate::digest::CommitDigest;
 
 /// List the lanes, most recent first
 ///
@@ -28,7 +27,6 @@ pub(crate) struct Lanes {
 
 /// A lane, and its newest commit.
 #[derive(Serialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the fields of the JSON document")]
 struct Lane {
     lane: String,
     head: CommitDigest,

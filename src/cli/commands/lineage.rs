@@ -5,10 +5,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::absent::no_object;
 use super::prelude::*;
-use crate::digest::ObjectDigest;
-use crate::object::Origin;
 
 /// List sources and derivations
 ///
@@ -55,19 +52,34 @@ impl Verb for Lineage {
             versions.extend(change.digest.filter(|_| change.commit.commit.seq <= newest));
         }
         let Some(newest) = versions.first().copied() else {
-            return Err(no_object(&memory, &id, &view, None).into());
+            return Err(no_object(&memory, &id, &view, None));
         };
         let versions: HashSet<ObjectDigest> = versions.into_iter().collect();
         let check_stop = context.stopper();
-        let mut ancestors = Ancestors {
-            waiting: VecDeque::from([(0, newest)]),
-            seen: HashSet::from([newest]),
-        };
-        let up = std::iter::from_fn(|| ancestors.next(&memory, &view).transpose());
+        // The versions that are still to be returned, with their levels; each version is returned once.
+        let mut waiting = VecDeque::from([(0, newest)]);
+        let mut seen = HashSet::from([newest]);
+        let up = std::iter::from_fn(|| {
+            let (level, version) = waiting.pop_front()?;
+            Some(memory.version(version).and_then(|object| {
+                let sources = object.iter().flat_map(Object::derived_from);
+                let sources = sources.filter(|source| seen.insert(*source));
+                waiting.extend(sources.map(|source| (level + 1, source)));
+                let relation = match (&object, level) {
+                    (None, _) => "from".to_owned(),
+                    (Some(_), 0) => "itself".to_owned(),
+                    (Some(_), level) => format!("from, {level} up"),
+                };
+                Relative::of(&view, relation, version, object.as_ref())
+            }))
+        });
         let is_below = |object: &Object| object.derived_from().any(|source| versions.contains(&source));
         let down = view.objects().map(|object| check_stop().and(object));
         let down = down.filter(|object| object.as_ref().map_or(true, is_below));
-        let down = down.map(|object| Relative::of(&view, "into".to_owned(), &object?));
+        let down = down.map(|object| {
+            let object = object?;
+            Relative::of(&view, "into".to_owned(), object.digest(), Some(&object))
+        });
         let mut relatives = up.chain(down);
         let fields = ["relation", "id", "version", "origin", "in_this_state"];
         context.table(relatives.by_ref().take(self.limit), &fields)?;
@@ -79,47 +91,17 @@ impl Verb for Lineage {
     }
 }
 
-/// The versions that a version was derived from, level by level, each once.
-struct Ancestors {
-    /// The versions that are still to be returned, with their levels.
-    waiting: VecDeque<(u64, ObjectDigest)>,
-    seen: HashSet<ObjectDigest>,
-}
-
-impl Ancestors {
-    fn next(&mut self, memory: &Memory, view: &View) -> Result<Option<Relative>> {
-        let Some((level, version)) = self.waiting.pop_front() else {
-            return Ok(None);
-        };
-        let Some(object) = memory.version(version)? else {
-            return Ok(Some(Relative {
-                relation: "from".to_owned(),
-                id: None,
-                version,
-                origin: None,
-                in_this_state: "no",
-            }));
-        };
-        let sources = object.derived_from().filter(|source| self.seen.insert(*source));
-        self.waiting.extend(sources.map(|source| (level + 1, source)));
-        let relation = match level {
-            0 => "itself".to_owned(),
-            level => format!("from, {level} up"),
-        };
-        Relative::of(view, relation, &object).map(Some)
-    }
-}
-
 impl Relative {
-    fn of(view: &View, relation: String, object: &Object) -> Result<Self> {
-        let held = view.get(object.id())?;
+    /// Returns the line of a version; `object` is `None` if it is not kept.
+    fn of(view: &View, relation: String, version: ObjectDigest, object: Option<&Object>) -> Result<Self> {
+        let held = object.map(|object| view.get(object.id())).transpose()?.flatten();
         Ok(Self {
             relation,
-            id: Some(object.id().to_string()),
-            version: object.digest(),
-            origin: Some(object.origin()),
+            id: object.map(|object| object.id().to_string()),
+            version,
+            origin: object.map(Object::origin),
             in_this_state: match held {
-                Some(held) if held.digest() == object.digest() => "yes",
+                Some(held) if held.digest() == version => "yes",
                 Some(_) => "as a later version",
                 None => "no",
             },

@@ -10,7 +10,6 @@ use super::attributes::attribute;
 use super::prelude::*;
 use crate::answers::objects::Listed;
 use crate::engine::Query;
-use crate::object::Scope;
 
 /// The number of objects that `--recent` lists without `--limit`.
 const RECENT: usize = 10;
@@ -75,16 +74,12 @@ impl Verb for List {
         let rows = matches.by_ref().inspect(|_| found = true);
         let rows = rows.map(|object| Listed::of(&view, object?));
         let rows = rows.filter(|row| row.as_ref().map_or(true, is_wanted));
+        let cells = |row: &Listed, context: &Context| cells_of(row, self.recent, context);
         let shown = if self.recent {
             let newest = newest(rows, self.limit.unwrap_or(RECENT))?;
-            context.write_rows(newest.into_values().map(Ok), |row, context| {
-                let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
-                cells_of(row, Some(updated))
-            })?
+            context.write_rows(newest.into_values().map(Ok), cells)?
         } else {
-            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), |row, _| {
-                cells_of(row, None)
-            })?
+            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), cells)?
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
@@ -103,7 +98,7 @@ impl Verb for List {
 }
 
 impl List {
-    fn query(&self) -> Result<Query, Failure> {
+    fn query(&self) -> Result<Query> {
         let is_filtered = self.since.is_some() || self.until.is_some() || self.recent;
         let attributes = self.attributes.iter().map(|text| attribute(text));
         Ok(Query {
@@ -112,7 +107,7 @@ impl List {
             scope: self.scope.as_deref().map(Scope::new).transpose()?,
             prefix: self.prefix.clone(),
             parent: self.parent.as_deref().map(Id::new).transpose()?,
-            attributes: attributes.collect::<Result<_, Failure>>()?,
+            attributes: attributes.collect::<Result<_>>()?,
             include_expired: self.include_expired,
             // With filters or another order, the limit applies to the final list instead of the query.
             limit: self.limit.filter(|_| !is_filtered),
@@ -121,13 +116,14 @@ impl List {
 }
 
 /// Returns the columns of an object: with the time of its change if the list is sorted by it, else with its scope.
-fn cells_of(row: &Listed, updated: Option<Cell>) -> Columns {
-    let id = ("id", named(&row.id));
+fn cells_of(row: &Listed, is_recent: bool, context: &Context) -> Columns {
+    let (id, kind) = (("id", named(&row.id)), ("kind", plain(&row.kind)));
     let gist = ("gist", coloured(Meaning::Quiet, gist(&row.object)));
-    match updated {
-        Some(updated) => vec![("updated", updated), id, ("kind", plain(&row.kind)), gist],
-        None => vec![id, ("kind", plain(&row.kind)), ("scope", plain(&row.scope)), gist],
+    if is_recent {
+        let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
+        return vec![("updated", updated), id, kind, gist];
     }
+    vec![id, kind, ("scope", plain(&row.scope)), gist]
 }
 
 /// Objects by the time of their change, newest first, then by id.

@@ -11,8 +11,7 @@ use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::cli::args::LaneOptions;
 use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing};
-use crate::digest::CommitDigest;
-use crate::engine::{ReferenceInfo, Revision};
+use crate::engine::ReferenceInfo;
 
 /// List the commits, newest first
 ///
@@ -83,32 +82,30 @@ impl Verb for Log {
         let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
         let mut graph = Graph {
             timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
-            snapshots: snapshot_names(&memory, &context.lane())?,
+            snapshots: SnapshotLine::names(&memory, &context.lane())?,
         };
         let mut commits = first.into_iter().map(Ok).chain(commits).peekable();
-        let lines = std::iter::from_fn(|| {
-            let info = commits.next()?;
-            let older = commits.peek().and_then(|older| older.as_ref().ok());
-            // Below the oldest listed commit, a gap is shown only if no limit cut the list off.
-            let to = match older {
-                Some(older) => Some(older.commit.seq),
-                None => self.limit.is_none().then_some(0),
-            };
-            Some(info.and_then(|info| graph.line(&memory, &info, to)))
-        });
         let mut table = Table::default();
-        for line in lines {
-            let (line, shown) = line?;
-            if !context.output.json(&line)? {
-                let commit = cells_of(&line, &shown, context);
-                let thinned = thinned_columns(&commit, shown.thinned_below);
-                table.row(&mut context.output, commit)?;
-                if shown.thinned_below > 0 {
-                    table.row(&mut context.output, thinned)?;
-                }
+        while let Some(info) = commits.next().transpose()? {
+            let line = LogLine::of(&memory, &info)?;
+            if context.output.json(&line)? {
+                continue;
+            }
+            let cells = graph.cells(context, &memory, &info, &line)?;
+            // Below the oldest listed commit, a gap is shown only if no limit cut the list off.
+            let older = match commits.peek() {
+                Some(Ok(older)) => Some(older.commit.seq),
+                _ => self.limit.is_none().then_some(0),
+            };
+            let thinned = older.map_or(0, |older| memory.thinned_in(older..line.seq));
+            let gap = (thinned > 0).then(|| thinned_cells(&cells, thinned));
+            for row in [Some(cells), gap].into_iter().flatten() {
+                table.row(&mut context.output, row)?;
             }
         }
-        table.finish(&mut context.output)?;
+        if table.end(&mut context.output)? == 0 {
+            context.output.nothing_found();
+        }
         Ok(DONE)
     }
 }
@@ -121,90 +118,56 @@ struct Graph {
 }
 
 impl Graph {
-    /// Returns the line of a commit, and its place in the graph. It counts the thinned commits below it, down to the
-    /// number `older`.
-    fn line(&mut self, memory: &Memory, info: &CommitInfo, older: Option<u64>) -> Result<(LogLine, Shown)> {
-        let seq = info.commit.seq;
+    /// Returns the cells of a commit, for people.
+    fn cells(
+        &mut self,
+        context: &Context,
+        memory: &Memory,
+        info: &CommitInfo,
+        line: &LogLine,
+    ) -> Result<Columns> {
         let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
-        let target = info.commit.target.map(found).transpose()?;
+        let target = line.target.map(found).transpose()?;
         let target = target.map(|target| target.commit.seq);
-        let snapshots = self.snapshots.get(&seq).map(|names| names.join(", "));
-        let line = LogLine::of(memory, info)?;
-        let is_rollback = line.op == "rollback";
-        let shown = Shown {
-            graph: self.timeline.row(Mark {
-                seq,
-                lane: info.lane(),
-                named: snapshots.is_some(),
-                back_to: target.filter(|_| is_rollback),
-            }),
-            lane: info.lane().to_owned(),
-            op: match target {
-                Some(seq) if is_rollback => format!("rollback to {seq}"),
-                Some(seq) => format!("{} of {seq}", line.op),
-                None => line.op.clone(),
-            },
-            snapshots: snapshots.unwrap_or_default(),
-            thinned_below: older.map_or(0, |older| memory.thinned_in(older..seq)),
+        let snapshots = self.snapshots.get(&line.seq).map(|names| names.join(", "));
+        let is_rollback = line.op == Op::ROLLBACK;
+        let graph = self.timeline.row(Mark {
+            seq: line.seq,
+            lane: info.lane(),
+            named: snapshots.is_some(),
+            back_to: target.filter(|_| is_rollback),
+        });
+        let op = match target {
+            Some(seq) if is_rollback => format!("rollback to {seq}"),
+            Some(seq) => format!("{} of {seq}", line.op),
+            None => line.op.clone(),
         };
-        Ok((line, shown))
+        let reason = recorded(line.reason.as_deref(), line.reason_erased, line.reason_lost);
+        let mut cells = vec![
+            ("", drawing(graph)),
+            ("seq", number(line.seq)),
+            ("commit", minor(named(context.short(line.commit.as_bytes())))),
+            ("op", plain(op)),
+        ];
+        cells.extend(count_columns(line.counts));
+        cells.extend([
+            ("lane", minor(plain(info.lane()))),
+            ("when", context.when(line.time)),
+            ("snapshots", named(snapshots.unwrap_or_default())),
+            ("reason", optional(reason.as_deref())),
+        ]);
+        Ok(cells)
     }
 }
 
-/// What `log` shows to people beside the line of a commit.
-struct Shown {
-    /// The row of the drawing that shows lanes and rollbacks.
-    graph: String,
-    lane: String,
-    op: String,
-    /// The snapshots of its state, as the user types them.
-    snapshots: String,
-    /// The number of thinned commits between it and the next older one in the list.
-    thinned_below: u64,
-}
-
-fn cells_of(row: &LogLine, shown: &Shown, context: &Context) -> Columns {
-    let reason = recorded(row.reason.as_deref(), row.reason_erased, row.reason_lost);
-    let mut cells = vec![
-        ("", drawing(&shown.graph)),
-        ("seq", number(row.seq)),
-        ("commit", minor(named(context.short(row.commit.as_bytes())))),
-        ("op", plain(&shown.op)),
-    ];
-    cells.extend(count_columns(row.counts));
-    cells.extend([
-        ("lane", minor(plain(&shown.lane))),
-        ("when", context.when(row.time)),
-        ("snapshots", named(&shown.snapshots)),
-        ("reason", optional(reason.as_deref())),
-    ]);
-    cells
-}
-
 /// The row of thinned commits, below the row of a commit.
-fn thinned_columns(above: &Columns, thinned: u64) -> Columns {
+fn thinned_cells(above: &Columns, thinned: u64) -> Columns {
     let cell = |name: &'static str| match name {
         "" => drawing(":"),
         "op" => coloured(Meaning::Quiet, format!("... {thinned} thinned ...")),
         _ => minor(plain("")),
     };
     above.iter().map(|(name, _)| (*name, cell(name))).collect()
-}
-
-/// Returns the snapshots of each commit, as the user types them in this lane. The names of other rings include their
-/// lane.
-fn snapshot_names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String>>> {
-    let mut names: HashMap<u64, Vec<String>> = HashMap::new();
-    for info in memory.snapshots()? {
-        let snapshot = SnapshotLine::from(info);
-        let other = snapshot.lane.as_deref();
-        let name = match other.filter(|other| snapshot.index.is_some() && *other != lane) {
-            Some(other) => format!("{} of {other}", snapshot.revision()),
-            None => snapshot.revision(),
-        };
-        names.entry(snapshot.seq).or_default().push(name);
-    }
-    Ok(names)
 }
 
 /// The filter of the log.

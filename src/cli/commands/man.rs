@@ -36,7 +36,7 @@ impl Verb for Man {
             let named = folder.to_str().and_then(|name| verb::find(context.verbs, name));
             if let Some(verb) = named.filter(|_| !folder.exists()) {
                 let help = format!("see treering {0} --help, or name the folder ./{0}", verb.name);
-                return Err(Failure::usage("man takes a folder, not a verb", help));
+                return Err(usage_error("man takes a folder, not a verb", help));
             }
             let (pages, path) = (write_pages(context.verbs, folder)?, shown(folder));
             let text = format!("wrote {} into {path}", counted(pages, "man page"));

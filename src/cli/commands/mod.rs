@@ -64,11 +64,10 @@ mod lineage;
 mod list;
 mod log;
 mod man;
-mod prelude;
+pub(super) mod prelude;
 mod progress;
 mod prove;
 mod put;
-mod redo;
 mod remove;
 mod restore;
 mod rollback;
@@ -76,7 +75,6 @@ mod salvage;
 mod schema;
 mod show;
 mod snapshot;
-mod snapshots;
 mod stats;
 mod tally;
 mod tree;
@@ -93,8 +91,7 @@ use super::errors::{DONE, Done};
 use super::output::Meaning;
 use super::tour;
 use super::verb::{Groups, entry};
-use crate::engine::{CommitInfo, Memory, View};
-use crate::error::Result;
+use crate::engine::CommitInfo;
 use crate::store::ChangeCounts;
 
 /// The verbs in groups by purpose.
@@ -124,14 +121,14 @@ pub(super) const GROUPS: Groups = &[
         "Time",
         &[
             entry::<snapshot::Snapshot>("snapshot"),
-            entry::<snapshots::Snapshots>("snapshots"),
+            entry::<snapshot::Snapshots>("snapshots"),
             entry::<rollback::Rollback>("rollback"),
             entry::<restore::Restore>("restore"),
             entry::<log::Log>("log"),
             entry::<show::Show>("show"),
             entry::<lanes::Lanes>("lanes"),
             entry::<undo::Undo>("undo"),
-            entry::<redo::Redo>("redo"),
+            entry::<undo::Redo>("redo"),
             entry::<diff::Diff>("diff"),
         ],
     ),
@@ -171,16 +168,22 @@ pub(super) const GROUPS: Groups = &[
 ];
 
 impl Context {
-    /// Opens the store for reading, and returns it with the state of `--at`, or the head.
-    fn open_view(&mut self) -> Result<(Memory, View)> {
-        let memory = self.open_to_read()?;
-        let view = self.view(&memory)?;
-        Ok((memory, view))
-    }
-
     /// Prints an answer: as JSON from its fields, or as one line for people.
     fn say(&mut self, answer: &impl Serialize, text: impl Display) -> Done {
         self.answer(answer, |_, context| context.line(text))
+    }
+
+    /// Prints an answer as [`Self::say`] does. People also get a note, such as the next step.
+    fn say_with_note(
+        &mut self,
+        answer: &impl Serialize,
+        text: impl Display,
+        code: &'static str,
+        note: impl Into<String>,
+    ) -> Done {
+        self.say(answer, text)?;
+        self.output.note_for_people(code, note);
+        Ok(DONE)
     }
 
     /// Prints a note.

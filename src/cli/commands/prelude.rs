@@ -3,23 +3,28 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-pub(super) use std::path::{Path, PathBuf};
+pub(in crate::cli) use std::path::{Path, PathBuf};
 
-pub(super) use clap::{Args, Subcommand, ValueEnum};
-pub(super) use schemars::JsonSchema;
-pub(super) use serde::Serialize;
+pub(in crate::cli) use clap::{Args, Subcommand, ValueEnum};
+pub(in crate::cli) use schemars::JsonSchema;
+pub(in crate::cli) use serde::Serialize;
 
+pub(super) use super::absent::no_object;
 pub(super) use super::cells::{columns, count_columns, named, optional};
-pub(super) use crate::cli::args;
-pub(super) use crate::cli::context::{Context, shown};
-pub(super) use crate::cli::errors::{DAMAGED, DONE, Done, Failure, NO};
-pub(super) use crate::cli::human::{
-    self, Cell, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right,
-    short,
+#[cfg(feature = "agent")]
+pub(in crate::cli) use crate::cli::agent_context::ScopeOptions;
+pub(in crate::cli) use crate::cli::args;
+pub(in crate::cli) use crate::cli::context::{Context, shown};
+pub(in crate::cli) use crate::cli::errors::{DAMAGED, DENIED, DONE, Done, NO, refused, usage_error};
+pub(in crate::cli) use crate::cli::human::{
+    self, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right, short,
 };
-pub(super) use crate::cli::output::Meaning;
-pub(super) use crate::cli::time;
-pub(super) use crate::cli::verb::{Form, Verb, form};
-pub(super) use crate::engine::{CommitInfo, Memory, View};
-pub(super) use crate::error::{Error, ErrorCode, Result};
-pub(super) use crate::object::{Id, Kind, Object, Time};
+pub(in crate::cli) use crate::cli::input::{Lines, open_input, read_input};
+pub(in crate::cli) use crate::cli::output::{Meaning, Output, printable};
+pub(in crate::cli) use crate::cli::time;
+pub(in crate::cli) use crate::cli::verb::{Form, Verb, form};
+pub(in crate::cli) use crate::digest::{CommitDigest, ObjectDigest, to_hex};
+pub(in crate::cli) use crate::engine::{CommitInfo, Memory, Revision, View};
+pub(in crate::cli) use crate::error::{Error, ErrorCode, ErrorKind, Result};
+pub(in crate::cli) use crate::object::{Id, Kind, Object, Op, Origin, Scope, Time};
+pub(in crate::cli) use crate::store::ChangeCounts;

@@ -17,17 +17,20 @@ use crate::error::{Error, ErrorCode};
 pub(super) const REFUSED_SHOWN: usize = 20;
 
 /// The progress of an input: the lines that are stored so far.
+#[derive(Default)]
 pub(super) struct BatchProgress {
     /// The lines that are stored.
     kept: Tally,
-    /// The number of the first line that is neither stored nor refused.
-    from: u64,
+    /// The number of the last line that is stored or refused, with all lines before it.
+    done: u64,
     /// The commit of the newest stored batch.
     seq: Option<u64>,
     /// The names of quarantined lines.
     held: Vec<String>,
     /// The batch that is being read or committed.
-    batch: Sending,
+    batch: Tally,
+    /// The number of the last line of the batch.
+    last: u64,
     /// Whether the input ends with the batch; else it may have more lines.
     has_ended: bool,
 }
@@ -43,54 +46,33 @@ struct Tally {
     refused: Vec<(u64, String)>,
 }
 
-/// The lines of a batch.
-#[derive(Default)]
-struct Sending {
-    tally: Tally,
-    /// The number of the last line.
-    last: u64,
-}
-
 impl BatchProgress {
-    pub(super) fn new() -> Self {
-        Self {
-            kept: Tally::default(),
-            from: 1,
-            seq: None,
-            held: Vec::new(),
-            batch: Sending::default(),
-            has_ended: false,
-        }
-    }
-
     /// Starts a batch of `count` lines that ends at line `last`.
     pub(super) fn begin(&mut self, count: usize, last: u64, is_last: bool) {
-        self.batch = Sending {
-            tally: Tally {
-                count: count as u64,
-                ..Tally::default()
-            },
-            last,
+        self.batch = Tally {
+            count: count as u64,
+            ..Tally::default()
         };
+        self.last = last;
         self.has_ended |= is_last;
     }
 
     /// Records the number of flagged lines in the batch, and the refused lines with their reasons.
     #[cfg(feature = "agent")]
     pub(super) fn stage(&mut self, flagged: u64, refused: impl Iterator<Item = (u64, String)>) {
-        let tally = &mut self.batch.tally;
         // A retry repeats the whole batch.
-        (tally.flagged, tally.refused) = (flagged, refused.collect());
+        (self.batch.flagged, self.batch.refused) = (flagged, refused.collect());
     }
 
     /// Records the batch as stored. The lines `waiting` are excluded and belong to the next batch.
     pub(super) fn end(&mut self, seq: Option<u64>, waiting: impl ExactSizeIterator<Item = u64>) {
-        let Sending { tally, last } = std::mem::take(&mut self.batch);
+        let tally = std::mem::take(&mut self.batch);
         let left = waiting.len() + tally.refused.len();
         self.kept.count += tally.count.saturating_sub(left as u64);
         self.kept.flagged += tally.flagged;
         self.kept.refused.extend(tally.refused);
-        self.from = waiting.min().unwrap_or(last + 1).max(self.from);
+        let last = waiting.min().map_or(self.last, |first| first - 1);
+        self.done = last.max(self.done);
         self.seq = seq.or(self.seq);
     }
 
@@ -105,19 +87,19 @@ impl BatchProgress {
     pub(super) fn follow(&mut self, read: &Result<Option<(u64, &[u8])>>) {
         match read {
             Ok(Some((number, _))) => {
-                self.batch.tally.count += 1;
-                self.batch.last = *number;
+                self.batch.count += 1;
+                self.last = *number;
             }
             Ok(None) => self.has_ended = true,
             // An unreadable batch is dropped whole.
-            Err(_) => self.batch = Sending::default(),
+            Err(_) => self.batch = Tally::default(),
         }
     }
 
     /// Adds the stored lines to the error. If nothing of the failed batch is stored, a note names them instead. Other
     /// notes name the refused lines, which must not be sent again.
     pub(super) fn failed(&mut self, context: &mut Context, error: Error) -> Error {
-        let has_batch = self.batch.tally.count > 0;
+        let has_batch = self.batch.count > 0;
         let hint = if let Some(rest) = error.rest_of_change() {
             if has_batch {
                 self.end(None, std::iter::empty());
@@ -125,7 +107,7 @@ impl BatchProgress {
             self.done(rest)
         } else if has_batch && error.code() == ErrorCode::OutcomeUnknown {
             // The batch contains none of the refused lines, whether it is stored or not.
-            self.kept.refused.append(&mut self.batch.tally.refused);
+            self.kept.refused.append(&mut self.batch.refused);
             self.unknown()
         } else {
             self.note_kept(context);
@@ -140,7 +122,7 @@ impl BatchProgress {
 
     /// Prints a note about the stored batches before the failed one.
     fn note_kept(&self, context: &mut Context) {
-        if self.from == 1 {
+        if self.done == 0 {
             return;
         }
         let seq = self.seq.map(|seq| format!(", up to seq {seq}"));
@@ -149,7 +131,7 @@ impl BatchProgress {
             0 => self.before(),
             _ => format!("the earlier batches are stored: {}{seq}", self.lines("")),
         };
-        let text = format!("{before}; send line {} and all later lines again", self.from);
+        let text = format!("{before}; send line {} and all later lines again", self.done + 1);
         context.output.note("kept", text);
     }
 
@@ -185,14 +167,14 @@ impl BatchProgress {
     /// Returns a hint about the stored lines, if lines are left to send. `rest` is the remaining step of the change.
     fn done(&self, rest: &str) -> Option<String> {
         // If no line is stored, the error is not about a change of these lines.
-        let has_rest = self.from > 1 && !self.has_ended;
-        has_rest.then(|| format!("{}{}; {rest}", self.before(), self.more_from(self.from)))
+        let has_rest = self.done > 0 && !self.has_ended;
+        has_rest.then(|| format!("{}{}; {rest}", self.before(), self.more_from(self.done + 1)))
     }
 
     /// Returns advice for a batch that may be stored or not. `None` if the batch is the whole input, because the error
     /// then says enough.
     fn unknown(&self) -> Option<String> {
-        let (from, last) = (self.from, self.batch.last);
+        let (from, last) = (self.done + 1, self.last);
         let which = match from {
             1 if self.has_ended => return None,
             1 => String::new(),
@@ -213,12 +195,12 @@ impl BatchProgress {
         format!("; if the input has more lines, send line {line} and all later lines again")
     }
 
-    /// Describes the stored lines before [`Self::from`].
+    /// Describes the stored lines up to [`Self::done`].
     fn before(&self) -> String {
         match self.kept.count {
             0 => format!(
                 "the lines before line {} were refused: do not send them again",
-                self.from
+                self.done + 1
             ),
             _ => format!(
                 "{} are stored: do not send them again",

@@ -14,13 +14,11 @@ use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
 use std::collections::HashMap;
 
 use super::attributes::attribute;
-#[cfg(feature = "agent")]
-use super::flags::Flags;
 use super::progress::BatchProgress;
-use crate::cli::input::{Lines, at_line, content_from_input, open_input};
+use crate::cli::input::{at_line, content_from_input};
 use crate::engine::{Authorisation, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
-use crate::object::{NewObject, Origin, Position, Scope, Value};
+use crate::object::{NewObject, Position, Value};
 
 /// The largest number of earlier versions that wait for the line of their object. A larger batch raises it.
 const PAST_LINES_MAX: usize = 10_000;
@@ -118,7 +116,7 @@ pub(super) fn tally_text(tally: &Tally) -> String {
 }
 
 /// Returns the object that the command line describes.
-fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
+fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
     let (id, kind) = (verb.id.unwrap_or_default(), verb.kind.unwrap_or_default());
     let mut object = NewObject::new(Id::new(&id)?, Kind::new(&kind)?);
     if let Some(scope) = verb.scope {
@@ -132,7 +130,7 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
             object.attributes.remove(&name);
         } else if object.attributes.insert(name.clone(), value).is_some() {
             let text = format!("--attr names '{name}' twice");
-            return Err(Failure::usage(text, "give each attribute once"));
+            return Err(usage_error(text, "give each attribute once"));
         }
     }
     object.content = match verb.content.as_deref() {
@@ -147,9 +145,6 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
 struct Sums {
     tally: Tally,
     last: Option<CommitInfo>,
-    /// The findings of the scan; a rehearsal has none.
-    #[cfg(feature = "agent")]
-    flags: Option<Flags>,
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
@@ -162,12 +157,10 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         first.clone().write(empty, &writer, &mut Sums::default())?;
         Ok(())
     })?;
-    let mut sums = Sums {
-        #[cfg(feature = "agent")]
-        flags: Some(Flags::new(context)),
-        ..Sums::default()
-    };
-    let mut progress = BatchProgress::new();
+    let mut sums = Sums::default();
+    #[cfg(feature = "agent")]
+    let before = memory.view();
+    let mut progress = BatchProgress::default();
     let mut batch = first;
     let mut put_all = || loop {
         progress.begin(batch.lines.len(), reader.number(), batch.is_last);
@@ -189,9 +182,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     }
     let view = memory.view();
     #[cfg(feature = "agent")]
-    if let Some(flags) = sums.flags {
-        flags.note(context);
-    }
+    super::flags::note_flags_since(context, &memory, &before)?;
     let answer = PutLines {
         tally: Tally {
             objects: view.len(),
@@ -234,8 +225,8 @@ impl Batch {
             past += usize::from(line.past);
             if past > most.max(PAST_LINES_MAX) {
                 let text = format!("the line of their object is missing for {past} earlier versions");
-                let refused = Error::invalid(text).with_code(ErrorCode::OverLimit);
-                return Err(at_line(number, refused.with_hint("use a larger --batch")));
+                let refused = refused(ErrorCode::OverLimit, text, "use a larger --batch");
+                return Err(at_line(number, refused));
             }
             read.push((number, line));
         }
@@ -259,10 +250,6 @@ impl Batch {
                 continue;
             }
             stated.insert(line.object.id.clone(), number);
-            #[cfg(feature = "agent")]
-            if let Some(flags) = &mut sums.flags {
-                flags.look(&line.object);
-            }
             let staged = match line.origin {
                 Some(origin) => draft.put_at_most(line.object, origin),
                 None => draft.put(line.object),

@@ -55,7 +55,7 @@ impl Verb for Restore {
             if !from.contains(id)? && !memory.view().contains(id)? {
                 let missing = format!("the object '{id}' exists neither now nor at {}", self.revision);
                 let hint = format!("treering history '{id}' shows when it existed");
-                return Err(Error::not_found(missing).with_hint(hint).into());
+                return Err(Error::not_found(missing).with_hint(hint));
             }
             if self.recursive {
                 draft.restore_recursive(id, &from)?;

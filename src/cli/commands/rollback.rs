@@ -5,8 +5,7 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
-use crate::digest::CommitDigest;
-use crate::engine::{Committed, Revision};
+use crate::engine::Committed;
 
 /// Restore an earlier state
 ///
@@ -105,9 +104,7 @@ pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &C
     let found = |target: CommitDigest| context.resolve(memory, &target.to_hex()).ok();
     let meant = answer.target.and_then(found);
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
-    context.say(&answer, format_args!("{what}{of}: {counts}; {head}"))?;
-    let command = context.lane_options().way_back(back);
-    let note = format!("reverse it with: {command}");
-    context.output.note_for_people("undo", note);
-    Ok(DONE)
+    let note = format!("reverse it with: {}", context.lane_options().way_back(back));
+    let text = format!("{what}{of}: {counts}; {head}");
+    context.say_with_note(&answer, text, "undo", note)
 }

@@ -48,7 +48,7 @@ impl Verb for Salvage {
     }
 }
 
-fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure> {
+fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<()> {
     let (report, output) = (&answer.report, &mut context.output);
     let objects = counted(report.objects, "object");
     let versions = counted(report.versions, "version");
@@ -70,21 +70,19 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure
         ))?;
     }
     let some = |count, what, how| (count > 0).then(|| format!("{}{how}", counted(count, what)));
-    let commits = some(report.lost_commits, "commit", ": their changes may be missing");
+    let mut objects: Vec<String> = Vec::new();
+    objects.extend(report.lost_ids.iter().map(|id| format!("object {id}")));
+    let keys = report.lost_keys.iter();
+    objects.extend(keys.map(|key| format!("an object whose id is lost, key path {key}")));
+    let contents = report.lost_contents.iter();
+    objects.extend(contents.map(|id| format!("the content of object {id}")));
+    let more = objects.len().saturating_sub(LOST_SHOWN) as u64;
+    objects.truncate(LOST_SHOWN);
+    objects.extend(some(more, "more object", ": --json lists all"));
     let of_earlier = " of earlier states, such as contents and reasons";
     let records = some(report.lost_records, "record", of_earlier);
-    let ids = report.lost_ids.iter().map(|id| format!("object {id}"));
-    let keys = report.lost_keys.iter();
-    let keys = keys.map(|key| format!("an object whose id is lost, key path {key}"));
-    let contents = report
-        .lost_contents
-        .iter()
-        .map(|id| format!("the content of object {id}"));
-    let objects: Vec<String> = ids.chain(keys).chain(contents).collect();
-    let more = objects.len().saturating_sub(LOST_SHOWN) as u64;
-    let lost = commits.into_iter().chain(records);
-    let lost = lost.chain(objects.into_iter().take(LOST_SHOWN));
-    let lost = lost.chain(some(more, "more object", ": --json lists all"));
+    let commits = some(report.lost_commits, "commit", ": their changes may be missing");
+    let lost = commits.into_iter().chain(records).chain(objects);
     let label = output.paint(Meaning::Bad, "lost");
     for lost in lost.chain(report.lost_references.iter().cloned()) {
         output.line(format_args!("{label}  {}", one_line(&lost)))?;

@@ -56,15 +56,14 @@ impl Verb for Schema {
                 let schemas = names.filter_map(|name| Some((name.to_owned(), of(context.verbs, name)?)));
                 schemas.collect()
             }
-            Some(verb) => of(context.verbs, verb).ok_or_else(|| no_schema(context.verbs, verb))?,
+            Some(verb) => of(context.verbs, verb).ok_or_else(|| {
+                let names = names(context.verbs).join(", ");
+                Error::not_found(format!("'{verb}' prints no JSON document"))
+                    .with_hint(format!("these verbs have schemas: {names}"))
+            })?,
         };
         context.say(&document, format_args!("{document:#}"))
     }
-}
-
-fn no_schema(verbs: Groups, verb: &str) -> Error {
-    Error::not_found(format!("'{verb}' prints no JSON document"))
-        .with_hint(format!("these verbs have schemas: {}", names(verbs).join(", ")))
 }
 
 /// Returns every name that has a schema.

@@ -7,9 +7,8 @@ use super::cells::recorded;
 use super::diff::show_changes;
 use super::prelude::*;
 use crate::answers::history::{ChangeLine, LogLine};
-use crate::digest::{CommitDigest, HistoryRoot, to_hex};
+use crate::digest::HistoryRoot;
 use crate::engine::Change;
-use crate::object::Op;
 
 /// Show a commit and its changes
 ///
@@ -85,7 +84,7 @@ impl Verb for Show {
     }
 }
 
-fn show_fields(answer: &Shown, lane: &str, context: &mut Context) -> Result<(), Failure> {
+fn show_fields(answer: &Shown, lane: &str, context: &mut Context) -> Result<()> {
     let (commit, output) = (&answer.commit, &context.output);
     let time = time::with_age(commit.time, context.now(), output);
     let source = recorded(commit.source.as_deref(), commit.source_erased, commit.source_lost);

@@ -1,10 +1,10 @@
-//! `snapshot`: names the current state.
+//! `snapshot` names the current state, and `snapshots` lists the names.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::answers::history::SnapshotTaken;
+use crate::answers::history::{SnapshotLine, SnapshotTaken};
 use crate::object::check_snapshot_name;
 
 /// Name the current state
@@ -57,8 +57,37 @@ impl Verb for Snapshot {
             let note = format!("return to it with: treering rollback {revision}");
             (format!("{name}: {head}"), "next", note)
         };
-        context.say(&answer, text)?;
-        context.output.note_for_people(code, note);
-        Ok(DONE)
+        context.say_with_note(&answer, text, code, note)
+    }
+}
+
+/// List the snapshots, newest first
+///
+/// # Examples
+/// ```text
+/// treering snapshots
+/// treering snapshots --limit 5 --json
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::reads(), verbatim_doc_comment)]
+pub(crate) struct Snapshots {
+    /// Print at most N rows
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl Verb for Snapshots {
+    const ANSWERS: &'static [Form] = &[form::<SnapshotLine>("one per line")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let newest = context.view(&memory)?.commit().commit.seq;
+        let found = memory.snapshots()?.into_iter().filter(|info| info.seq <= newest);
+        let found = found.take(self.limit.unwrap_or(usize::MAX));
+        context.rows(found.map(|info| Ok(SnapshotLine::from(info))), |row, context| {
+            let mut cells = columns(row, &["lane", "seq", "root", "time", "reason"], context);
+            cells.insert(0, ("snapshot", named(row.revision())));
+            cells
+        })
     }
 }

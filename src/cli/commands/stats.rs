@@ -44,7 +44,7 @@ impl Verb for Stats {
     }
 }
 
-fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Failure> {
+fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
     let thinned = match (answer.thinned, answer.gaps) {
         (Some(thinned), Some(gaps)) if thinned > 0 => {
             format!(", {thinned} of them thinned in {}", counted(gaps, "gap"))
@@ -57,42 +57,38 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Fai
     let log = answer.log_bytes.map(bytes);
     let log = log.map(|log| format!("{log} in {segments}"));
     let is_present = answer.history.is_some();
-    context.fields(
-        0,
-        [
-            ("objects", Some(answer.objects.to_string())),
-            ("commits", Some(format!("{}{thinned}", answer.commits))),
-            ("snapshots", Some(answer.snapshots.to_string())),
-            (
-                "history",
-                answer.history.map(|history| counted(history, "version")),
-            ),
-            ("erased", erased),
-            ("log", log),
-            ("checkpoint", answer.checkpoint_bytes.map(bytes)),
-            ("set aside", answer.set_aside_bytes.map(bytes)),
-            ("disk", answer.disk_bytes.map(bytes)),
-            ("live", answer.live_bytes.map(bytes)),
-            ("orphans", answer.orphans.map(|orphans| orphans.to_string())),
-            (
-                "hash",
-                is_present.then(|| format!("{}, format {}", answer.hash, answer.format)),
-            ),
-        ],
-    )?;
+    let hash = format!("{}, format {}", answer.hash, answer.format);
+    let fields = [
+        ("objects", Some(answer.objects.to_string())),
+        ("commits", Some(format!("{}{thinned}", answer.commits))),
+        ("snapshots", Some(answer.snapshots.to_string())),
+        (
+            "history",
+            answer.history.map(|history| counted(history, "version")),
+        ),
+        ("erased", erased),
+        ("log", log),
+        ("checkpoint", answer.checkpoint_bytes.map(bytes)),
+        ("set aside", answer.set_aside_bytes.map(bytes)),
+        ("disk", answer.disk_bytes.map(bytes)),
+        ("live", answer.live_bytes.map(bytes)),
+        ("orphans", answer.orphans.map(|orphans| orphans.to_string())),
+        ("hash", is_present.then_some(hash)),
+    ];
+    context.fields(0, fields)?;
     if !is_present {
         let note = "sizes exist only for the whole store: leave --at out to see them";
         context.note("past", note);
     }
-    answer
-        .space
-        .iter()
-        .try_for_each(|kinds| answer.show_space(context, kinds))
+    match &answer.space {
+        Some(kinds) => answer.show_space(context, kinds),
+        None => Ok(()),
+    }
 }
 
 impl Statistics {
     /// Prints the space of the log by kind of record, and the share that gc would free.
-    fn show_space(&self, context: &mut Context, kinds: &[KindSpace]) -> Result<(), Failure> {
+    fn show_space(&self, context: &mut Context, kinds: &[KindSpace]) -> Result<()> {
         let all: u64 = kinds.iter().map(|kind| kind.bytes).sum();
         let size = |kind: &KindSpace| {
             let percent = kind.bytes as f64 * 100.0 / all.max(1) as f64;
@@ -103,23 +99,14 @@ impl Statistics {
         context.line("")?;
         context.fields(0, kinds.iter().map(|kind| (kind.kind, Some(size(kind)))))?;
         context.line("")?;
-        context.fields(
-            0,
-            [
-                ("present", kept(self.present_bytes, "the state at the head")),
-                (
-                    "named",
-                    kept(
-                        self.named_bytes,
-                        "kept for snapshots, drafts, erasures, rollbacks and undos",
-                    ),
-                ),
-                (
-                    "policy",
-                    kept(self.policy_bytes, "kept by the standard policy for its age"),
-                ),
-                ("free", kept(self.dead_bytes, "gc would free this")),
-            ],
-        )
+        let named = "kept for snapshots, drafts, erasures, rollbacks and undos";
+        let policy = "kept by the standard policy for its age";
+        let fields = [
+            ("present", kept(self.present_bytes, "the state at the head")),
+            ("named", kept(self.named_bytes, named)),
+            ("policy", kept(self.policy_bytes, policy)),
+            ("free", kept(self.dead_bytes, "gc would free this")),
+        ];
+        context.fields(0, fields)
     }
 }

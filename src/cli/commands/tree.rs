@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::absent::no_object;
 use super::prelude::*;
 use crate::cli::diagram::tops;
 
@@ -48,53 +47,38 @@ impl Verb for Tree {
 
     fn run(self, context: &mut Context) -> Done {
         let (memory, view) = context.open_view()?;
-        let mut waiting = self.tops(&view)?;
-        let nodes = std::iter::from_fn(|| {
-            let (id, depth) = waiting.pop()?;
-            Some(self.node(&memory, &view, &mut waiting, &id, depth))
-        });
+        let tops = match &self.id {
+            Some(id) => vec![Id::new(id)?],
+            None => tops(&view, self.limit)?,
+        };
+        // The stack is read from its end, so the first object is its last element.
+        let mut waiting: Vec<_> = tops.into_iter().rev().map(|id| (id, 0)).collect();
+        let mut next = || -> Result<Option<Node>> {
+            let Some((id, depth)) = waiting.pop() else {
+                return Ok(None);
+            };
+            let missing = || no_object(&memory, &id, &view, None);
+            let object = view.get(&id)?.ok_or_else(missing)?;
+            if depth < self.depth {
+                let below = view.children(&id, Some(self.limit))?;
+                waiting.extend(below.into_iter().rev().map(|child| (child, depth + 1)));
+            }
+            Ok(Some(Node {
+                depth,
+                parent: object.parent().map(str::to_owned),
+                kind: object.kind().to_owned(),
+                children: view.child_count(&id)?,
+                gist: gist(&object),
+                id: id.to_string(),
+            }))
+        };
+        let nodes = std::iter::from_fn(|| next().transpose());
         context.rows(nodes.take(self.limit), cells_of)?;
         if !waiting.is_empty() {
             let note = format!("only {} objects are shown: raise --limit", self.limit);
             context.note("more", note);
         }
         Ok(DONE)
-    }
-}
-
-impl Tree {
-    /// Returns the objects at the top, as a stack of ids with their levels; the next id is the last element.
-    fn tops(&self, view: &View) -> Result<Vec<(Id, u64)>> {
-        let tops = match &self.id {
-            Some(id) => vec![Id::new(id)?],
-            None => tops(view, self.limit)?,
-        };
-        Ok(tops.into_iter().rev().map(|id| (id, 0)).collect())
-    }
-
-    /// Returns an object, and puts its children on the stack.
-    fn node(
-        &self,
-        memory: &Memory,
-        view: &View,
-        waiting: &mut Vec<(Id, u64)>,
-        id: &Id,
-        depth: u64,
-    ) -> Result<Node> {
-        let missing = || no_object(memory, id, view, None);
-        let object = view.get(id)?.ok_or_else(missing)?;
-        if depth < self.depth {
-            let below = view.children(id, Some(self.limit))?;
-            waiting.extend(below.into_iter().rev().map(|child| (child, depth + 1)));
-        }
-        Ok(Node {
-            id: id.to_string(),
-            depth,
-            parent: object.parent().map(str::to_owned),
-            kind: object.kind().to_owned(),
-            children: view.child_count(id)?,
-            gist: gist(&object),
-        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! `undo`: reverses the newest change of a lane.
+//! `undo` and `redo`: reverse the newest change of a lane, and apply it again.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -9,10 +9,7 @@ use super::rollback::answer_moved;
 use crate::answers::commits::Moved;
 use crate::answers::history::ChangeLine;
 use crate::cli::human::heading;
-use crate::digest::CommitDigest;
 use crate::engine::Reversing;
-use crate::object::Op;
-use crate::store::ChangeCounts;
 
 /// Reverse your last change
 ///
@@ -39,9 +36,32 @@ impl Verb for Undo {
     }
 }
 
+/// Redo the change that was undone
+///
+/// # Examples
+/// ```text
+/// treering redo --dry-run
+/// treering redo --session night-run
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::writes(), verbatim_doc_comment)]
+pub(crate) struct Redo {
+    /// Print what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Verb for Redo {
+    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<Preview>("with --dry-run")];
+
+    fn run(self, context: &mut Context) -> Done {
+        reverse(context, Op::REDO, self.dry_run)
+    }
+}
+
 /// The effect that an undo or redo would have.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Preview {
+pub(crate) struct Preview {
     op: &'static str,
     /// The current head.
     commit: CommitDigest,
@@ -55,7 +75,7 @@ pub(super) struct Preview {
 }
 
 /// Undoes or redoes a change, or prints what that would change.
-pub(super) fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
+fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
     let writer = context.writer();
     if !dry_run {
         let memory = context.open_to_write()?;

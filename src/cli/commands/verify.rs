@@ -8,7 +8,6 @@ use super::prelude::*;
 use crate::answers::store::{StateAt, Verified};
 use crate::cli::context::explain;
 use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
-use crate::error::ErrorKind;
 
 /// The files that even a degraded reader needs.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
@@ -58,7 +57,7 @@ impl Verb for Verify {
         if verified.report.ok {
             Ok(DONE)
         } else {
-            Err(damaged(&path, &verified.report).into())
+            Err(damaged(&path, &verified.report))
         }
     }
 }
@@ -78,7 +77,7 @@ fn read_state(context: &Context) -> Result<StateAt> {
     })
 }
 
-fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure> {
+fn show_verified(answer: &Verified, context: &mut Context) -> Result<()> {
     let path = shown(&context.store()?);
     let (output, report) = (&mut context.output, &answer.report);
     let (meaning, verdict) = if report.ok {
@@ -98,14 +97,11 @@ fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure
             "the state at seq {seq}, root {root}, is intact: {objects}"
         ))?;
     }
-    let gone = [
-        (report.erased, "version", "erased"),
-        (report.lost, "version", "lost"),
-        (report.thinned, "commit", "thinned"),
-    ];
-    let gone = gone.iter().filter(|(count, _, _)| *count > 0);
-    let gone = gone.map(|(count, what, how)| format!("{} {how}", counted(*count, what)));
-    let gone: Vec<_> = gone.collect();
+    let some = |count, what, how| (count > 0).then(|| format!("{} {how}", counted(count, what)));
+    let erased = some(report.erased, "version", "erased");
+    let lost = some(report.lost, "version", "lost");
+    let thinned = some(report.thinned, "commit", "thinned");
+    let gone: Vec<_> = [erased, lost, thinned].into_iter().flatten().collect();
     if !gone.is_empty() {
         output.line(gone.join(", "))?;
     }

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use clap::{Arg, Command, CommandFactory as _};
@@ -18,6 +19,7 @@ use rustyline::{Context, Helper};
 use super::dot::Dot;
 use super::words;
 use crate::answers::history::SnapshotLine;
+use crate::cli::context::quoted;
 use crate::cli::human::short;
 use crate::cli::output::{Meaning, paint, printable};
 use crate::cli::parse;
@@ -185,7 +187,7 @@ impl Completer for Completion {
         };
         let found = self.candidates(&before, &line[start..at]);
         let pairs = found.into_iter().map(|found| Pair {
-            replacement: format!("{} ", words::quote(&found)),
+            replacement: format!("{} ", quoted(Path::new(&found))),
             display: printable(&found),
         });
         Ok((start, pairs.collect()))

@@ -7,12 +7,12 @@ use clap::{CommandFactory as _, Parser};
 use serde_json::json;
 
 use super::shell::{Command, Shell};
-use crate::cli::args::LaneOptions;
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{counted, short};
 use crate::cli::output::{Meaning, Mode, help_width};
 use crate::cli::overview::overview;
 use crate::engine::Writer;
+use crate::error::Result;
 
 /// A command of the shell.
 #[derive(Debug, Parser)]
@@ -86,37 +86,27 @@ impl Shell<'_> {
         }
     }
 
-    fn set_lane(&mut self, name: String) -> Result<(), Failure> {
+    fn set_lane(&mut self, name: String) -> Result<()> {
         Writer::user().session(&name).check()?;
         if let Some(kept) = &mut self.context.kept {
-            kept.lane = LaneOptions {
-                session: Some(name),
-                actor: kept.lane.actor.take(),
-            };
+            kept.lane.session = Some(name);
         }
         Ok(())
     }
 
     fn print_state(&mut self) -> Done {
-        let memory = self.context.open_to_read()?;
-        let view = self.context.view(&memory)?;
+        let (_, view) = self.context.open_view()?;
         let (commit, pinned) = (view.commit().commit, self.context.at().map(str::to_owned));
-        let output = &mut self.context.output;
+        let what = if pinned.is_some() { "state" } else { "head" };
         let document = json!({
             "at": pinned, "seq": commit.seq, "root": commit.root.to_hex(),
             "time": commit.time.to_string(), "objects": view.len(),
         });
-        if !output.json(&document)? {
-            output.line(format_args!(
-                "{} seq:{} of {}, root {}, {}",
-                if pinned.is_some() { "state" } else { "head" },
-                commit.seq,
-                commit.time,
-                short(commit.root.as_bytes()),
-                counted(view.len(), "object")
-            ))?;
-        }
-        Ok(DONE)
+        self.context.answer(&document, |_, context| {
+            let (seq, time, root) = (commit.seq, commit.time, short(commit.root.as_bytes()));
+            let objects = counted(view.len(), "object");
+            context.line(format_args!("{what} seq:{seq} of {time}, root {root}, {objects}"))
+        })
     }
 
     /// Sets a setting, or prints it.
@@ -130,11 +120,9 @@ impl Shell<'_> {
     }
 
     fn print(&mut self, name: &str, value: &str) -> Done {
-        let output = &mut self.context.output;
-        if !output.json(&json!({ name: value }))? {
-            output.line(format_args!("{name} {value}"))?;
-        }
-        Ok(DONE)
+        let text = format!("{name} {value}");
+        self.context
+            .answer(&json!({ name: value }), |_, context| context.line(text))
     }
 
     /// Prints the page of a command, or the lists of verbs and of commands of the shell.

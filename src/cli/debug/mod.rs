@@ -17,16 +17,10 @@ mod words;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
-use std::path::PathBuf;
 
-use clap::Args;
-
-use crate::cli::args;
-use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done, Failure, input_error};
-use crate::cli::input::Lines;
+use crate::cli::commands::prelude::*;
+use crate::cli::errors::{exit_code, input_error, is_closed_pipe, two_modes};
 use crate::cli::output::Mode;
-use crate::cli::verb::Verb;
 
 use shell::Shell;
 
@@ -71,68 +65,63 @@ impl Verb for Debug {
         if context.kept.is_some() {
             return Err(shell::one_store());
         }
-        debug(context, &self)
-    }
-}
-
-/// Runs the shell until its commands end, or the user exits.
-fn debug(context: &mut Context, verb: &Debug) -> Done {
-    if let Some(mode) = verb.mode {
-        if context.options.json {
-            return Err(Failure::two_modes("--mode"));
+        if let Some(mode) = self.mode {
+            if context.options.json {
+                return Err(two_modes("--mode"));
+            }
+            context.output.set_mode(mode);
         }
-        context.output.set_mode(mode);
-    }
-    context.input_is_taken = true;
-    context.output.show_headings();
-    // At a terminal, Ctrl-C sets this flag. In a script, Ctrl-C ends the process.
-    let stop = context.output.stop();
-    let is_script = !(verb.files.is_empty() && verb.commands.is_empty());
-    let interactive = !is_script && io::stdin().is_terminal() && io::stdout().is_terminal();
-    open::keep_open(context, verb.write, interactive)?;
-    let shell = Shell::new(context);
-    if interactive {
-        return terminal::converse(shell, &stop);
-    }
-    let mut script = Script {
-        shell,
-        keep_going: verb.keep_going,
-        code: DONE,
-        failed: false,
-    };
-    for file in &verb.files {
-        if file.as_os_str() == "-" {
-            script.read("", io::stdin().lock())?;
-            continue;
+        context.output.headings = true;
+        // At a terminal, Ctrl-C sets this flag. In a script, Ctrl-C ends the process.
+        let stop = context.output.stop();
+        let is_script = !(self.files.is_empty() && self.commands.is_empty());
+        let interactive = !is_script && io::stdin().is_terminal() && io::stdout().is_terminal();
+        open::keep_open(context, self.write, interactive)?;
+        let shell = Shell::new(context);
+        if interactive {
+            return terminal::converse(shell, &stop);
         }
-        let opened = File::open(file).map_err(|error| input_error(file, error))?;
-        script.read(&shown(file), BufReader::new(opened))?;
-    }
-    for (number, command) in (1..).zip(&verb.commands) {
-        let place = match verb.commands.len() {
-            1 => String::new(),
-            _ => format!("-c {number}"),
+        let mut script = Script {
+            shell,
+            keep_going: self.keep_going,
+            code: DONE,
+            failed: None,
         };
-        script.run(&place, command)?;
+        for file in &self.files {
+            if file.as_os_str() == "-" {
+                script.read("", io::stdin().lock())?;
+                continue;
+            }
+            let opened = File::open(file).map_err(|error| input_error(file, error))?;
+            script.read(&shown(file), BufReader::new(opened))?;
+        }
+        for (number, command) in (1..).zip(&self.commands) {
+            let place = match self.commands.len() {
+                1 => String::new(),
+                _ => format!("-c {number}"),
+            };
+            script.run(&place, command)?;
+        }
+        if !is_script {
+            script.read("", io::stdin().lock())?;
+        }
+        Ok(script.failed.unwrap_or(script.code))
     }
-    if !is_script {
-        script.read("", io::stdin().lock())?;
-    }
-    Ok(script.code)
 }
 
 /// Runs the commands of files and arguments.
 struct Script<'a> {
     shell: Shell<'a>,
     keep_going: bool,
-    /// The exit code of the last command; after a failure, that of the first failure.
+    /// The exit code of the last command.
     code: u8,
-    failed: bool,
+    /// The exit code of the first failure.
+    failed: Option<u8>,
 }
 
 impl Script<'_> {
     /// Runs the lines of a file. `Err` ends the script.
-    fn read(&mut self, name: &str, mut script: impl BufRead) -> Result<(), Failure> {
+    fn read(&mut self, name: &str, mut script: impl BufRead) -> Result<()> {
         let mut lines = Lines::of_script(name, &mut script);
         while let Some((_, line)) = lines.next_line()? {
             let line = line.to_owned();
@@ -144,27 +133,23 @@ impl Script<'_> {
         Ok(())
     }
 
-    fn run(&mut self, place: &str, line: &str) -> Result<(), Failure> {
+    fn run(&mut self, place: &str, line: &str) -> Result<()> {
         if self.shell.ended {
             return Ok(());
         }
         let failure = match self.shell.run(line) {
             Ok(code) => {
-                if !self.failed {
-                    self.code = code;
-                }
+                self.code = code;
                 return Ok(());
             }
             Err(failure) if place.is_empty() => failure,
-            Err(failure) => failure.at(place),
+            Err(failure) => failure.context(place),
         };
-        if !self.keep_going || matches!(failure, Failure::ClosedPipe) {
+        if !self.keep_going || is_closed_pipe(&failure) {
             return Err(failure);
         }
         self.shell.context.output.print_failure(&failure);
-        if !std::mem::replace(&mut self.failed, true) {
-            self.code = failure.exit_code();
-        }
+        self.failed.get_or_insert(exit_code(&failure));
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::cli::context::{Context, explain, looks_like_store};
 use crate::cli::open_store::OpenStore;
 use crate::engine::Memory;
-use crate::error::{ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Opens the store of the context and keeps it in the context. `--at`, `--session` and `--actor` become defaults. Only
 /// an interactive shell waits for indexes.
@@ -17,42 +17,42 @@ use crate::error::{ErrorCode, Result};
 /// The errors of opening the store. A damaged store opens too, unless `writable` is set.
 pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool) -> Result<()> {
     let path = context.store()?;
-    let memory = if writable {
-        let options = context.engine_options().indexes(interactive);
-        let memory = options.open(&path).map_err(|error| explain(error, &path))?;
-        context.print_warnings(&memory);
-        Ok(memory)
-    } else {
-        open_to_read(context, &path, interactive)?
+    let open = |context: &Context| {
+        let options = if writable {
+            context.engine_options()
+        } else {
+            context.reading_options()
+        };
+        options.indexes(interactive).open(&path)
+    };
+    let memory = match open(context) {
+        Ok(memory) => {
+            context.print_warnings(&memory);
+            Ok(memory)
+        }
+        Err(error) if !writable && is_damage(&error, &path) => {
+            context.options.degraded = true;
+            let memory = open(context);
+            note_damage(context, &error, memory.as_ref().ok());
+            memory
+        }
+        Err(error) => return Err(explain(error, &path)),
     };
     let mut kept = OpenStore::new(path, memory, writable);
     kept.lane = std::mem::take(&mut context.options.lane);
     let at = context.options.at.take();
     context.kept = Some(kept);
-    match at {
-        Some(at) => context.pin(&at),
-        None => Ok(()),
-    }
+    at.map_or(Ok(()), |at| context.pin(&at))
 }
 
-/// Opens the store for reading, degraded if it is damaged. The inner error is the reason why no state can be read.
-fn open_to_read(context: &mut Context, path: &Path, interactive: bool) -> Result<Result<Memory>> {
-    let open = |context: &Context| context.reading_options().indexes(interactive).open(path);
-    let error = match open(context) {
-        Ok(memory) => {
-            context.print_warnings(&memory);
-            return Ok(Ok(memory));
-        }
-        Err(error) => error,
-    };
-    let is_damaged = error.is_corruption() || error.code() == ErrorCode::NoStore && looks_like_store(path);
-    if !is_damaged {
-        return Err(explain(error, path));
-    }
-    context.options.degraded = true;
-    let opened = open(context);
-    let (code, state) = match &opened {
-        Ok(memory) => {
+fn is_damage(error: &Error, path: &Path) -> bool {
+    error.is_corruption() || error.code() == ErrorCode::NoStore && looks_like_store(path)
+}
+
+/// Prints the damage, and the state that the shell reads.
+fn note_damage(context: &mut Context, damage: &Error, memory: Option<&Memory>) {
+    let (code, state) = match memory {
+        Some(memory) => {
             let commit = memory.view().commit().commit;
             let (seq, time) = (commit.seq, commit.time);
             let state = format!(
@@ -60,12 +60,11 @@ fn open_to_read(context: &mut Context, path: &Path, interactive: bool) -> Result
             );
             ("degraded", state)
         }
-        Err(_) => (
-            "unreadable",
-            "no state can be read, but inspect, verify and doctor work".to_owned(),
-        ),
+        None => {
+            let state = "no state can be read, but inspect, verify and doctor work";
+            ("unreadable", state.to_owned())
+        }
     };
-    let damage = error.message();
+    let damage = damage.message();
     context.output.note(code, format!("damaged: {damage}\n{state}"));
-    Ok(opened)
 }

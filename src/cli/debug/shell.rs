@@ -11,10 +11,11 @@ use clap::{CommandFactory as _, Parser as _};
 use super::dot::Dot;
 use super::words;
 use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done, clap_error, usage_error};
 use crate::cli::human;
 use crate::cli::output::Mode;
-use crate::cli::parse::{self, Parsed};
+use crate::cli::parse::{self, Parsed, Unparsed};
+use crate::error::{Error, Result};
 
 /// A parsed line: a verb of the program, or a command of the shell itself.
 pub(super) enum Command {
@@ -50,7 +51,7 @@ impl<'a> Shell<'a> {
     }
 
     /// Parses a line; `None` for an empty line or a comment.
-    pub(super) fn parse(&mut self, line: &str) -> Result<Option<Command>, Failure> {
+    pub(super) fn parse(&mut self, line: &str) -> Result<Option<Command>> {
         let mut words = words::split(line)?;
         let Some(first) = words.first_mut() else {
             return Ok(None);
@@ -62,24 +63,20 @@ impl<'a> Shell<'a> {
     }
 
     /// Parses the words of a command: a verb as the program does, or a command that begins with a dot.
-    pub(super) fn parse_words(&mut self, words: &[String]) -> Result<Command, Failure> {
+    pub(super) fn parse_words(&mut self, words: &[String]) -> Result<Command> {
         let verbs = self.context.verbs;
         let program = std::iter::once(OsString::from("treering"));
         let arguments: Vec<OsString> = program.chain(words.iter().map(OsString::from)).collect();
         let parsed = if words[0].starts_with('.') {
-            Dot::try_parse_from(words).map(Command::Dot)
+            let dot = Dot::try_parse_from(words).map(Command::Dot);
+            dot.map_err(|error| Unparsed::of(verbs, error, &arguments))
         } else {
-            match Parsed::read(verbs, &mut self.definition, arguments.iter().cloned()) {
-                Ok(parsed) => Ok(Command::Verb(Box::new(parsed?))),
-                Err(error) => Err(error),
-            }
+            let parsed = Parsed::read(verbs, &mut self.definition, &arguments);
+            parsed.map(|parsed| Command::Verb(Box::new(parsed)))
         };
-        parsed.or_else(|error| {
-            if !error.use_stderr() {
-                return Ok(Command::Help(error.render().to_string()));
-            }
-            let ours = parse::in_our_words(verbs, &error, &arguments);
-            Err(ours.unwrap_or_else(|| Failure::of_clap(&error, &hint(&words[0]))))
+        parsed.or_else(|unparsed| match unparsed {
+            Unparsed::Clap(help) if !help.use_stderr() => Ok(Command::Help(help.render().to_string())),
+            refused => Err(refused.into_error(&hint(&words[0]))),
         })
     }
 
@@ -93,7 +90,7 @@ impl<'a> Shell<'a> {
 
     /// Runs a command on the newest state of the store.
     pub(super) fn carry_out(&mut self, line: &str, command: Command) -> Done {
-        self.context.output.set_awaited(true);
+        self.context.output.wait.begin();
         self.catch_up();
         if self.echo {
             let line = human::one_line(line.trim());
@@ -105,7 +102,7 @@ impl<'a> Shell<'a> {
             Command::Verb(parsed) => self.run_verb(&parsed),
             Command::Help(page) => self.print_page(&page),
         };
-        self.context.output.set_awaited(false);
+        self.context.output.wait.end();
         let ended = self.context.output.end_command();
         if self.timer {
             let seconds = begun.elapsed().as_secs_f64();
@@ -133,16 +130,16 @@ impl<'a> Shell<'a> {
 
     /// Runs a verb. Options on the line apply to this line only.
     fn run_verb(&mut self, parsed: &Parsed) -> Done {
-        let typed = parsed.options.clone();
-        if typed.store.is_some() {
+        if parsed.options.store.is_some() {
             return Err(one_store());
         }
-        let options = self.context.options.clone();
+        let options = self.context.options.overlaid_by(&parsed.matches);
+        let options = options.map_err(|error| clap_error(&error, ""))?;
+        let options = std::mem::replace(&mut self.context.options, options);
         let mode = self.context.output.mode();
-        if typed.json {
+        if parsed.options.json {
             self.context.output.set_mode(Mode::Json);
         }
-        self.context.options = options.clone().overlaid_by(typed);
         let done = parsed.run(self.context);
         let ended = self.context.output.end_command();
         self.context.output.set_mode(mode);
@@ -152,8 +149,8 @@ impl<'a> Shell<'a> {
 }
 
 /// Returns the error for a second store, or for a shell inside the shell.
-pub(super) fn one_store() -> Failure {
-    Failure::usage(
+pub(super) fn one_store() -> Error {
+    usage_error(
         "a shell works on one store, and cannot start another shell",
         "run treering debug in another terminal",
     )

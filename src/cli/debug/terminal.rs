@@ -19,12 +19,12 @@ use super::complete::Completion;
 use super::pager::Pager;
 use super::shell::Shell;
 use crate::cli::context::{Context, shown, xdg_folder};
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{counted, one_line, short};
 use crate::cli::output::{Meaning, Mode, paint};
 use crate::cli::verb::Groups;
 use crate::engine::{Memory, View};
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// The number of history lines that are kept.
 const HISTORY_LINES: usize = 5_000;
@@ -49,7 +49,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     }
     greet(shell.context)?;
     while !shell.ended {
-        let state = current_state(shell.context);
+        let state = shell.context.open_view().ok();
         let prompt = prompt(shell.context, state.as_ref(), coloured);
         if let (Some(completion), Some((memory, view))) = (editor.helper_mut(), state) {
             completion.look_at(memory, view);
@@ -58,7 +58,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => continue,
             Err(ReadlineError::Eof) => break,
-            Err(error) => return Err(terminal_error(error).into()),
+            Err(error) => return Err(terminal_error(error)),
         };
         if is_kept(&line) {
             // The shell continues if the history cannot be saved.
@@ -97,17 +97,10 @@ fn run(shell: &mut Shell<'_>, line: &str) {
     }
 }
 
-/// Returns the state that verbs read; `None` if no state can be read.
-fn current_state(context: &mut Context) -> Option<(Memory, View)> {
-    let memory = context.open_to_read().ok()?;
-    let view = context.view(&memory).ok()?;
-    Some((memory, view))
-}
-
-fn greet(context: &mut Context) -> Result<(), Failure> {
-    let objects = match current_state(context) {
-        Some((_, view)) => counted(view.len(), "object"),
-        None => "no state can be read".to_owned(),
+fn greet(context: &mut Context) -> Result<()> {
+    let objects = match context.open_view() {
+        Ok((_, view)) => counted(view.len(), "object"),
+        Err(_) => "no state can be read".to_owned(),
     };
     let access = match &context.kept {
         Some(kept) if kept.writable => "writing allowed",
@@ -133,7 +126,7 @@ fn prompt(context: &Context, state: Option<&(Memory, View)>, coloured: bool) -> 
     (format!("{lane} {root}{at}> "), format!("{name} {state}> "))
 }
 
-fn editor(verbs: Groups, coloured: bool) -> Result<LineEditor, Error> {
+fn editor(verbs: Groups, coloured: bool) -> Result<LineEditor> {
     let config = Config::builder()
         .completion_type(CompletionType::List)
         .history_ignore_space(true)

@@ -6,10 +6,11 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::cli::errors::Failure;
+use crate::cli::errors::usage_error;
+use crate::error::Result;
 
 /// Returns the words of `line`; none for an empty line or a comment.
-pub(super) fn split(line: &str) -> Result<Vec<String>, Failure> {
+pub(super) fn split(line: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut characters = line.chars();
@@ -26,7 +27,7 @@ pub(super) fn split(line: &str) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-fn quoted(characters: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Result<(), Failure> {
+fn quoted(characters: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Result<()> {
     while let Some(character) = characters.next() {
         match character {
             end if end == quote => return Ok(()),
@@ -34,25 +35,19 @@ fn quoted(characters: &mut std::str::Chars<'_>, quote: char, word: &mut String) 
             other => word.push(other),
         }
     }
-    Err(Failure::usage(
+    Err(usage_error(
         format!("a quote {quote} is not closed"),
         format!("close the quote, or write \\{quote} for the character itself"),
     ))
 }
 
-/// Quotes a word so that [`split`] returns it unchanged.
-pub(super) fn quote(word: &str) -> String {
-    let is_plain = |character: char| !character.is_whitespace() && !"'\"\\#".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::cli::context::quoted;
+    use crate::cli::errors::exit_code;
 
     #[test]
     fn quotes_keep_together_and_a_hash_begins_a_comment() {
@@ -65,14 +60,14 @@ mod tests {
         assert_eq!(words(r#""a \" b" c\ d ''"#), ["a \" b", "c d", ""]);
         assert_eq!(words("get a#b # not this"), ["get", "a#b"]);
         assert!(words("# nothing").is_empty() && words("").is_empty());
-        assert_eq!(split("get 'a").unwrap_err().exit_code(), 2);
-        assert_eq!(split("get \"a\\").unwrap_err().exit_code(), 2);
+        assert_eq!(exit_code(&split("get 'a").unwrap_err()), 2);
+        assert_eq!(exit_code(&split("get \"a\\").unwrap_err()), 2);
     }
 
     #[test]
     fn what_is_quoted_comes_out_as_it_was() {
         for word in ["a", "a b", "it's", "", "#x", "a\\b", "\"", "tab\there"] {
-            assert_eq!(split(&quote(word)).unwrap(), [word], "{word}");
+            assert_eq!(split(&quoted(Path::new(word))).unwrap(), [word], "{word}");
         }
     }
 }

@@ -31,12 +31,9 @@ pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
             let _ = writeln!(out, "  n{from} -> n{number};");
         }
     }
-    for arc in &diagram.arcs {
-        let _ = writeln!(
-            out,
-            "  n{} -> n{} [style=dashed, color=\"#b4441f\", constraint=false];",
-            arc.from, arc.to
-        );
+    for (from, to) in &diagram.arcs {
+        let arc = "style=dashed, color=\"#b4441f\", constraint=false";
+        let _ = writeln!(out, "  n{from} -> n{to} [{arc}];");
     }
     out.push_str("}\n");
     out

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Arc, Diagram, Mark, Row};
-use crate::cli::human::{counted, short};
+use super::{Diagram, Mark, Row};
+use crate::answers::history::{Recorded, SnapshotLine};
+use crate::cli::human::{counted, short, short_counts};
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::Result;
 
@@ -22,14 +23,8 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
         short(head.commit.root.as_bytes())
     );
     let mut diagram = Diagram::new("history", title);
-    let mut names: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for snapshot in memory.snapshots()? {
-        let name = match (&snapshot.lane, snapshot.index) {
-            (Some(lane), Some(index)) => format!("snap:{index} of {lane}"),
-            _ => snapshot.name,
-        };
-        names.entry(snapshot.commit).or_default().push(name);
-    }
+    // Every ring is named with its lane.
+    let mut names = SnapshotLine::names(memory, "")?;
     let mut targets = Vec::new();
     let mut rows = BTreeMap::new();
     let commits = memory
@@ -38,14 +33,14 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
     for info in commits.take(most) {
         let info = info?;
         let mut row = row(memory, &info)?;
-        row.tags = names.remove(&info.digest).unwrap_or_default();
+        row.tags = names.remove(&info.commit.seq).unwrap_or_default();
         let number = diagram.push(row);
         rows.insert(info.digest, number);
         targets.extend(info.commit.target.map(|target| (number, target)));
     }
     for (from, target) in targets {
         if let Some(&to) = rows.get(&target) {
-            diagram.arcs.push(Arc { from, to });
+            diagram.arcs.push((from, to));
         }
     }
     let left_out = (head.commit.seq + 1).saturating_sub(diagram.rows.len() as u64);
@@ -59,23 +54,17 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
 fn row(memory: &Memory, info: &CommitInfo) -> Result<Row> {
     let commit = &info.commit;
     let counts = memory.commit_counts(info)?;
-    let reason = commit.reason.as_ref().map(|text| memory.text(text)).transpose()?;
+    let reason = Recorded::of(memory, commit.reason)?.text;
     let mark = if commit.target.is_some() {
         Mark::Back
     } else {
         Mark::Commit
     };
     let name = format!("{} {}", commit.seq, commit.op.as_str());
-    let text = format!(
-        "+{} ~{} -{}  {}{}",
-        counts.added,
-        counts.changed,
-        counts.removed,
-        info.lane(),
-        reason
-            .as_ref()
-            .map_or_else(String::new, |reason| format!(": {reason}")),
-    );
+    let mut text = format!("{}  {}", short_counts(counts), info.lane());
+    if let Some(reason) = &reason {
+        text = format!("{text}: {reason}");
+    }
     let mut row = Row::new(None, mark, name, &text);
     row.detail("commit", &info.digest);
     row.detail("root", &commit.root);

@@ -41,14 +41,9 @@ pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
         _ => String::new(),
     };
     // One pass: inserted text is not searched again.
-    let parts = PAGE.split('@').enumerate();
-    parts
-        .map(|(at, part)| {
-            if at % 2 == 0 {
-                part.to_owned()
-            } else {
-                filled(part)
-            }
-        })
-        .collect()
+    let part = |(at, part): (usize, &str)| match at % 2 {
+        0 => part.to_owned(),
+        _ => filled(part),
+    };
+    PAGE.split('@').enumerate().map(part).collect()
 }

@@ -115,13 +115,6 @@ impl Row {
     }
 }
 
-/// An arc from a rollback, undo or redo to the commit that it refers to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arc {
-    pub(super) from: usize,
-    pub(super) to: usize,
-}
-
 /// A diagram.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Diagram {
@@ -130,8 +123,9 @@ pub(super) struct Diagram {
     #[serde(skip)]
     pub(super) title: String,
     pub(super) rows: Vec<Row>,
+    /// The arcs from a rollback, undo or redo to the commit that it refers to.
     #[serde(skip)]
-    pub(super) arcs: Vec<Arc>,
+    pub(super) arcs: Vec<(usize, usize)>,
 }
 
 impl Diagram {

@@ -44,12 +44,8 @@ pub(super) fn element(diagram: &Diagram, head: &str) -> String {
         let tags: usize = row.tags.iter().map(|tag| tag.chars().count() + 3).sum();
         depth * INDENT + (row.name.chars().count() + row.text.chars().count() + tags + 4) * CHARACTER
     });
-    let width = left
-        + reach
-            .max()
-            .unwrap_or(0)
-            .max((diagram.title.chars().count() + 4) * CHARACTER)
-        + MARGIN;
+    let title = (diagram.title.chars().count() + 4) * CHARACTER;
+    let width = left + reach.max().unwrap_or(0).max(title) + MARGIN;
     let height = TOP + (diagram.rows.len() + 1) * ROW;
     let mut out = String::new();
     let _ = writeln!(
@@ -61,7 +57,7 @@ pub(super) fn element(diagram: &Diagram, head: &str) -> String {
         escaped(&diagram.title),
     );
     for arc in &diagram.arcs {
-        let (from, to) = (TOP + arc.from * ROW, TOP + arc.to * ROW);
+        let (from, to) = (TOP + arc.0 * ROW, TOP + arc.1 * ROW);
         let bend = left.saturating_sub((30 + to.abs_diff(from) / 8).min(left - 8));
         let _ = writeln!(
             out,

@@ -13,7 +13,7 @@ use super::style::{Style, wrapped};
 use super::{cut, gist, one_line, value};
 use crate::cli::output::{Meaning, printable};
 use crate::engine::{Change, ChangeKind};
-use crate::object::Object;
+use crate::object::{Object, Time};
 
 /// The number of unchanged lines around a change of content.
 const CONTEXT: usize = 3;
@@ -78,21 +78,9 @@ pub(crate) fn change_lines(
 
 /// Returns a line for each field that differs: `state: open -> done`.
 fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
-    type Field = fn(&Object) -> Option<String>;
-    let fields: [(&str, Field); 7] = [
-        ("kind", |object| Some(object.kind().to_owned())),
-        ("scope", |object| Some(object.scope().to_owned())),
-        ("parent", |object| object.parent().map(str::to_owned)),
-        ("position", |object| object.position().map(str::to_owned)),
-        ("origin", |object| Some(object.origin().name().to_owned())),
-        ("expires", |object| object.expires().map(|time| time.to_string())),
-        ("event_time", |object| {
-            object.event_time().map(|time| time.to_string())
-        }),
-    ];
-    let fields = fields.iter();
+    let fields = own_fields(old).into_iter().zip(own_fields(new));
     let mut fields: Vec<_> = fields
-        .map(|(name, of)| ((*name).to_owned(), of(old), of(new)))
+        .map(|((name, old), (_, new))| (name.to_owned(), old, new))
         .collect();
     let (before, after) = (old.attributes(), new.attributes());
     let mut names: Vec<&String> = before.iter().chain(after.iter()).map(|(name, _)| name).collect();
@@ -123,6 +111,21 @@ fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Returns the fields of an object besides its attributes and content.
+fn own_fields(object: &Object) -> [(&'static str, Option<String>); 7] {
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    let time = |time: Option<Time>| time.map(|time| time.to_string());
+    [
+        ("kind", text(Some(object.kind()))),
+        ("scope", text(Some(object.scope()))),
+        ("parent", text(object.parent())),
+        ("position", text(object.position())),
+        ("origin", text(Some(object.origin().name()))),
+        ("expires", time(object.expires())),
+        ("event_time", time(object.event_time())),
+    ]
 }
 
 /// Returns the unified diff of the contents.

@@ -59,7 +59,8 @@ impl Timeline {
         for column in &mut self.columns {
             column.take_if(|target| *target > mark.seq);
         }
-        let ending: Vec<usize> = self.columns_to(mark.seq);
+        let ending = |(number, target): (usize, &Option<u64>)| (*target == Some(mark.seq)).then_some(number);
+        let ending: Vec<usize> = self.columns.iter().enumerate().filter_map(ending).collect();
         let starting = mark.back_to.and_then(|target| self.start(target));
         let mut columns: Vec<char> = self
             .columns
@@ -108,13 +109,6 @@ impl Timeline {
             .map(symbol)
             .collect::<Vec<_>>()
             .join(" ")
-    }
-
-    fn columns_to(&self, seq: u64) -> Vec<usize> {
-        let leads_here = |column: &Option<u64>| *column == Some(seq);
-        (0..self.columns.len())
-            .filter(|column| leads_here(&self.columns[*column]))
-            .collect()
     }
 
     fn start(&mut self, target: u64) -> Option<usize> {

@@ -4,20 +4,12 @@
 //! Layer 10, part of cli.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
-use clap::Args;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::cli::args;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::verb::Verb;
-use crate::engine::{Memory, Revision};
-use crate::error::{Error, Result};
-use crate::object::{Id, Kind, NewObject};
+use crate::cli::commands::prelude::*;
+use crate::object::NewObject;
 
 /// The number of acknowledged commits before the process is killed.
 const ACKNOWLEDGED: usize = 100;
@@ -72,7 +64,7 @@ impl Verb for CrashTest {
         if kept < acknowledged {
             let lost = acknowledged - kept;
             let text = format!("{lost} of {acknowledged} acknowledged commits are lost");
-            return Err(Error::corrupt(text).into());
+            return Err(Error::corrupt(text));
         }
         let answer = Killed {
             acknowledged,
@@ -83,7 +75,7 @@ impl Verb for CrashTest {
     }
 }
 
-fn show_killed(answer: &Killed, context: &mut Context) -> Result<(), Failure> {
+fn show_killed(answer: &Killed, context: &mut Context) -> Result<()> {
     let (acknowledged, kept) = (answer.acknowledged, answer.kept);
     context.line(format_args!("the process ended with {}", answer.ended))?;
     context.line(format_args!(

@@ -15,21 +15,18 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf, absolute};
+use std::path::absolute;
 use std::time::Instant;
 
-use clap::{Args, Command};
+use clap::Command;
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "agent")]
 use super::agent_context::is_switched_off;
-use super::context::{Context, shown};
-use super::errors::{DONE, Done, Failure};
-use super::output::{Capture, Meaning};
+use super::errors::{exit_code, output_error};
+use super::output::Capture;
 use super::parse::{self, Parsed};
-use super::verb::{Form, Verb, form};
-use crate::digest::to_hex;
-use crate::error::{Error, ErrorCode, Result};
+use crate::cli::commands::prelude::*;
 
 pub(super) use crash::CrashTest;
 
@@ -86,8 +83,7 @@ impl Verb for Tour {
         #[cfg(feature = "agent")]
         if is_switched_off() {
             return Err(Error::denied(ErrorCode::Disabled, "the memory is switched off")
-                .with_hint("unset TREERING_DISABLE for the tour")
-                .into());
+                .with_hint("unset TREERING_DISABLE for the tour"));
         }
         let keep = self.keep.or_else(|| context.options.store.clone());
         let started = Instant::now();
@@ -131,7 +127,7 @@ impl<'a> Guide<'a> {
     }
 
     /// Runs the commands of a step, and checks their exit codes and the root after them.
-    fn step(&mut self, step: &str) -> Result<(), Failure> {
+    fn step(&mut self, step: &str) -> Result<()> {
         let mut lines = step.lines();
         let (name, about) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
         let (same, commands): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with(SAME_ROOT));
@@ -152,7 +148,7 @@ impl<'a> Guide<'a> {
         for command in &commands {
             self.print(Meaning::Name, &format!("$ {command}"))?;
             let place = format!("the step {name}, {command}");
-            let answer = self.answer(command).map_err(|failure| failure.at(&place))?;
+            let answer = self.answer(command).map_err(|failure| failure.context(&place))?;
             if self.context.options.json {
                 self.document.insert(name.to_owned(), last_document(&answer)?);
             } else {
@@ -166,7 +162,7 @@ impl<'a> Guide<'a> {
         for earlier in same.iter().filter_map(|line| line.strip_prefix(SAME_ROOT)) {
             if self.roots.get(earlier) != Some(&root) {
                 let text = format!("after the step {name} the root differs from that of the step {earlier}");
-                return Err(Error::internal(text).into());
+                return Err(Error::internal(text));
             }
             self.print(Meaning::Good, &format!("{SAME_ROOT}{earlier}"))?;
         }
@@ -177,15 +173,15 @@ impl<'a> Guide<'a> {
 
     /// Runs a command, checks its exit code and returns its output. ` > FILE` at its end writes the output to a file
     /// instead.
-    fn answer(&mut self, command: &str) -> Result<String, Failure> {
+    fn answer(&mut self, command: &str) -> Result<String> {
         let (command, stated) = command.split_once(ENDS_WITH).unwrap_or((command, "0"));
         let (command, file) = match command.split_once(" > ") {
             Some((command, file)) => (command, Some(file)),
             None => (command, None),
         };
-        let words = command.split(' ').map(OsString::from);
-        let parsed = Parsed::read(self.context.verbs, &mut self.definition, words);
-        let parsed = parsed.map_err(|error| Failure::of_clap(&error, ""))??;
+        let words: Vec<_> = command.split(' ').map(OsString::from).collect();
+        let parsed = Parsed::read(self.context.verbs, &mut self.definition, &words);
+        let parsed = parsed.map_err(|unparsed| unparsed.into_error(""))?;
         let mut options = parsed.options.clone();
         options.store = Some(self.store.to_owned());
         options.json |= self.context.options.json;
@@ -193,12 +189,12 @@ impl<'a> Guide<'a> {
         let capture = Capture::default();
         context.output.redirect(Some(Box::new(capture.clone())))?;
         let done = parsed.run(&mut context);
-        let code = done.as_ref().map_or_else(Failure::exit_code, |code| *code);
+        let code = done.as_ref().map_or_else(exit_code, |code| *code);
         match done {
             Err(failure) if code.to_string() != stated => return Err(failure),
-            Err(refused) => context.output.line_for_people(refused.refused().message)?,
+            Err(refused) => context.output.line_for_people(refused.message())?,
             Ok(_) if code.to_string() == stated => {}
-            Ok(_) => return Err(Error::internal(format!("exit code {code} instead of {stated}")).into()),
+            Ok(_) => return Err(Error::internal(format!("exit code {code} instead of {stated}"))),
         }
         context.output.flush()?;
         let Some(file) = file else {
@@ -227,16 +223,16 @@ impl<'a> Guide<'a> {
         Ok(DONE)
     }
 
-    fn print(&mut self, meaning: Meaning, text: &str) -> Result<(), Failure> {
+    fn print(&mut self, meaning: Meaning, text: &str) -> Result<()> {
         let text = self.context.output.paint(meaning, text);
         self.context.output.line_for_people(text)
     }
 }
 
 /// The last document of an answer with `--json`.
-fn last_document(answer: &str) -> Result<Value, Failure> {
+fn last_document(answer: &str) -> Result<Value> {
     let last = answer.lines().last().unwrap_or("{}");
-    serde_json::from_str(last).map_err(|error| Failure::from_output(error.into()))
+    serde_json::from_str(last).map_err(|error| output_error(error.into()))
 }
 
 /// A temporary folder with the input, which is the current folder during the tour.
@@ -312,7 +308,7 @@ mod tests {
         let mut guide = Guide::new(&mut context, &store);
         guide.step("create\nA store.\ntreering init").unwrap();
         let failure = steps.iter().find_map(|step| guide.step(step).err())?;
-        Some((failure.exit_code(), failure.refused().message))
+        Some((exit_code(&failure), failure.message().to_owned()))
     }
 
     #[test]

@@ -20,21 +20,24 @@ use crate::engine::read::{named_by, text_of};
 
 /// A snapshot.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct SnapshotInfo {
     /// The name of the snapshot; an automatic one has a name too.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub name: String,
     /// The position in the ring of its lane, 0 for the newest; `None` if the writer chose the name.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub index: Option<usize>,
-    /// The lane of the snapshot's ring.
-    pub lane: Option<String>,
-    /// The commit that the snapshot names.
-    pub commit: CommitDigest,
     /// The root of that commit's state.
     pub root: Root,
-    /// The seq of that commit.
-    pub seq: u64,
+    /// The commit that the snapshot names.
+    pub commit: CommitDigest,
     /// The time at which the reference was made.
     pub time: Time,
+    /// The seq of that commit.
+    pub seq: u64,
+    /// The lane of the snapshot's ring.
+    pub lane: Option<String>,
     /// The actor who made the reference.
     pub actor: Option<String>,
     /// The session of that actor.

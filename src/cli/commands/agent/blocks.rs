@@ -7,15 +7,13 @@ use super::folder::Folder;
 use crate::agent::{Reach, blocks};
 use crate::answers::program::{BlockLeftOut, BlocksWritten};
 use crate::cli::commands::export::Export;
-use crate::cli::context::{Context, shown};
-use crate::cli::errors::{Done, Failure};
-use crate::cli::human::counted;
+use crate::cli::commands::prelude::*;
 
 /// Writes the blocks. Without `--force`, it does not overwrite a file that was edited or that is not a block.
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
     let Some(path) = verb.named_path() else {
         let hint = "write treering export --format blocks DIR";
-        return Err(Failure::usage("--format blocks needs a folder", hint));
+        return Err(usage_error("--format blocks needs a folder", hint));
     };
     let (agent, view) = context.agent_view()?;
     let place = context.place();

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::agent::command::run;
-use crate::error::{Error, ErrorCode, Result};
+use crate::cli::commands::prelude::*;
 
 /// Returns the output of `program`, at most `bytes_max` bytes.
 ///

@@ -60,7 +60,7 @@ impl Verb for Decay {
 }
 
 /// Prints a line about each item, and the command that reverses the pass.
-fn show_decay_pass(answer: &DecayPass, context: &mut Context) -> Result<(), Failure> {
+fn show_decay_pass(answer: &DecayPass, context: &mut Context) -> Result<()> {
     let moves = &answer.pass.moves;
     context.write_rows(moves.iter().map(Ok), |one, _| {
         vec![

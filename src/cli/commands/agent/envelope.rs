@@ -6,9 +6,7 @@
 use crate::agent::Sensitivity;
 use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, scrubbed};
 use crate::answers::agent::recall::ScrubbedText;
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::read_input;
 
 /// The longest text that `--scrub` reads, in bytes.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
@@ -70,7 +68,7 @@ impl Verb for Envelope {
         request.budget_tokens = self.budget.unwrap_or(request.budget_tokens);
         request.with_untrusted = self.with_untrusted;
         if self.compaction {
-            let missing = || Failure::usage("--compaction needs a session", "name it with --session S");
+            let missing = || usage_error("--compaction needs a session", "name it with --session S");
             request.compaction = Some(place.session.ok_or_else(missing)?);
         }
         if let Some(level) = &self.sensitivity {
@@ -79,7 +77,7 @@ impl Verb for Envelope {
         if let Some(word) = &self.boundary {
             request.boundary = Some(Boundary::new(word).ok_or_else(|| {
                 let hint = "choose it at random for each session";
-                Failure::usage("--boundary is not 16 to 64 letters and digits", hint)
+                usage_error("--boundary is not 16 to 64 letters and digits", hint)
             })?);
         }
         let (agent, view) = context.agent_view()?;
@@ -87,7 +85,7 @@ impl Verb for Envelope {
     }
 }
 
-fn show_envelope_answer(answer: &EnvelopeAnswer, context: &mut Context) -> Result<(), Failure> {
+fn show_envelope_answer(answer: &EnvelopeAnswer, context: &mut Context) -> Result<()> {
     if answer.text.is_empty() {
         context.output.nothing_found();
         return Ok(());

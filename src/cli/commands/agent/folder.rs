@@ -19,6 +19,7 @@ use rustix::io::Errno;
 
 use crate::agent::blocks::FoundFile;
 use crate::cli::context::shown;
+use crate::cli::errors::refused;
 use crate::error::{Error, ErrorCode, Result};
 
 /// The largest number of files that are read.
@@ -166,9 +167,12 @@ impl Folder {
     }
 
     fn too_much(&self, what: impl std::fmt::Display) -> Error {
-        Error::invalid(format!("{} contains more than {what}", self.name))
-            .with_code(ErrorCode::OverLimit)
-            .with_hint("name the folder of the blocks, or a subfolder")
+        let text = format!("{} contains more than {what}", self.name);
+        refused(
+            ErrorCode::OverLimit,
+            text,
+            "name the folder of the blocks, or a subfolder",
+        )
     }
 
     fn list(&self, prefix: &str) -> io::Result<Vec<(String, FileType)>> {

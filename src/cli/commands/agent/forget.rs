@@ -10,8 +10,8 @@ use crate::agent::forget::Forgetting;
 use crate::answers::agent::items::{
     Expires, ForgottenLine, ItemLine, ItemsForgotten, ItemsRestored, Outcome,
 };
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
+use crate::object::lane_of;
 
 /// Remove items from the memory
 ///
@@ -185,7 +185,10 @@ impl Verb for Forgotten {
             vec![
                 ("id", named(&row.item.id)),
                 ("by", plain(&row.op)),
-                ("lane", plain(&row.lane)),
+                (
+                    "lane",
+                    plain(lane_of(row.session.as_deref(), row.actor.as_deref())),
+                ),
                 ("when", context.when(row.time)),
                 ("why", optional(row.reason.as_deref())),
                 ("text", plain(gist(&row.item.object))),
@@ -266,7 +269,7 @@ fn show_moved(
     [would, did]: [&str; 2],
     items: &[ItemLine],
     outcome: &Outcome,
-) -> Result<(), Failure> {
+) -> Result<()> {
     context.write_rows(items.iter().map(Ok), |item, context| {
         let mut cells = columns(item, &["id", "kind", "scope"], context);
         cells.push(("text", plain(gist(&item.object))));

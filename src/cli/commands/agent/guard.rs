@@ -6,13 +6,9 @@
 use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
-use crate::cli::errors::exit_code;
 use crate::cli::human::change_lines;
-use crate::cli::input::{Lines, open_input, read_input};
-use crate::error::ErrorKind;
 
 /// The name of the policy file, in the folder that holds the store.
 const POLICY_FILE: &str = "guard.toml";
@@ -200,10 +196,9 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
     let staged = agent.stage(name, lines, &rules, &context.writer())?;
     let name = context.output.paint(Meaning::Name, name);
     let counts = context.counts_line(staged.counts);
-    context.say(&staged, format_args!("staged {name}: {counts}"))?;
     let next = format!("check the change with: treering guard check {}", staged.name);
-    context.output.note_for_people("next", next);
-    Ok(DONE)
+    let text = format!("staged {name}: {counts}");
+    context.say_with_note(&staged, text, "next", next)
 }
 
 fn check(context: &mut Context, verb: GuardWith) -> Done {
@@ -212,7 +207,7 @@ fn check(context: &mut Context, verb: GuardWith) -> Done {
     let report = agent.check_staged(&verb.name, &checks, &context.writer())?;
     let answer = GuardReport::new(verb.name, report);
     context.say(&answer, &answer.report)?;
-    Ok(verdict(&answer))
+    Ok(if answer.passed { DONE } else { DENIED })
 }
 
 fn commit(context: &mut Context, verb: GuardWith) -> Done {
@@ -229,29 +224,21 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
         report: GuardReport::new(verb.name, report),
         names: committed.as_ref().into(),
     };
-    let name = &answer.report.name;
-    let (last, code, note) = match committed {
-        Some(info) => {
-            let last = format!("\ncommitted {name}; {}", context.head_line(&info));
-            // The commit may be in the lane of the writer who staged the change.
-            let lane = LaneOptions {
-                session: info.commit.session,
-                actor: info.commit.actor,
-            };
-            (
-                last,
-                "undo",
-                format!("reverse it with: {}", lane.way_back("undo")),
-            )
-        }
-        None => {
-            let note = format!("the change stays staged; drop it with: treering guard drop {name}");
-            (String::new(), "next", note)
-        }
+    let (name, report) = (&answer.report.name, &answer.report.report);
+    let Some(info) = committed else {
+        let note = format!("the change stays staged; drop it with: treering guard drop {name}");
+        context.say_with_note(&answer, report, "next", note)?;
+        return Ok(DENIED);
     };
-    context.say(&answer, format_args!("{}{last}", answer.report.report))?;
-    context.output.note_for_people(code, note);
-    Ok(verdict(&answer.report))
+    let head = context.head_line(&info);
+    let text = format!("{report}\ncommitted {name}; {head}");
+    // The commit may be in the lane of the writer who staged the change.
+    let lane = LaneOptions {
+        session: info.commit.session,
+        actor: info.commit.actor,
+    };
+    let note = format!("reverse it with: {}", lane.way_back("undo"));
+    context.say_with_note(&answer, text, "undo", note)
 }
 
 fn drop_staged(context: &mut Context, name: String) -> Done {
@@ -289,7 +276,7 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
     }
     if texts.is_empty() {
         let hint = "give --query TEXT or --queries FILE";
-        return Err(Failure::usage("no query is given", hint));
+        return Err(usage_error("no query is given", hint));
     }
     let agent = context.agent_to_read()?;
     let older = context.view_of(agent.memory(), &verb.from)?;
@@ -310,7 +297,7 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
     Ok(if verb.exit_code && !is_same { NO } else { DONE })
 }
 
-fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<(), Failure> {
+fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()> {
     let (query, kept) = (one_line(&answer.query), answer.kept.len());
     context.line(format_args!("{query}: {kept} kept"))?;
     for (sign, meaning, ids) in [
@@ -326,7 +313,7 @@ fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()
 }
 
 /// Returns the policy that checks a change.
-fn policy(context: &Context, verb: &GuardWith) -> Result<Policy, Failure> {
+fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
     let policy = read_policy(context, verb.policy.as_deref())?;
     if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
         // A store in a folder from another person must not bring commands that run unasked.
@@ -336,33 +323,26 @@ fn policy(context: &Context, verb: &GuardWith) -> Result<Policy, Failure> {
         );
         let refused = Error::denied(ErrorCode::CommandNotAllowed, text);
         let hint = "read the file, then allow its commands with --policy FILE";
-        return Err(refused.with_hint(hint).into());
+        return Err(refused.with_hint(hint));
     }
     Ok(policy)
 }
 
 /// Reads the named policy, else the one in the folder that holds the store, else returns the standard one.
-fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy, Failure> {
-    if let Some(file) = named {
-        return read(context, file);
-    }
-    let store = context.store()?;
-    let found = store.parent().map(|folder| folder.join(POLICY_FILE));
-    let found = found.filter(|file| file.is_file());
-    found.map_or_else(|| Ok(Policy::default()), |file| read(context, &file))
-}
-
-fn read(context: &Context, file: &Path) -> Result<Policy, Failure> {
-    let bytes = read_input(context, file, POLICY_BYTES_MAX)?;
+fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
+    let found = match named {
+        Some(file) => Some(file.to_owned()),
+        None => {
+            let store = context.store()?;
+            let beside = store.parent().map(|folder| folder.join(POLICY_FILE));
+            beside.filter(|file| file.is_file())
+        }
+    };
+    let Some(file) = found else {
+        return Ok(Policy::default());
+    };
+    let bytes = read_input(context, &file, POLICY_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the policy is not UTF-8"));
     let policy = text.and_then(|text| Policy::parse(&text));
-    Ok(policy.map_err(|error| error.context(file.display()))?)
-}
-
-fn verdict(answer: &GuardReport) -> u8 {
-    if answer.passed {
-        DONE
-    } else {
-        exit_code(ErrorKind::Denied)
-    }
+    policy.map_err(|error| error.context(file.display()))
 }

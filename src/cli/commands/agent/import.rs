@@ -13,7 +13,6 @@ use crate::agent::session::extraction::FactScope;
 use crate::answers::agent::guard::Imported;
 use crate::cli::commands::export::refuse_unused;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::read_input;
 
 /// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -99,7 +98,7 @@ impl Verb for Import {
                 let about = self.about.or_else(|| scope_of_file(&name?));
                 let about = about.ok_or_else(|| {
                     let hint = "name it with --about user or --about env";
-                    Failure::usage("the subject of the facts is unknown", hint)
+                    usage_error("the subject of the facts is unknown", hint)
                 })?;
                 ForeignFormat::Odek(about)
             }
@@ -112,7 +111,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     if verb.path.is_file() {
         let text = format!("{} is a file, not a folder of blocks", shown(&verb.path));
         let hint = "name the format of the file with --format; see treering import --help";
-        return Err(Error::invalid(text).with_hint(hint).into());
+        return Err(Error::invalid(text).with_hint(hint));
     }
     let place = context.place();
     let named = verb.scope.as_deref().map(|word| place.scope(word)).transpose()?;
@@ -130,9 +129,8 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     if verb.prune && !verb.force && files.is_empty() {
         let path = shown(&verb.path);
         let text = format!("{path} contains no block, and --prune would remove every block");
-        let refused = Error::invalid(text).with_code(ErrorCode::NothingToImport);
         let hint = "name the folder that `export --format blocks` wrote, or add --force";
-        return Err(refused.with_hint(hint).into());
+        return Err(refused(ErrorCode::NothingToImport, text, hint));
     }
     let agent = context.agent_to_write()?;
     let answer = Imported {
@@ -153,12 +151,12 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     context.note_held(&agent, answer.held.as_deref());
     refresh(context, &folder, &files, &answer.files);
     if !answer.files.is_empty() && answer.refused == answer.files.len() {
-        return Err(nothing_taken().into());
+        return Err(nothing_taken());
     }
     Ok(DONE)
 }
 
-fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -> Result<(), Failure> {
+fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -> Result<()> {
     let taken = &answer.taken;
     for file in &taken.files {
         if file.taken != Taken::Unchanged || !file.said.is_empty() {
@@ -223,12 +221,12 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     let taken_in =
         taken.counts.created + taken.counts.updated + taken.counts.unchanged + taken.counts.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {
-        return Err(nothing_taken().into());
+        return Err(nothing_taken());
     }
     Ok(DONE)
 }
 
-fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) -> Result<(), Failure> {
+fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) -> Result<()> {
     let taken = &answer.taken;
     for one in taken.findings.iter().take(FINDINGS_SHOWN) {
         context.line(format_args!("{}: {}", one.at, one.what))?;
@@ -243,7 +241,6 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
 }
 
 fn nothing_taken() -> Error {
-    Error::invalid("nothing was imported")
-        .with_code(ErrorCode::NothingTaken)
-        .with_hint("the answer gives the reason for each part")
+    let hint = "the answer gives the reason for each part";
+    refused(ErrorCode::NothingTaken, "nothing was imported", hint)
 }

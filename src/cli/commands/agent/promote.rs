@@ -8,7 +8,6 @@ use std::io;
 use crate::agent::trust::PersonSays;
 use crate::answers::agent::items::ItemPromoted;
 use crate::cli::commands::prelude::*;
-use crate::digest::ObjectDigest;
 
 /// Trust an item, as a person
 ///
@@ -61,30 +60,29 @@ impl Verb for Promote {
         let promoted = agent.promote(&id, seen, says, &context.writer())?;
         let name = context.output.paint(Meaning::Name, &id);
         let is_new = promoted.committed.changed;
-        let (from, to) = (promoted.from, promoted.to);
-        let moved = format!("{name}: from {from} to {to}");
-        let what = if is_new {
-            moved
-        } else {
-            format!("{name} already is {from}")
+        let what = match (promoted.from, promoted.to) {
+            (from, to) if is_new => format!("{name}: from {from} to {to}"),
+            (from, _) => format!("{name} already is {from}"),
         };
-        let answer = ItemPromoted::new(id, seen, promoted);
+        let answer = ItemPromoted {
+            id,
+            digest: promoted.digest,
+            promoted: seen,
+            from: promoted.from,
+            to: promoted.to,
+            commit: promoted.committed.commit,
+        };
         context.say_commit(&answer, &what, &answer.commit, is_new)
     }
 }
 
 /// Establishes that a person asks: by `--yes`, or by an answer at a terminal.
-pub(super) fn person(
-    context: &mut Context,
-    yes: bool,
-    question: &str,
-    done: &str,
-) -> Result<PersonSays, Failure> {
+pub(super) fn person(context: &mut Context, yes: bool, question: &str, done: &str) -> Result<PersonSays> {
     if yes {
         return Ok(PersonSays::ByOption);
     }
     let refused = || {
-        Failure::usage(
+        usage_error(
             format!("nothing was {done}: a person must confirm it"),
             "answer at a terminal, or give --yes if you are that person",
         )

@@ -9,9 +9,8 @@ use crate::agent::Agent;
 use crate::agent::guard::ChangedObject;
 use crate::agent::trust::{Quarantined, preview};
 use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
-use crate::cli::agent_context::{Disabled, ScopeOptions, is_switched_off, show_disabled};
+use crate::cli::agent_context::is_switched_off;
 use crate::cli::commands::prelude::*;
-use crate::cli::output::printable;
 
 /// The number of objects that a person sees before a release, and the number of characters of each text.
 const ASKED_MAX: usize = 200;
@@ -57,7 +56,7 @@ impl Verb for Quarantine {
 
     fn run(self, context: &mut Context) -> Done {
         if is_switched_off() && (self.release.is_some() || self.discard.is_some()) {
-            return context.answer(&Disabled::new(), show_disabled);
+            return context.answer_disabled();
         }
         if let Some(name) = self.release {
             return release(context, name, self.yes);

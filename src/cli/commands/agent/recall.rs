@@ -10,13 +10,11 @@ use serde_json::Value;
 use crate::agent::search::{LIMIT, LeftOut};
 use crate::agent::{Agent, Reach, RecallHit, RecallQuery, Recalled};
 use crate::answers::agent::recall::{Found, FoundForLine};
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::{Lines, open_input, time_of};
-use crate::cli::output::{Mode, Output};
+use crate::cli::input::time_of;
+use crate::cli::output::Mode;
 use crate::ingest::json::parse;
-use crate::object::Scope;
 
 /// The default number of hits for each query of a file.
 const BATCH_LIMIT: usize = 100;
@@ -142,7 +140,7 @@ fn open(context: &mut Context, verb: &Recall) -> Result<Agent> {
     context.agent_to_read()
 }
 
-fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery, Failure> {
+fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery> {
     let reach = context.reach(&verb.scopes)?;
     let usual = verb.queries.as_ref().map_or(LIMIT, |_| BATCH_LIMIT);
     let query = RecallQuery::new(verb.query.join(" "), reach);
@@ -150,7 +148,7 @@ fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery, 
     if !(0.0..=1.0).contains(&recency) {
         let hint = "0 ignores recency, and 0.3 is the default";
         let text = format!("--recency {recency} is not from 0 to 1");
-        return Err(Failure::usage(text, hint));
+        return Err(usage_error(text, hint));
     }
     let kinds = verb.kinds.iter().map(|kind| Kind::new(kind));
     let attributes = verb.attributes.iter().map(|text| attribute(text));
@@ -213,7 +211,7 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
 }
 
 /// Prints a line about each hit for people, and its snippet with the matched words in colour.
-fn show_lines(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(), Failure> {
+fn show_lines(context: &mut Context, recalled: &Recalled, now: Time) -> Result<()> {
     let output = &mut context.output;
     for (rank, hit) in (1..).zip(&recalled.hits) {
         let id = output.paint(Meaning::Name, one_line(hit.id.as_str()));
@@ -259,7 +257,7 @@ fn painted(output: &Output, recalled: &Recalled, hit: &RecallHit) -> String {
 }
 
 /// Prints one row for each hit, for language models and pages.
-fn show_table(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(), Failure> {
+fn show_table(context: &mut Context, recalled: &Recalled, now: Time) -> Result<()> {
     let style = context.output.style();
     context.rows(recalled.hits.iter().map(Ok), |hit, _| {
         vec![

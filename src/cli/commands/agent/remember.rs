@@ -14,9 +14,7 @@ use crate::answers::agent::items::{Conflict, ItemRemembered, ItemsRemembered};
 use crate::cli::agent_context::DISABLED;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
-use crate::cli::input::{Lines, content_from_input, open_input};
-use crate::cli::output::printable;
-use crate::digest::ObjectDigest;
+use crate::cli::input::content_from_input;
 use crate::recall::MERGE;
 
 /// The number of characters of another item that people see.
@@ -125,18 +123,17 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         verb.text = Some(text.trim_end().to_owned());
     }
     let scope = context.scope(verb.scope.as_deref())?;
-    let options = RememberOptions {
-        on_duplicate: verb.on_duplicate,
-        key: verb.key.clone(),
-        ..RememberOptions::default()
-    };
     let (writer, lane) = (context.writer(), context.lane_options().session);
     let remember = |agent: &Agent| -> Result<Remembered> {
         let mut item = item_of(&verb, agent.memory().view().now())?;
         item.scope = scope.clone();
         item.session.clone_from(&lane);
-        let mut options = options.clone();
-        options.expected = expected(agent.memory(), &verb)?;
+        let options = RememberOptions {
+            on_duplicate: verb.on_duplicate,
+            key: verb.key.clone(),
+            expected: expected(agent.memory(), &verb)?,
+            ..RememberOptions::default()
+        };
         agent.remember(item, &options, &writer)
     };
     let agent = context.agent_to_create(|empty| remember(empty).map(drop))?;
@@ -208,7 +205,7 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
     found.map(Some).ok_or_else(missing)
 }
 
-fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Result<(), Failure> {
+fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Result<()> {
     let id = context.output.paint(Meaning::Name, printable(answer.id.as_str()));
     let head = context.head_line(&answer.head);
     let scope = printable(answer.scope.as_str());
@@ -267,7 +264,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let writer = context.writer();
     let mut input = open_input(context, file)?;
     let agent = context.agent_to_create(|_| Ok(()))?;
-    let (mut reader, progress) = (Lines::of(&mut *input), RefCell::new(BatchProgress::new()));
+    let (mut reader, progress) = (Lines::of(&mut *input), RefCell::new(BatchProgress::default()));
     let lines = std::iter::from_fn(|| {
         let read = reader.next_bytes();
         progress.borrow_mut().follow(&read);
@@ -287,9 +284,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let answer = answer.map_err(|error| progress.failed(context, error))?;
     let held = answer.held.clone();
     context.answer(&ItemsRemembered::from(answer), show_items_remembered)?;
-    for held in &held {
-        context.note_held(&agent, Some(held));
-    }
+    context.note_held(&agent, &held);
     Ok(DONE)
 }
 
@@ -298,7 +293,7 @@ fn why(one: &RefusedLine) -> String {
     format!("{}: {}", one.verdict, one.reason)
 }
 
-fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Result<(), Failure> {
+fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Result<()> {
     if answer.disabled {
         return context.line(DISABLED);
     }

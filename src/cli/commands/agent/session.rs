@@ -16,13 +16,11 @@ use crate::agent::session::{
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach};
 use crate::answers::agent::sessions::{EntriesAppended, SessionLine, SummaryLine};
-use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
-use crate::cli::input::{Lines, open_input, read_input, text_or_input, time_of};
+use crate::cli::input::{text_or_input, time_of};
 use crate::engine::Query;
 use crate::ingest::json::parse;
-use crate::object::Origin;
 
 /// The longest reply that is read. The settings limit how much of it is stored.
 const REPLY_BYTES_MAX: usize = 16 << 20;
@@ -209,9 +207,9 @@ pub(crate) struct SessionSummaries {
 }
 
 /// Returns the session of the shared option.
-fn named_session(context: &Context) -> Result<String, Failure> {
+fn named_session(context: &Context) -> Result<String> {
     let session = context.options.lane.session.clone();
-    session.ok_or_else(|| Failure::usage("the session is not named", "name it with --session S"))
+    session.ok_or_else(|| usage_error("the session is not named", "name it with --session S"))
 }
 
 /// Returns the scopes that may hold a session: the current scopes, and the named one.
@@ -252,9 +250,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let what = if all.appended == 1 { "entry" } else { "entries" };
     let (count, session) = (all.appended, &all.session);
     context.say(&all, format_args!("appended {count} {what} to '{session}'"))?;
-    for held in &all.held {
-        context.note_held(&agent, Some(held));
-    }
+    context.note_held(&agent, &all.held);
     Ok(DONE)
 }
 
@@ -264,12 +260,12 @@ fn append_lines(
     file: &Path,
     mut request: Append,
     size: u64,
-) -> Result<(Agent, EntriesAppended), Failure> {
+) -> Result<(Agent, EntriesAppended)> {
     let writer = context.writer();
     let mut input = open_input(context, file)?;
     let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
-    let (mut all, mut progress) = (None::<EntriesAppended>, BatchProgress::new());
+    let (mut all, mut progress) = (None::<EntriesAppended>, BatchProgress::default());
     let most = usize::try_from(size).unwrap_or(usize::MAX);
     loop {
         let entries = lines.read(|line| entry_of(&parse(line)?)).take(most);
@@ -369,7 +365,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     Ok(DONE)
 }
 
-fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<(), Failure> {
+fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<()> {
     context.output.text(&answer.prompt)?;
     if let Some(gate) = &answer.gate {
         context.note("gate", format!("a reply would store no facts: {gate}"));
@@ -377,7 +373,7 @@ fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<(), Fail
     Ok(())
 }
 
-fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
+fn show_ended(answer: &Ended, context: &mut Context) -> Result<()> {
     if let Some(reason) = &answer.reason {
         return context.line(format_args!("no fact was stored: {reason}"));
     }
@@ -393,7 +389,7 @@ fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
+fn read_reply(context: &Context, file: &Path) -> Result<String> {
     let bytes = read_input(context, file, REPLY_BYTES_MAX as u64)?;
     // Bytes that are not UTF-8 become replacement characters.
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -5,7 +5,6 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::human::heading;
-use crate::digest::to_hex;
 use crate::engine::Meaning as Found;
 
 /// The largest number of meanings of each sort that are listed.

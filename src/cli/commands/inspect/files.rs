@@ -21,7 +21,6 @@ pub(super) struct Files {}
 
 /// A file of the store.
 #[derive(Default, Serialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the fields of the JSON document")]
 pub(super) struct File {
     /// Its path in the folder of the store.
     file: String,
@@ -45,17 +44,11 @@ impl Files {
     pub(super) fn run(context: &mut Context) -> Done {
         let inspection = Memory::inspection(context.store()?)?;
         let mut files: BTreeMap<String, File> = BTreeMap::new();
-        let of = |file: &str| File {
-            file: file.to_owned(),
-            ..File::default()
-        };
         for (file, bytes) in inspection.files()? {
-            let found = files.entry(file.clone()).or_insert_with(|| of(&file));
-            found.bytes = Some(bytes);
+            files.entry(file).or_default().bytes = Some(bytes);
         }
         for segment in inspection.segments()? {
-            let file = files.entry(segment.file.clone());
-            let file = file.or_insert_with(|| of(&segment.file));
+            let file = files.entry(segment.file).or_default();
             file.bytes = segment.file_bytes;
             file.state = Some(segment.state.name().to_owned());
             file.is_doubtful = segment.state == SegmentStanding::Unlisted;
@@ -66,8 +59,7 @@ impl Files {
         let mut usable = 0;
         // The newest comes first. Opening reads the first usable one.
         for checkpoint in Memory::checkpoints_in(context.store()?)? {
-            let file = files.entry(checkpoint.file.clone());
-            let file = file.or_insert_with(|| of(&checkpoint.file));
+            let file = files.entry(checkpoint.file).or_default();
             file.bytes = Some(checkpoint.bytes);
             file.last_batch = checkpoint.batch;
             file.commits = checkpoint.commits;
@@ -79,7 +71,8 @@ impl Files {
                 None => "kept in case the newer one is damaged".to_owned(),
             });
         }
-        context.rows(files.into_values().map(Ok), cells_of)
+        let files = files.into_iter().map(|(file, rest)| Ok(File { file, ..rest }));
+        context.rows(files, cells_of)
     }
 }
 

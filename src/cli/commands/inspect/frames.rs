@@ -81,7 +81,7 @@ impl Frames {
         if let (Some(batch), 0) = (self.batch, count) {
             let error = Error::not_found(format!("no frame belongs to batch {batch}"));
             let hint = "inspect frames --kind seal lists the batches";
-            return Err(error.with_hint(hint).into());
+            return Err(error.with_hint(hint));
         }
         if count == 0 {
             context.output.nothing_found();
@@ -96,14 +96,14 @@ impl Frames {
         let from = self.from.unwrap_or_default();
         let check_stop = context.stopper();
         let rows = segments.flat_map(move |segment| rows_of(&inspection, segment, from));
-        Ok(Box::new(rows.filter_map(move |row| {
-            let is_wanted = |row: &FrameRow| {
-                batch.is_none_or(|batch| row.batch == Some(batch))
-                    && kind.as_ref().is_none_or(|kind| row.kind == kind)
-            };
-            let row = check_stop().and(row);
-            row.map(|row| is_wanted(&row).then_some(row)).transpose()
-        })))
+        let is_wanted = move |row: &FrameRow| {
+            batch.is_none_or(|batch| row.batch == Some(batch))
+                && kind.as_ref().is_none_or(|kind| row.kind == kind)
+        };
+        let rows = rows.map(move |row| check_stop().and(row));
+        Ok(Box::new(
+            rows.filter(move |row| row.as_ref().map_or(true, &is_wanted)),
+        ))
     }
 
     /// Returns the segments to read: the named one, or those that may hold the batch.
@@ -175,9 +175,9 @@ impl FrameRow {
                 batch: None,
                 body_bytes: bytes,
                 is_damaged: trouble.is_some(),
-                says: trouble.map_or(Some("zeros up to the end".to_owned()), |cause| {
-                    Some(cause.to_string())
-                }),
+                says: Some(
+                    trouble.map_or_else(|| "zeros up to the end".to_owned(), |cause| cause.to_string()),
+                ),
             },
         }
     }

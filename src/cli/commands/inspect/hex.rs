@@ -3,9 +3,10 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::parts::{Part, SHOWN_BYTES};
+use std::fmt::Display;
+
+use super::parts::{Part, SHOWN_BYTES, show_parts};
 use crate::cli::commands::prelude::*;
-use crate::cli::output::Output;
 use crate::log::{self, Found, Frame, Inspection, RecordKind, StoreFile};
 use crate::object::{Encoding, encoded_fields};
 
@@ -93,13 +94,10 @@ impl Hex {
                     trouble: layout.trouble.map(|cause| cause.to_string()),
                 };
                 context.answer(&answer, |answer, context| {
-                    let output = &mut context.output;
-                    let damage = answer.trouble.as_ref();
-                    show_damage(
-                        output,
-                        damage.map(|why| format!("{}: {}", answer.file, one_line(why))),
-                    )?;
-                    answer.parts.iter().try_for_each(|part| part.show(output, most))
+                    if let Some(why) = &answer.trouble {
+                        show_damage(context, format!("{}: {}", answer.file, one_line(why)))?;
+                    }
+                    show_parts(&answer.parts, &mut context.output, most)
                 })
             }
             Target::Frame { segment, offset } => {
@@ -114,28 +112,24 @@ impl Hex {
                     header: frame.header.into_iter().map(Part::new).collect(),
                 };
                 context.answer(&answer, |answer, context| {
-                    let (output, bytes) = (&mut context.output, frame.framed_bytes);
-                    let place = format!("{} frame at {segment}:{offset}", answer.kind);
-                    output.line(format_args!(
-                        "{place}, {bytes} bytes with padding, batch {}",
-                        answer.batch
-                    ))?;
-                    show_damage(output, answer.trouble.clone())?;
-                    answer
-                        .header
-                        .iter()
-                        .try_for_each(|part| part.show(output, most))?;
-                    output.line("body")?;
-                    answer.body.iter().try_for_each(|part| part.show(output, most))
+                    let (kind, bytes, batch) = (answer.kind, frame.framed_bytes, answer.batch);
+                    let place = format!("{kind} frame at {segment}:{offset}");
+                    context.line(format_args!("{place}, {bytes} bytes with padding, batch {batch}"))?;
+                    if let Some(why) = &answer.trouble {
+                        show_damage(context, why)?;
+                    }
+                    show_parts(&answer.header, &mut context.output, most)?;
+                    context.line("body")?;
+                    show_parts(&answer.body, &mut context.output, most)
                 })
             }
         }
     }
 }
 
-fn show_damage(output: &mut Output, damage: Option<String>) -> Result<(), Failure> {
-    let damaged = output.paint(Meaning::Bad, "damaged");
-    damage.map_or(Ok(()), |why| output.line(format_args!("{damaged}: {why}")))
+fn show_damage(context: &mut Context, why: impl Display) -> Result<()> {
+    let damaged = context.output.paint(Meaning::Bad, "damaged");
+    context.line(format_args!("{damaged}: {why}"))
 }
 
 fn frame_at(inspection: &Inspection, segment: u64, offset: u64) -> Result<Frame> {
@@ -166,15 +160,16 @@ fn body_parts(frame: &Frame) -> Vec<log::Part> {
         may_be_text,
     };
     let encoding = match frame.kind {
-        RecordKind::Object => Encoding::Object,
-        RecordKind::Commit => Encoding::Commit,
-        RecordKind::Reference => Encoding::Reference,
+        RecordKind::Object => Some(Encoding::Object),
+        RecordKind::Commit => Some(Encoding::Commit),
+        RecordKind::Reference => Some(Encoding::Reference),
         RecordKind::Seal => return log::seal_parts(&frame.body, start),
         RecordKind::Link => return log::link_parts(&frame.body, start),
         RecordKind::Unlink => return log::unlink_parts(&frame.body, start),
-        _ => return vec![part("body", 0, &frame.body, true)],
+        _ => None,
     };
-    let Ok(fields) = encoded_fields(encoding, &frame.body) else {
+    let fields = encoding.and_then(|encoding| encoded_fields(encoding, &frame.body).ok());
+    let Some(fields) = fields else {
         return vec![part("body", 0, &frame.body, true)];
     };
     let mut parts = vec![part("version", 0, frame.body.get(..1).unwrap_or_default(), false)];

@@ -6,10 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::errors::Failure;
-use crate::cli::human;
-use crate::cli::output::{Meaning, Output};
-use crate::digest::to_hex;
+use crate::cli::commands::prelude::*;
 use crate::log;
 
 /// The number of bytes of a part that people see, unless they ask for all.
@@ -47,8 +44,8 @@ impl Part {
     }
 
     /// Prints at most `most` bytes in hex.
-    pub(super) fn show(&self, output: &mut Output, most: usize) -> Result<(), Failure> {
-        let is_narrow = output.width().is_some_and(|width| width < WIDE);
+    fn show(&self, output: &mut Output, most: usize) -> Result<()> {
+        let is_narrow = output.style().width.is_some_and(|width| width < WIDE);
         let across = if is_narrow { 8 } else { 16 };
         let shown = self.bytes.get(..most).unwrap_or(&self.bytes);
         let zeros = shown.len() > across && shown.iter().all(|byte| *byte == 0);
@@ -80,11 +77,16 @@ impl Part {
     /// Returns the text or the number.
     fn says(&self) -> String {
         match (&self.text, self.number) {
-            (Some(text), _) => format!("\"{}\"", human::cut(&human::one_line(text), 24)),
+            (Some(text), _) => format!("\"{}\"", cut(&one_line(text), 24)),
             (None, Some(number)) => number.to_string(),
             (None, None) => String::new(),
         }
     }
+}
+
+/// Prints at most `most` bytes of each part.
+pub(super) fn show_parts(parts: &[Part], output: &mut Output, most: usize) -> Result<()> {
+    parts.iter().try_for_each(|part| part.show(output, most))
 }
 
 fn number(bytes: &[u8]) -> Option<u64> {

@@ -43,13 +43,11 @@ impl Recovery {
             served_seq: served.map(|memory| memory.view().commit().commit.seq),
             ..Plan::default()
         };
-        (plan.action, plan.sentence) = match next {
+        match next {
             Ok(NextWriter::GoOn { segment, offset }) => {
                 let place = format!("segment {segment} at {offset}");
-                (
-                    "go_on",
-                    format!("the next writer continues in {place}: nothing to recover"),
-                )
+                plan.action = "go_on";
+                plan.sentence = format!("the next writer continues in {place}: nothing to recover");
             }
             Ok(NextWriter::Recover {
                 segment,
@@ -58,24 +56,23 @@ impl Recovery {
                 torn_bytes,
             }) => {
                 let batches = counted(again.len() as u64, "whole batch");
-                (plan.sealed_at, plan.again, plan.torn_bytes) =
-                    (Some(sealed_at), Some(again), Some(torn_bytes));
-                let sentence = format!(
+                plan.action = "recover";
+                plan.sentence = format!(
                     "the next writer seals segment {segment} at {sealed_at}, copies {batches} after that offset into a new segment, and leaves {torn_bytes} torn bytes in place"
                 );
-                ("recover", sentence)
+                plan.sealed_at = Some(sealed_at);
+                plan.again = Some(again);
+                plan.torn_bytes = Some(torn_bytes);
             }
             Err(error) => {
                 let unless = "unless a checkpoint lets it skip the damage";
-                (
-                    "refuse",
-                    format!("the next writer refuses to write, {unless}: {error}"),
-                )
+                plan.action = "refuse";
+                plan.sentence = format!("the next writer refuses to write, {unless}: {error}");
             }
-        };
+        }
         context.answer(&plan, |plan, context| {
             let output = &mut context.output;
-            for line in wrapped(&plan.sentence, output.width().unwrap_or(usize::MAX)) {
+            for line in wrapped(&plan.sentence, output.style().width.unwrap_or(usize::MAX)) {
                 output.line(line)?;
             }
             match plan.served_seq {

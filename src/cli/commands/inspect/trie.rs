@@ -3,10 +3,9 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::parts::Part;
+use super::parts::{Part, show_parts};
 use crate::cli::commands::prelude::*;
 use crate::cli::human::nibbles;
-use crate::digest::{ObjectDigest, to_hex};
 use crate::log;
 use crate::trie::{Node, NodeKind};
 
@@ -170,7 +169,7 @@ impl NodeBytes {
     }
 }
 
-fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<(), Failure> {
+fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<()> {
     let output = &mut context.output;
     let sort = answer.children.as_ref().map_or("leaf", |_| "branch");
     let level = answer.digits.len();
@@ -181,6 +180,5 @@ fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<(), Fail
     }
     let bytes = answer.preimage.len() / 2;
     output.line(format_args!("the digest covers these {bytes} bytes:"))?;
-    let mut parts = answer.parts.iter();
-    parts.try_for_each(|part| part.show(output, usize::MAX))
+    show_parts(&answer.parts, output, usize::MAX)
 }
