@@ -12,14 +12,10 @@ use crate::store::Store;
 use crate::threads::Mutex;
 
 use super::opened::Opened;
-use super::read::source::Source;
-use super::read::view::View;
+use super::read::{Source, View};
 use super::settings::Settings;
-use super::upkeep::checkpointing::checkpoint_if_due;
-use super::write::log_handle::LogHandle;
-use super::write::policy::WritePolicy;
-use super::write::request::Request;
-use super::write::writer::Writer;
+use super::upkeep::checkpoint_if_due;
+use super::write::{LogHandle, Request, WritePolicy, Writer};
 
 /// The shared core of all handles of one open store.
 pub(crate) struct Inner {
@@ -77,14 +73,19 @@ impl Inner {
         self.write_with(&mut self.log.lock(), work)
     }
 
+    /// Refuses to write through a read-only handle, and a writer whose names or texts are invalid.
+    pub(crate) fn check_writer(&self, writer: &Writer) -> Result<()> {
+        self.opened().check_writable()?;
+        writer.check()
+    }
+
     /// As [`Self::write`], for a writer whose names and texts are checked first.
     pub(crate) fn write_as<T>(
         &self,
         writer: &Writer,
         work: impl FnOnce(&mut LogHandle) -> Result<T>,
     ) -> Result<T> {
-        self.opened().check_writable()?;
-        writer.check()?;
+        self.check_writer(writer)?;
         self.write(work)
     }
 

@@ -19,20 +19,13 @@ use crate::trie::Entry;
 
 use super::inner::Inner;
 use super::opened::{HeadMoved, done_anyway};
-use super::read::change::Change;
-use super::read::erased::{erased_by, not_kept};
-use super::read::history::{self, Commits, HistoryEntry};
-use super::read::revision::{self, Revision};
-use super::read::state::State;
-use super::read::stats::Containment;
-use super::read::view::{CommitInfo, View};
+use super::read::{
+    Change, CommitInfo, Commits, Containment, HistoryEntry, Revision, State, View, erased_by, history,
+    not_kept, revision,
+};
 use super::settings::Limits;
-use super::upkeep::checkpointing::checkpoint_if_due;
-use super::upkeep::derived_files::derived_content;
-use super::write::authorisation::Authorisation;
-use super::write::draft::Draft;
-use super::write::request::Committed;
-use super::write::writer::Writer;
+use super::upkeep::{checkpoint_if_due, derived_content};
+use super::write::{Authorisation, Committed, Draft, Writer};
 
 /// The time that a closing handle waits for a rewrite of the log before it writes the last-access times.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
@@ -175,9 +168,7 @@ impl Memory {
         }
         Ok(())
     }
-}
 
-impl Memory {
     /// Returns the state that `revision` names, for example `memory.at("before")?`. `snap:0` is the newest automatic
     /// snapshot of the lane `default`; [`Self::snapshots`] lists those of every lane.
     ///
@@ -224,11 +215,8 @@ impl Memory {
         if let Some(text) = store.records.find_text(*digest)? {
             return Ok(String::from_utf8_lossy(&text).into_owned());
         }
-        Err(not_kept(
-            &store,
-            digest.as_bytes(),
-            &format!("the text {digest}"),
-        )?)
+        let what = format!("the text {digest}");
+        Err(not_kept(&store, digest.as_bytes(), &what)?)
     }
 
     /// Refuses a version that was erased and not written again.
@@ -458,9 +446,7 @@ impl Memory {
     pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
     }
-}
 
-impl Memory {
     /// Starts a draft based on the state at the head.
     pub fn draft(&self, writer: &Writer) -> Draft {
         Draft::new(self.view(), writer.clone())

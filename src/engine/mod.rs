@@ -33,7 +33,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use crate::store::CheckpointInfo;
 pub use memory::Memory;
 pub use opened::HeadMoved;
 pub use options::Options;
@@ -57,7 +56,7 @@ pub(crate) use upkeep::retention::forgets;
 pub use upkeep::verify::{VerifyDepth, VerifyReport};
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
-pub use crate::store::SalvageReport;
+pub use crate::store::{CheckpointInfo, SalvageReport};
 #[cfg(feature = "agent")]
 pub(crate) use write::attempt::Refusal;
 pub use write::attempt::{Attempted, Check};

@@ -28,11 +28,10 @@ use super::inner::Inner;
 use super::memory::Memory;
 use super::opened::Opened;
 use super::options::Options;
-use super::read::source::Source;
+use super::read::Source;
 use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
-use super::upkeep::checkpointing::places_of;
-use super::write::log_handle::LogHandle;
-use super::write::policy::WritePolicy;
+use super::upkeep::places_of;
+use super::write::{LogHandle, WritePolicy};
 
 /// The open stores, by the device and inode of their folder.
 type Stores = HashMap<(u64, u64), Weak<Inner>>;
@@ -109,9 +108,8 @@ impl Memory {
             Log::open(Arc::clone(&disk), mode, log_options)?
         };
         log.ask_places(places_of(&disk));
-        let suite = settings
-            .suite
-            .unwrap_or_else(|| HashSuite::new(log.format().hash));
+        let own = HashSuite::new(log.format().hash);
+        let suite = settings.suite.unwrap_or(own);
         let ids = (log.format().lineage, log.format().instance);
         let opened = Opened::new(ids, settings, disk, Store::new(suite, log.reader()));
         let memory = Self {
@@ -253,14 +251,12 @@ fn first_batch(settings: &Settings) -> Result<(BatchBuilder, HeadMark)> {
     let bytes = commit.encode()?;
     let mut batch = BatchBuilder::new();
     batch.add(RecordKind::Commit, 0, &bytes);
-    Ok((
-        batch,
-        HeadMark {
-            commit: Commit::hash(&bytes, suite),
-            root,
-            seq: 0,
-        },
-    ))
+    let mark = HeadMark {
+        commit: Commit::hash(&bytes, suite),
+        root,
+        seq: 0,
+    };
+    Ok((batch, mark))
 }
 
 /// Syncs written batches every `interval` (at least a millisecond), until the memory is closed.

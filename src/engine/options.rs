@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::digest::HashAlgorithm;
 
 use super::settings::{Clock, Durability, Limits, ProgressListener, Settings};
-use super::upkeep::retention::Retention;
-use super::write::policy::WritePolicy;
+use super::upkeep::Retention;
+use super::write::WritePolicy;
 
 /// Options for opening or creating a store; start from [`Options::new`].
 ///

@@ -11,7 +11,7 @@ use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{NewObject, Time};
 
-use super::upkeep::retention::Retention;
+use super::upkeep::Retention;
 
 /// The largest plausible error of a clock: one day.
 pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;

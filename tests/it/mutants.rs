@@ -296,9 +296,9 @@ const MUTANTS: [Mutant; 31] = [
         "overlook what is committed while garbage is collected",
         "src/engine/upkeep/gc.rs",
         [
-            "!self.carries(&cut, &new.kept, new.live)?",
-            "!self.carries(&cut, &new.kept, new.live)?",
-            "{ self.carries(&cut, &new.kept, new.live)?; false }",
+            "!self.carries(&cut, &kept, live)?",
+            "!self.carries(&cut, &kept, live)?",
+            "{ self.carries(&cut, &kept, live)?; false }",
         ],
         "engine::tests::gc",
     ),

@@ -14,9 +14,7 @@ use crate::error::Result;
 use crate::object::Id;
 use crate::store::Store;
 
-use super::index::{self, Family, Index};
-use super::source::Source;
-use super::state::State;
+use super::{Family, Index, Source, State, index};
 
 /// The maximal number of changes since the checkpoint to read; above it, the index is built.
 const CHANGES_MAX: usize = 1 << 16;
@@ -54,13 +52,11 @@ impl Source {
         };
         let mut found: Vec<_> = newer.children.keys_from(group, &[]).collect();
         for key in covered.into_iter().filter(|key| !newer.changed.contains(key)) {
-            let Some(entry) = state.entry_at(&key)? else {
-                continue;
+            let object = match state.entry_at(&key)? {
+                Some(entry) => self.opened.or_passed_over(key, state.load(&entry))?,
+                None => None,
             };
-            let Some(object) = self.opened.or_passed_over(key, state.load(&entry))? else {
-                continue;
-            };
-            if object.parent() == Some(id.as_str()) {
+            if let Some(object) = object.filter(|object| object.parent() == Some(id.as_str())) {
                 found.extend(index::keys_of(Family::Children, &object)?);
             }
         }
@@ -71,10 +67,8 @@ impl Source {
     /// Returns the changes since the checkpoint; `None` without a checkpoint, or after too many changes.
     fn newer(&self, state: &State) -> Result<Option<Arc<Newer>>> {
         let mut kept = self.newer.lock();
-        if let Some(known) = kept
-            .as_ref()
-            .filter(|known| known.root == state.root && Arc::ptr_eq(&known.store, &state.store))
-        {
+        let is_of = |known: &&Arc<Newer>| known.root == state.root && Arc::ptr_eq(&known.store, &state.store);
+        if let Some(known) = kept.as_ref().filter(is_of) {
             return Ok(Some(Arc::clone(known)));
         }
         let Some(covered) = state.store.covered_head()? else {

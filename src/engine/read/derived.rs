@@ -33,7 +33,7 @@ use crate::error::Result;
 use crate::object::{Object, Time};
 use crate::trie::Entry;
 
-use super::state::State;
+use super::State;
 use crate::engine::opened::Opened;
 
 /// A value to which each object of a state contributes.

@@ -12,9 +12,7 @@ use crate::object::Time;
 use crate::store::{CommitEntry, Store};
 use crate::trie::Entry;
 
-use super::source::Source;
-use super::until_error;
-use super::view::CommitInfo;
+use super::{CommitInfo, Source, until_error};
 
 /// One change of an id, with the commit that made the change.
 #[derive(Clone, Debug)]
@@ -47,9 +45,8 @@ pub type Commits = Box<dyn Iterator<Item = Result<CommitInfo>> + Send>;
 pub(crate) fn commits(store: Arc<Store>) -> Commits {
     let indexes = (0..store.kept()).rev();
     let found = indexes.filter_map(move |index| store.commit_at(index).transpose());
-    Box::new(until_error(
-        found.map(|entry| entry.map(|entry| CommitInfo::of(&entry))),
-    ))
+    let infos = found.map(|entry| Ok(CommitInfo::of(&*entry?)));
+    Box::new(until_error(infos))
 }
 
 /// Returns the number of thinned commits among those with these seqs.
@@ -62,17 +59,8 @@ pub(crate) fn thinned_in(store: &Store, numbers: &Range<u64>) -> u64 {
     within.sum()
 }
 
-/// The version of an id in a commit.
-struct Standing {
-    commit: Arc<CommitEntry>,
-    entry: Option<Entry>,
-}
-
-impl Standing {
-    fn digest(&self) -> Option<ObjectDigest> {
-        self.entry.map(|entry| ObjectDigest::from_bytes(entry.digest))
-    }
-}
+/// A commit and its version of an id.
+type Standing = (Arc<CommitEntry>, Option<ObjectDigest>, Option<Entry>);
 
 /// Iterates the changes of an id, newest first. The iterator ends after an error.
 pub(crate) fn changes_of(
@@ -89,19 +77,21 @@ pub(crate) fn changes_of(
             return Ok(None);
         };
         let entry = of.state(&commit)?.get(&key, &*of)?;
-        Ok(Some(Standing { commit, entry }))
+        let digest = entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
+        Ok(Some((commit, digest, entry)))
     };
     let read = (0..total).rev().filter_map(move |index| read(index).transpose());
     let mut standings = read.peekable();
     let mut next = move || -> Result<Option<HistoryEntry>> {
-        while let Some(found) = standings.next().transpose()? {
+        while let Some((commit, digest, entry)) = standings.next().transpose()? {
             let before = standings
                 .peek()
                 .map(|before| before.as_ref().map_err(Error::clone));
             let before = before.transpose()?;
-            if found.digest() != before.and_then(Standing::digest) {
-                let follows = before.map_or(0, |before| before.commit.seq() + 1);
-                return entry_of(&store, &found, found.commit.seq() > follows).map(Some);
+            if digest != before.and_then(|(_, digest, _)| *digest) {
+                let follows = before.map_or(0, |(commit, ..)| commit.seq() + 1);
+                let is_behind_gap = commit.seq() > follows;
+                return entry_of(&store, (commit, digest, entry), is_behind_gap).map(Some);
             }
         }
         Ok(None)
@@ -109,8 +99,7 @@ pub(crate) fn changes_of(
     until_error(std::iter::from_fn(move || next().transpose()))
 }
 
-fn entry_of(store: &Store, found: &Standing, is_behind_gap: bool) -> Result<HistoryEntry> {
-    let (commit, digest) = (&found.commit, found.digest());
+fn entry_of(store: &Store, (commit, digest, entry): Standing, is_behind_gap: bool) -> Result<HistoryEntry> {
     let by = match digest.filter(|_| store.records.erased() > 0) {
         Some(digest) if store.records.find_place(digest)?.is_none() => {
             store.records.erasure(digest.as_bytes())?
@@ -118,7 +107,7 @@ fn entry_of(store: &Store, found: &Standing, is_behind_gap: bool) -> Result<Hist
         _ => None,
     };
     let lost = by == Some(CommitDigest::NOBODY);
-    let made = match found.entry.filter(|_| is_behind_gap) {
+    let made = match entry.filter(|_| is_behind_gap) {
         Some(entry) => store.updated(&entry)?,
         None => None,
     };
@@ -129,6 +118,6 @@ fn entry_of(store: &Store, found: &Standing, is_behind_gap: bool) -> Result<Hist
         lost,
         thinned: is_behind_gap && (digest.is_none() || time != commit.commit.time),
         time,
-        commit: CommitInfo::of(commit),
+        commit: CommitInfo::of(&commit),
     })
 }

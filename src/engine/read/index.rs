@@ -27,8 +27,7 @@ use crate::object::{Id, Object, Value};
 use crate::store::RING;
 use crate::threads::Mutex;
 
-use super::derived::{Derive, Derived, Version};
-use super::state::State;
+use super::{Derive, Derived, State, Version};
 use crate::engine::opened::Opened;
 
 /// The number of indexes kept per family: the head's, one for each snapshot of a ring, and a few more.
@@ -100,9 +99,8 @@ pub(crate) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
     let id = object.id().as_str();
     Ok(match family {
         Family::Children => {
-            let parent = object
-                .parent()
-                .map(|parent| key(parent.as_bytes(), &sibling_order(object), id));
+            let order = sibling_order(object);
+            let parent = object.parent().map(|parent| key(parent.as_bytes(), &order, id));
             parent.into_iter().collect()
         }
         Family::Ids => vec![key(&[], &[], id)],
@@ -110,9 +108,10 @@ pub(crate) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
         Family::Scopes => vec![key(object.scope().as_bytes(), &[], id)],
         Family::Attributes => {
             let attributes = object.attributes();
-            let keys = attributes
+            let groups = attributes
                 .iter()
-                .map(|(name, value)| Ok(key(&attribute_group(name, value)?, &[], id)));
+                .map(|(name, value)| attribute_group(name, value));
+            let keys = groups.map(|group| Ok(key(&group?, &[], id)));
             keys.collect::<Result<_>>()?
         }
     })
@@ -176,10 +175,7 @@ impl Index {
 
 impl Derive for Index {
     fn add(&mut self, new: &Version<'_>) -> Result<()> {
-        match new.object()? {
-            Some(object) => self.add_object(&object),
-            None => Ok(()),
-        }
+        new.object()?.map_or(Ok(()), |object| self.add_object(&object))
     }
 
     fn remove(&mut self, old: &Version<'_>) -> Result<bool> {

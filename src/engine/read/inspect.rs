@@ -15,11 +15,10 @@ use crate::object::{Id, Object};
 use crate::store::{self, CheckpointInfo, LogId};
 use crate::trie::{Entry, NodeKind};
 
-use super::revision;
-use super::view::{CommitInfo, View};
+use super::{CommitInfo, View, revision};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::upkeep::checkpointing::places_of;
+use crate::engine::upkeep::places_of;
 
 /// A possible meaning of the first digits of a digest.
 #[derive(Clone, Debug)]

@@ -20,13 +20,22 @@ pub(crate) mod subtree;
 pub(crate) mod text_records;
 pub(crate) mod view;
 
+pub(crate) use change::Change;
+pub(crate) use children::Newer;
+pub(crate) use derived::{Derive, Derived, Version};
+pub(crate) use erased::{erased_by, not_kept, text_of};
+pub(crate) use history::{Commits, HistoryEntry, thinned_in};
+pub(crate) use index::{Family, Index, IndexCache, attribute_group, id_of, keys_of};
+pub(crate) use revision::{Revision, digest_range, named_by};
+pub(crate) use source::Source;
+pub(crate) use state::State;
+pub(crate) use stats::Containment;
+pub(crate) use view::{CommitInfo, View};
+
 use crate::error::Result;
 
 /// Ends an iterator after its first error.
 pub(crate) fn until_error<T>(items: impl Iterator<Item = Result<T>>) -> impl Iterator<Item = Result<T>> {
-    let ended = |is_over: &mut bool, item: Result<T>| {
-        let before = std::mem::replace(is_over, item.is_err());
-        (!before).then_some(item)
-    };
-    items.scan(false, ended).fuse()
+    let mut is_over = false;
+    items.take_while(move |item| !std::mem::replace(&mut is_over, item.is_err()))
 }

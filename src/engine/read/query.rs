@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Scope, Time, Value};
 
-use super::index::{Family, Index, attribute_group};
-use super::view::View;
+use super::{Family, Index, View, attribute_group};
 
 /// The conditions of a search. An object must meet every condition that is set.
 ///
@@ -102,20 +101,19 @@ impl Query {
     }
 
     /// Returns the index that leaves the fewest objects to filter, with the group to read and where in it to start.
-    fn best_index(&self) -> Result<(Family, Vec<u8>, Vec<u8>)> {
-        Ok(if let Some(parent) = &self.parent {
-            (Family::Children, parent.as_str().as_bytes().to_vec(), Vec::new())
-        } else if let Some((name, value)) = self.attributes.first() {
-            (Family::Attributes, attribute_group(name, value)?, Vec::new())
-        } else if let Some(prefix) = &self.prefix {
-            (Family::Ids, Vec::new(), prefix.as_bytes().to_vec())
-        } else if let Some(kind) = &self.kind {
-            (Family::Kinds, kind.as_str().as_bytes().to_vec(), Vec::new())
-        } else if let Some(scope) = &self.scope {
-            (Family::Scopes, scope.as_str().as_bytes().to_vec(), Vec::new())
-        } else {
-            (Family::Ids, Vec::new(), Vec::new())
-        })
+    fn best_index(&self) -> Result<(Family, Vec<u8>, &str)> {
+        let whole = |family, group: &str| Ok((family, group.as_bytes().to_vec(), ""));
+        if let Some(parent) = &self.parent {
+            return whole(Family::Children, parent.as_str());
+        }
+        if let Some((name, value)) = self.attributes.first() {
+            return Ok((Family::Attributes, attribute_group(name, value)?, ""));
+        }
+        match (&self.prefix, &self.kind, &self.scope) {
+            (None, Some(kind), _) => whole(Family::Kinds, kind.as_str()),
+            (None, None, Some(scope)) => whole(Family::Scopes, scope.as_str()),
+            (prefix, ..) => Ok((Family::Ids, Vec::new(), prefix.as_deref().unwrap_or_default())),
+        }
     }
 }
 
@@ -133,7 +131,7 @@ impl View {
         let indexed = family == Family::Children || has_indexes && has(family);
         let (candidates, erased): (Box<dyn Iterator<Item = Id> + Send>, _) = if indexed {
             let index = self.index(family)?;
-            (Box::new(index.from(&group, &start)), index.erased())
+            (Box::new(index.from(&group, start.as_bytes())), index.erased())
         } else {
             let (found, erased) = scan(self, query, now)?;
             (Box::new(found.into_iter()), erased)

@@ -59,8 +59,10 @@ impl std::str::FromStr for Revision {
                 "use @, @-3, snap:0, a snapshot's name, seq:7, 8 or more digits of a commit or root, or an RFC 3339 time",
             )
         };
-        if text == "@" {
-            return Ok(Self::Head);
+        match text {
+            "@" => return Ok(Self::Head),
+            "" => return Err(bad("it is empty")),
+            _ => {}
         }
         if let Some(rest) = text.strip_prefix('@') {
             let count = rest.strip_prefix('-').and_then(|digits| digits.parse().ok());
@@ -79,9 +81,6 @@ impl std::str::FromStr for Revision {
         }
         if let Ok(time) = text.parse() {
             return Ok(Self::Time(time));
-        }
-        if text.is_empty() {
-            return Err(bad("it is empty"));
         }
         Ok(Self::Name(text.to_owned()))
     }
@@ -226,6 +225,7 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             .with_code(ErrorCode::Thinned)
             .with_hint(hint));
     }
+    let listed = |what: String| (what, "`log` lists the commits".to_owned());
     let (what, hint) = match revision {
         Revision::Ring(index) => {
             let held = store.references().ring(lane).count();
@@ -239,14 +239,8 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             let hint = format!("`snapshots` lists them{}", if is_time { time } else { "" });
             (format!("no snapshot is named '{name}'"), hint)
         }
-        Revision::Time(_) => (
-            "no commit was made at or before this time".to_owned(),
-            "`log` lists the commits".to_owned(),
-        ),
-        Revision::Prefix(prefix) => (
-            format!("no kept commit or root starts with {prefix}"),
-            "`log` lists the commits".to_owned(),
-        ),
+        Revision::Time(_) => listed("no commit was made at or before this time".to_owned()),
+        Revision::Prefix(prefix) => listed(format!("no kept commit or root starts with {prefix}")),
         _ => {
             let hint = format!("the newest is seq:{newest}");
             (format!("commit {revision} does not exist"), hint)

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use crate::threads::Mutex;
 
-use super::children::Newer;
-use super::index::IndexCache;
+use super::{IndexCache, Newer};
 use crate::engine::opened::Opened;
-use crate::engine::upkeep::last_access::Stamps;
+use crate::engine::upkeep::Stamps;
 
 /// The opened store with its caches.
 pub(crate) struct Source {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::log::{Inspection, Record, RecordKind};
 
 use crate::engine::memory::Memory;
-use crate::engine::upkeep::retention::Retention;
+use crate::engine::upkeep::Retention;
 
 /// Counts and sizes of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

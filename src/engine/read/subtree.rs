@@ -17,8 +17,7 @@ use crate::error::{Error, Result};
 use crate::object::Id;
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
-use super::source::Source;
-use super::state::State;
+use super::{Source, State};
 
 /// An object whose child digests are being collected.
 struct Open {

@@ -9,7 +9,7 @@ use crate::log::{Record, RecordKind};
 use crate::object::{Commit, Object, Reference};
 use crate::store::{Store, object_of};
 
-use super::view::CommitInfo;
+use super::CommitInfo;
 use crate::engine::memory::Memory;
 
 /// A record of the log that contains text.
@@ -32,16 +32,11 @@ pub enum TextRecord {
 /// Returns a record as a text record; `None` if it contains only digests.
 fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
     let said = || String::from_utf8_lossy(&record.body).into_owned();
+    let hash = |domain| store.suite.hash_bytes(domain, &record.body);
     Some(match record.kind {
         RecordKind::Object => TextRecord::Version(object_of(record, store.suite)),
-        RecordKind::Content => {
-            let digest = store.suite.hash_bytes(Domain::Content, &record.body);
-            TextRecord::Content(ContentDigest::from_bytes(digest), said())
-        }
-        RecordKind::Text => {
-            let digest = store.suite.hash_bytes(Domain::Text, &record.body);
-            TextRecord::Text(TextDigest::from_bytes(digest), said())
-        }
+        RecordKind::Content => TextRecord::Content(ContentDigest::from_bytes(hash(Domain::Content)), said()),
+        RecordKind::Text => TextRecord::Text(TextDigest::from_bytes(hash(Domain::Text)), said()),
         RecordKind::Commit => TextRecord::Commit(CommitInfo {
             digest: Commit::hash(&record.body, store.suite),
             commit: Commit::decode(&record.body).ok()?,

@@ -14,11 +14,7 @@ use crate::object::{Commit, Id, Object, Time};
 use crate::store::{CommitEntry, Store};
 use crate::trie::{self, Entry};
 
-use super::erased::erased_by;
-use super::index::Family;
-use super::source::Source;
-use super::state::State;
-use super::{subtree, until_error};
+use super::{Family, Source, State, erased_by, subtree, until_error};
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 

@@ -22,8 +22,8 @@ use crate::log::{DurablePlaces, Log, LogOptions, Mode};
 use crate::store::{self, LogId, Reread, Store};
 
 use crate::engine::opened::Opened;
-use crate::engine::read::source::Source;
-use crate::engine::write::log_handle::LogHandle;
+use crate::engine::read::Source;
+use crate::engine::write::LogHandle;
 
 /// The bytes of records since the newest checkpoint after which a commit writes another one.
 const DUE_BYTES: u64 = 4 << 20;

@@ -14,7 +14,7 @@ use crate::log::{Batch, Locator, RecordKind, segment_name};
 use crate::object::{Commit, Reference, ReferenceName};
 use crate::store::{Store, object_of};
 
-use crate::engine::write::snapshot::newest_references;
+use crate::engine::write::newest_references;
 
 /// The contents, texts and references that records name, each with the first record that names it. The named record may
 /// follow later in the log, because a rewrite moves records that others share.

@@ -99,11 +99,8 @@ pub(crate) fn write_derived(opened: &Opened, name: &str, bytes: &[u8]) -> Result
     let path = format!("{FOLDER}/{name}");
     let writing = |error| Error::io(format!("cannot write {path}"), error);
     if matches!(if_there(opened.disk.list(FOLDER)), Ok(None)) {
-        opened
-            .disk
-            .create_dir(FOLDER)
-            .and_then(|()| opened.disk.sync_dir(""))
-            .map_err(writing)?;
+        let made = opened.disk.create_dir(FOLDER);
+        made.and_then(|()| opened.disk.sync_dir("")).map_err(writing)?;
     }
     let file = [&header(&opened.instance, name, bytes), bytes].concat();
     disk::replace(&*opened.disk, &path, &file).map_err(writing)

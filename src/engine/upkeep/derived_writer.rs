@@ -16,9 +16,9 @@ use super::derived_files::{FOLDER, check_name, write_derived};
 use super::last_access::{USES, USES_NEW};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
+use crate::engine::read::View;
 #[cfg(feature = "agent")]
 use crate::engine::read::derived::{Derived, Keep};
-use crate::engine::read::view::View;
 
 /// The minimal number of objects changed since the last write that justifies another write. A reader applies fewer
 /// changes faster.
@@ -36,9 +36,8 @@ impl Inner {
         let mut stamps = self.source.stamps.lock();
         let rows = stamps.merged(self.opened(), left, store)?;
         for name in names.iter().filter(|name| *name != USES) {
-            self.disk()
-                .remove(&format!("{FOLDER}/{name}"))
-                .map_err(removing)?;
+            let removed = self.disk().remove(&format!("{FOLDER}/{name}"));
+            removed.map_err(removing)?;
         }
         if !names.is_empty() {
             self.disk().sync_dir(FOLDER).map_err(removing)?;

@@ -14,9 +14,7 @@ use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, 
 use crate::log;
 
 use self::ProblemSeverity::{Notice, Warning};
-use super::derived_files as derived;
-use super::paths::not_regular;
-use super::verify::{VerifyDepth, examine};
+use super::{VerifyDepth, derived_files as derived, examine, not_regular};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 use crate::engine::settings::CLOCK_AHEAD;
@@ -210,7 +208,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         other => other?,
     };
     if memory.warnings().iter().any(|warning| warning == CLOCK_AHEAD) {
-        problems.push(plain(Warning, "clock", CLOCK_AHEAD, Remedy::Clock));
+        problems.push(plain(Warning, "clock", None, CLOCK_AHEAD, Remedy::Clock));
     }
     let stats = match memory.stats() {
         // The store was verified without damage, so this damage is newer.
@@ -223,7 +221,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
         let (log, live) = (stats.log_bytes, stats.live_bytes);
         let what = format!("of {log} bytes of log, the present state needs {live}; history needs the rest");
-        problems.push(plain(Notice, "history_large", &what, Remedy::Gc));
+        problems.push(plain(Notice, "history_large", None, &what, Remedy::Gc));
     }
     Ok(())
 }
@@ -233,7 +231,7 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
         let holder = lock_holder(disk, log::LOCK_NAME);
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
         let what = format!("{holder} is writing; it releases the lock when it is done or ends");
-        problems.push(plain(Notice, "locked", &what, Remedy::Wait));
+        problems.push(plain(Notice, "locked", None, &what, Remedy::Wait));
     }
 }
 
@@ -259,9 +257,7 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
                 format!("other users of this machine may read or change files in this folder: {first}{more}")
             }
         };
-        let mut problem = plain(Warning, "permissions", &what, Remedy::Mode);
-        problem.file = Some(".".to_owned());
-        problems.push(problem);
+        problems.push(plain(Warning, "permissions", Some("."), &what, Remedy::Mode));
     }
     let strangers = disk.not_the_owners();
     if let Some((first, more)) = strangers.split_first() {
@@ -269,13 +265,11 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
             "this path{} belongs to another user than the folder: the owner of the folder may have no access",
             and_more(more.len())
         );
-        let mut problem = plain(Warning, "owner", &what, Remedy::Owner);
-        problem.file = Some(first.clone());
-        problems.push(problem);
+        problems.push(plain(Warning, "owner", Some(first), &what, Remedy::Owner));
     }
     if let Some(free) = disk.free_bytes().filter(|free| *free < LOW_BYTES) {
         let what = format!("only {free} bytes are free on its disk: writes may fail soon");
-        problems.push(plain(Warning, "disk_full", &what, Remedy::Move));
+        problems.push(plain(Warning, "disk_full", None, &what, Remedy::Move));
     }
 }
 
@@ -287,14 +281,20 @@ fn and_more(count: usize) -> String {
 }
 
 fn of_error(code: &'static str, error: &Error, remedy: Remedy) -> Problem {
-    plain(ProblemSeverity::Damage, code, error.message(), remedy)
+    plain(ProblemSeverity::Damage, code, None, error.message(), remedy)
 }
 
-fn plain(severity: ProblemSeverity, code: &'static str, what: &str, remedy: Remedy) -> Problem {
+fn plain(
+    severity: ProblemSeverity,
+    code: &'static str,
+    file: Option<&str>,
+    what: &str,
+    remedy: Remedy,
+) -> Problem {
     Problem {
         severity,
         code,
-        file: None,
+        file: file.map(str::to_owned),
         offset: None,
         what: what.to_owned(),
         remedy,

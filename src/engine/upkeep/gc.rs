@@ -19,13 +19,12 @@ use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Sink, Store};
 
-use super::checkpointing::checkpoint_if_due;
-use super::retention::Retention;
+use super::{Retention, checkpoint_if_due};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
-use crate::engine::write::log_handle::{LogHandle, body_bytes};
+use crate::engine::write::{LogHandle, body_bytes};
 
 /// A log is merged if it has this many segments more than twice the number that its bytes need. Doubling a log leaves
 /// 11 extra segments, and each recovery adds one.
@@ -62,13 +61,8 @@ pub(crate) struct Cut {
 /// Chooses the commits to keep among the first ones of a store; returns their indexes.
 type Choose<'a> = dyn Fn(&Store, usize) -> Result<Vec<usize>> + 'a;
 
-/// A new log that is not yet in effect.
-struct NewLog {
-    log: Rewritten,
-    kept: Vec<usize>,
-    live: Live,
-    report: GcReport,
-}
+/// A new log that is not yet in effect, its report, the commits that it keeps, and the records that it carries.
+type NewLog = (Rewritten, GcReport, Vec<usize>, Live);
 
 impl Inner {
     /// Returns the report of a new log with these commits.
@@ -181,22 +175,22 @@ impl Inner {
         // Taken before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
         let alone = CompactionLock::take(self.disk(), wait)?;
         let (cut, rewrite) = self.write(|writing| begin(writing, alone))?;
-        let new = self.new_log(&cut, rewrite, choose)?;
-        let report = self.write(|writing| {
-            if !self.carries(&cut, &new.kept, new.live)? {
-                return Ok(None);
+        let (new, report, kept, live) = self.new_log(&cut, rewrite, choose)?;
+        let is_done = self.write(|writing| {
+            if !self.carries(&cut, &kept, live)? {
+                return Ok(false);
             }
-            self.publish(writing, new.log).map(|()| Some(new.report))
+            self.publish(writing, new).map(|()| true)
         })?;
-        if let Some(report) = report {
+        if is_done {
             return Ok(report);
         }
         // A commit made meanwhile needs a record that the new log lacks (GC-1), so the second rewrite holds the lock.
         let alone = CompactionLock::take(self.disk(), wait)?;
         self.write(|writing| {
             let (cut, rewrite) = begin(writing, alone)?;
-            let new = self.new_log(&cut, rewrite, choose)?;
-            self.publish(writing, new.log).map(|()| new.report)
+            let (new, report, ..) = self.new_log(&cut, rewrite, choose)?;
+            self.publish(writing, new).map(|()| report)
         })
     }
 
@@ -205,12 +199,7 @@ impl Inner {
         let kept = choose(&cut.store, cut.commits)?;
         let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
         let (live, report) = self.write_kept(cut, &kept, &mut sink)?;
-        Ok(NewLog {
-            log: rewrite.finish()?,
-            kept,
-            live,
-            report,
-        })
+        Ok((rewrite.finish()?, report, kept, live))
     }
 
     /// Replaces the log by the new one, then reads it and writes its checkpoint without the lock.
@@ -249,10 +238,7 @@ impl Inner {
     /// Returns whether a new log with `kept` and `live` contains every record that the commits after the cut need.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
-        if !Arc::ptr_eq(&store, &cut.store) {
-            return Ok(false);
-        }
-        if !store.finds_states(kept, cut.commits)? {
+        if !Arc::ptr_eq(&store, &cut.store) || !store.finds_states(kept, cut.commits)? {
             return Ok(false);
         }
         let kept: HashSet<usize> = kept.iter().copied().collect();
@@ -271,10 +257,8 @@ impl Inner {
             let Some(entry) = store.by_digest(commit)? else {
                 continue;
             };
-            let is_behind = store
-                .position(entry.seq())?
-                .is_ok_and(|index| index >= cut.commits || kept.contains(&index));
-            if !is_behind {
+            let index = store.position(entry.seq())?;
+            if !index.is_ok_and(|index| index >= cut.commits || kept.contains(&index)) {
                 return Ok(false);
             }
         }
@@ -344,11 +328,8 @@ impl Memory {
         let Some(retention) = self.inner.settings().automatic_gc else {
             return;
         };
-        let due = self
-            .inner
-            .log
-            .try_lock()
-            .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
+        let writing = self.inner.log.try_lock();
+        let due = writing.is_some_and(|mut writing| std::mem::take(&mut writing.collect));
         let collected = if due { self.collect(&retention) } else { Ok(()) };
         if let Err(error) = collected.and_then(|()| self.merge_segments())
             && error.kind() != ErrorKind::Busy

@@ -15,3 +15,12 @@ mod paths;
 pub(crate) mod retention;
 pub(crate) mod salvage;
 pub(crate) mod verify;
+
+pub(crate) use checkpointing::{checkpoint_if_due, newest_store, open_log, places_of, remove_outdated};
+pub(crate) use dangling::Dangling;
+pub(crate) use derived_files::derived_content;
+pub(crate) use gc::Cut;
+pub(crate) use last_access::Stamps;
+use paths::not_regular;
+pub(crate) use retention::Retention;
+pub(crate) use verify::{VerifyDepth, examine};

@@ -20,12 +20,9 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Log, LogOptions, WriteLock};
 use crate::store::{self, SalvageReport};
 
-use super::verify::{VerifyDepth, examine};
+use super::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
-
-/// The number of bytes written between two syncs.
-const SYNC_BYTES: u64 = 32 << 20;
 
 /// The file that marks the folder of a running salvage; the salvage keeps the file locked.
 const MARK: &str = "salvage.lock";
@@ -108,7 +105,7 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
         segment_bytes_max: u64::from(options.segment_bytes_max),
         ..LogOptions::default()
     };
-    let (mut target, mut unsynced): (Option<(Log, WriteLock)>, u64) = (None, 0);
+    let mut target: Option<(Log, WriteLock)> = None;
     let mut put = |batch: BatchBuilder, head: HeadMark| {
         let Some((log, lock)) = &mut target else {
             let hash = damaged.suite().algorithm();
@@ -118,13 +115,7 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
             target = Some((log, lock));
             return Ok(());
         };
-        unsynced += batch.encoded_bytes();
-        log.append(lock, vec![(batch, head)], Durability::Later)?;
-        if unsynced >= SYNC_BYTES {
-            log.sync(lock)?;
-            unsynced = 0;
-        }
-        Ok(())
+        log.append(lock, vec![(batch, head)], Durability::Later).map(drop)
     };
     let mut saved = store::salvage(damaged, options.clock.now(), &mut put, &mut step)?;
     let (mut log, lock) = target.ok_or_else(|| Error::internal("salvage wrote nothing"))?;

@@ -18,13 +18,11 @@ use crate::log::{self, CheckItem, Log, LogOptions, Mode, RecordKind, segment_nam
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
-use super::checkpointing::{open_log, places_of};
-use super::dangling::Dangling;
-use super::paths::not_regular;
+use super::{Dangling, not_regular, open_log, places_of};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 use crate::engine::settings::Settings;
-use crate::engine::write::log_handle::body_bytes;
+use crate::engine::write::body_bytes;
 
 /// The depth of `verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,10 +142,9 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
             let found = of_error(&error);
             // If a folder is missing, its files are not reported as missing too.
             let within = format!("{}/", found.damage.file);
-            report
-                .damage
-                .retain(|other| *other != found && !other.damage.file.starts_with(&within));
-            report.damage.push(found);
+            let damage = &mut report.damage;
+            damage.retain(|other| *other != found && !other.damage.file.starts_with(&within));
+            damage.push(found);
         }
         Err(error) => return Err(error),
     }

@@ -11,9 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, ErrorCode, Result};
 
-use super::draft::Draft;
-use super::request::Committed;
-use super::writer::Writer;
+use super::{Committed, Draft, Writer};
 use crate::engine::memory::Memory;
 
 /// A condition that a change must meet. Its error names, for a person or a model, the condition that failed and the
@@ -98,8 +96,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
-        self.inner.opened().check_writable()?;
-        draft.writer().check()?;
+        self.inner.check_writer(&draft.writer)?;
         self.inner.reject(draft, reason)
     }
 
@@ -132,8 +129,7 @@ impl Memory {
         change: impl FnOnce(&mut Draft) -> Result<T>,
         checks: &[&Check<'_>],
     ) -> Result<Attempted<T>> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
+        self.inner.check_writer(writer)?;
         let attempted = self.attempt_as("attempt", self.draft(writer), change, checks, &str::to_owned);
         attempted.map_err(|refusal| refusal.error)
     }

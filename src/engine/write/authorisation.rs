@@ -17,7 +17,7 @@
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
-use super::draft::{Draft, StagedChange, named};
+use super::{Draft, StagedChange, named};
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
 /// See [`Draft::authorise`].

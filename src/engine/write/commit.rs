@@ -22,16 +22,13 @@ use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text}
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
-use super::draft::{Draft, StagedChange};
-use super::log_handle::{LogHandle, body_bytes};
-use super::policy::PolicyVerdict;
-use super::request::{Answer, Committed, Request};
-use super::staging::add_changes;
-use super::tree::{Placed, Tree};
-use super::writer::Writer;
+use super::{
+    Answer, Committed, Draft, LogHandle, Placed, PolicyVerdict, Request, StagedChange, Writer, add_changes,
+    body_bytes, tree,
+};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::state::State;
+use crate::engine::read::State;
 
 /// The head for the next commit. Until the group is durable, this head is newer than the log.
 pub(crate) struct Tip {
@@ -50,6 +47,12 @@ pub(crate) struct Note<'a> {
     pub(crate) op: &'a str,
     pub(crate) target: Option<CommitDigest>,
     pub(crate) writer: &'a Writer,
+}
+
+impl<'a> Note<'a> {
+    pub(crate) fn new(op: &'a str, target: Option<CommitDigest>, writer: &'a Writer) -> Self {
+        Self { op, target, writer }
+    }
 }
 
 /// A batch to be written, with the state after it as far as it is known.
@@ -174,9 +177,7 @@ impl Inner {
         }
         Err(Error::invalid("the draft belongs to another memory").with_code(ErrorCode::ForeignDraft))
     }
-}
 
-impl Inner {
     /// Returns the store, its head, and the head for the next commit.
     pub(crate) fn tip(&self, writing: &LogHandle) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
         let store = self.store();
@@ -198,11 +199,7 @@ impl Inner {
         let mut ready = Vec::new();
         let mut outcomes = Vec::with_capacity(group.len());
         for Request { draft, op, .. } in group {
-            let note = Note {
-                op,
-                target: None,
-                writer: &draft.writer,
-            };
+            let note = Note::new(op, None, &draft.writer);
             let staged = self.stage(&store, &mut tip, &head, draft, &note, ready.is_empty());
             let outcome = staged.map(|batch| {
                 let changed = batch.is_some();
@@ -213,19 +210,20 @@ impl Inner {
         }
         // The tip shares its nodes with the newest state. While the tip exists, editing a node would copy it once more.
         drop(tip);
+        // The present head, and the head after each batch.
+        let mut heads = vec![head];
         let written = if ready.is_empty() {
-            Ok(Vec::new())
+            Ok(())
         } else {
             self.write_group(writing, ready)
+                .map(|written| heads.extend(written))
         };
         let answers = outcomes.into_iter().map(|(after, outcome)| {
             // CMT-1: an outcome that depends on earlier commits of the group is valid only if those were written.
-            let entry = match (after.checked_sub(1), &written) {
-                (None, _) => &head,
-                (Some(last), Ok(published)) => published.get(last).unwrap_or(&head),
-                (Some(_), Err(error)) => return Err(error.clone()),
-            };
-            outcome.map(|changed| Committed::of(entry, changed))
+            if after > 0 {
+                written.clone()?;
+            }
+            outcome.map(|changed| Committed::of(&heads[after], changed))
         });
         Ok(answers.collect())
     }
@@ -270,13 +268,11 @@ impl Inner {
         tip.placed = placed;
         // Only the first draft passes on its trie. The tries of later drafts refer to records of earlier drafts whose
         // place in the log is still unknown.
+        let trie = first.then_some(trie);
         Ok(Some(Ready {
             batch,
             mark,
-            state: Some(StagedState {
-                trie: first.then_some(trie),
-                objects,
-            }),
+            state: Some(StagedState { trie, objects }),
             counts,
         }))
     }
@@ -307,12 +303,7 @@ impl Inner {
             };
             placed.insert(*key, now);
         }
-        let tree = Tree {
-            source: &self.source,
-            before,
-            placed: &placed,
-        };
-        tree.check()?;
+        tree::check(&self.source, before, &placed)?;
         Ok(placed)
     }
 

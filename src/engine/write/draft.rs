@@ -28,12 +28,8 @@ use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
 use crate::trie::{Entry, Trie};
 
-use super::authorisation::Authorisation;
-use super::writer::Writer;
-use crate::engine::read::change::Change;
-use crate::engine::read::erased::erased_by;
-use crate::engine::read::index::{Family, id_of, keys_of};
-use crate::engine::read::view::View;
+use super::{Authorisation, Writer};
+use crate::engine::read::{Change, Family, View, erased_by, id_of, keys_of};
 
 /// The effect of staging an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -581,15 +577,13 @@ impl Draft {
 
     /// Returns the staged changes, sorted by id.
     pub fn changes(&self) -> Vec<Change> {
-        let changes = self.staged.values();
-        let mut changes: Vec<_> = changes
-            .map(|change| Change {
-                id: change.id.clone(),
-                old: change.old,
-                new: change.new_digest(),
-                erased: false,
-            })
-            .collect();
+        let change = |change: &StagedChange| Change {
+            id: change.id.clone(),
+            old: change.old,
+            new: change.new_digest(),
+            erased: false,
+        };
+        let mut changes: Vec<_> = self.staged.values().map(change).collect();
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         changes
     }

@@ -22,16 +22,10 @@ use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time
 use crate::store::Store;
 use crate::trie::Shape;
 
-use super::authorisation::check_trusted;
-use super::draft::Draft;
-use super::snapshot::newest_references;
-use super::staging::add_changes;
-use super::writer::Writer;
+use super::{Draft, Writer, add_changes, check_trusted, newest_references};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::erased::text_of;
-use crate::engine::read::revision::named_by;
-use crate::engine::read::view::View;
+use crate::engine::read::{View, named_by, text_of};
 
 /// How long a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
@@ -45,11 +39,7 @@ const REASON_BYTES_MAX: usize = 1 << 16;
 const GAVE_WAY: &str = "; to make room, it dropped ";
 
 /// The name for a kept draft, its writer with the reason, and the names of the drafts that it replaces.
-struct Place {
-    name: ReferenceName,
-    writer: Writer,
-    gone: Vec<ReferenceName>,
-}
+type Place = (ReferenceName, Writer, Vec<ReferenceName>);
 
 /// Returns the share of the cap that a refused change uses.
 fn weight(changes: &[StagedChange]) -> usize {
@@ -80,11 +70,7 @@ fn rejected(
         is_same.then(|| (one.name.clone(), told))
     });
     if let Some((name, told)) = again {
-        return Ok(Place {
-            name,
-            writer: writer.clone().reason(told),
-            gone: Vec::new(),
-        });
+        return Ok((name, writer.clone().reason(told), Vec::new()));
     }
     // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses
     // the largest share.
@@ -114,12 +100,8 @@ fn rejected(
             told = all;
         }
     }
-    let number = number.to_string();
-    Ok(Place {
-        name: ReferenceName::of(ReferenceClass::Rejected, &number)?,
-        writer: writer.clone().reason(told),
-        gone,
-    })
+    let name = ReferenceName::of(ReferenceClass::Rejected, &number.to_string())?;
+    Ok((name, writer.clone().reason(told), gone))
 }
 
 /// Returns the reference of a kept draft.
@@ -206,12 +188,12 @@ impl Inner {
             let nodes = &*base.state.store;
             let staged = draft.staged.iter();
             add_changes(&store, draft, &mut batch, &mut trie, nodes, staged, UNLINKED)?;
-            let changes = draft.staged.iter().map(|(key, change)| StagedChange {
-                key: *key,
-                digest: change.new_digest(),
-            });
-            let changes: Vec<_> = changes.collect();
-            let Place { name, writer, gone } = place(&store, &changes, tip.next_batch)?;
+            let changes = draft.staged.iter();
+            let changes = changes.map(|(&key, change)| (key, change.new_digest()));
+            let changes: Vec<_> = changes
+                .map(|(key, digest)| StagedChange { key, digest })
+                .collect();
+            let (name, writer, gone) = place(&store, &changes, tip.next_batch)?;
             let (commit, time) = (Some(base.entry.digest), head.commit.time);
             let mut reference = self.reference(&mut batch, name.clone(), commit, time, &writer)?;
             reference.root = Some(trie.root(nodes.suite, Shape::State, nodes)?);
@@ -248,11 +230,7 @@ impl Memory {
                         .with_hint("choose another name"),
                 );
             }
-            Ok(Place {
-                name,
-                writer: draft.writer().clone(),
-                gone: Vec::new(),
-            })
+            Ok((name, draft.writer.clone(), Vec::new()))
         };
         self.inner.keep_draft(draft, place).map(drop)
     }

@@ -18,9 +18,10 @@ use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 use crate::log::{self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, WriteLock};
 use crate::store::Store;
 
-use crate::engine::read::source::Source;
+use crate::engine::opened::Opened;
+use crate::engine::read::Source;
 use crate::engine::settings::Durability;
-use crate::engine::upkeep::checkpointing::{newest_store, remove_outdated};
+use crate::engine::upkeep::{newest_store, remove_outdated};
 
 /// The maximal number of times that a handle starts to load a log while other processes keep rewriting it.
 const LOADS: u32 = 8;
@@ -171,7 +172,7 @@ impl LogHandle {
         let mut bytes = 0;
         let prepared = log.prepare(lock, &mut |batch| {
             bytes += body_bytes(&batch);
-            take_in(source, &store, &batch)
+            take_in(&source.opened, &store, &batch)
         });
         self.tail_bytes += bytes;
         self.proven = prepared.is_ok();
@@ -194,7 +195,9 @@ impl LogHandle {
             return self.load(source);
         }
         let store = source.opened.store();
-        match read_on(source, &mut self.log, &mut |batch| take_in(source, &store, batch)) {
+        match read_on(&source.opened, &mut self.log, &mut |batch| {
+            take_in(&source.opened, &store, batch)
+        }) {
             Err(error) if error.code() == ErrorCode::Rewritten => self.load(source),
             Err(error) => Err(error),
             Ok(bytes) => {
@@ -219,15 +222,18 @@ impl LogHandle {
             log.reopen()?;
             let store = newest_store(&source.opened, log)?;
             let is_covered = store.head().is_ok();
-            let bytes = read_on(source, log, &mut |batch| store.apply(batch, None).map(drop))?;
+            let bytes = read_on(&source.opened, log, &mut |batch| {
+                store.apply(batch, None).map(drop)
+            })?;
             Ok((store, is_covered, bytes))
         };
-        let is_rewritten =
-            |read: &Result<_>| matches!(read, Err(error) if error.code() == ErrorCode::Rewritten);
         let mut loaded = read();
         // Another process may rewrite the log again during the read.
         for _ in 1..LOADS {
-            if is_rewritten(&loaded) {
+            if loaded
+                .as_ref()
+                .is_err_and(|error| error.code() == ErrorCode::Rewritten)
+            {
                 loaded = read();
             }
         }
@@ -238,9 +244,8 @@ impl LogHandle {
         self.looked_at_bytes = self.log.batch_bytes().saturating_sub(behind);
         self.is_behind = false;
         source.clear();
-        let head = store
-            .head()
-            .map_err(|error| source.opened.because_of_damage(error))?;
+        let because = |error| source.opened.because_of_damage(error);
+        let head = store.head().map_err(because)?;
         source.opened.current.store(Arc::new(store));
         if before.is_some_and(|before| before.digest != head.digest) {
             source.opened.notify(&head);
@@ -258,17 +263,17 @@ pub(crate) fn body_bytes(batch: &Batch) -> u64 {
     batch.records.iter().map(|record| record.body.len() as u64).sum()
 }
 
-fn take_in(source: &Source, store: &Store, batch: &Batch) -> Result<()> {
+fn take_in(opened: &Opened, store: &Store, batch: &Batch) -> Result<()> {
     if let Some(entry) = store.apply(batch, None)? {
-        source.opened.notify(&entry);
+        opened.notify(&entry);
     }
     Ok(())
 }
 
 /// Passes the new batches to `visit` and records damage that ends the log. Returns the size of their records in bytes.
-fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
+fn read_on(opened: &Opened, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
     let (mut done, total) = (0, log.size().1);
-    let tell = |done: u64| source.opened.settings.tell("open", done, total);
+    let tell = |done: u64| opened.settings.tell("open", done, total);
     let mut is_refused = false;
     let read = log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
@@ -278,27 +283,25 @@ fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
     let tail = match read {
         // The batch refers to damaged bytes, such as a version that it restores. A degraded handle serves the state
         // before that batch.
-        Err(error) if is_refused && source.opened.settings.degraded && error.is_corruption() => {
-            source.opened.stop_at(&error);
+        Err(error) if is_refused && opened.settings.degraded && error.is_corruption() => {
+            opened.stop_at(&error);
             return Ok(done);
         }
         other => other?,
     };
     tell(total);
     match &tail.damage {
-        Some(damage) => source.opened.stop_at(damage),
+        Some(damage) => opened.stop_at(damage),
         // Some damaged batches were not read, because a checkpoint covers them.
         None => {
             for damage in log.passed_over() {
-                source
-                    .opened
-                    .warn(format!("some objects cannot be read: {damage}"));
+                opened.warn(format!("some objects cannot be read: {damage}"));
             }
         }
     }
     if tail.torn_bytes > 0 {
         let bytes = tail.torn_bytes;
-        source.opened.warn(Cause::UnprovenTail { bytes }.to_string());
+        opened.warn(Cause::UnprovenTail { bytes }.to_string());
     }
     Ok(done)
 }

@@ -17,3 +17,14 @@ pub(crate) mod snapshot;
 pub(crate) mod staging;
 pub(crate) mod tree;
 pub(crate) mod writer;
+
+pub(crate) use authorisation::{Authorisation, check_return, check_trusted};
+pub(crate) use commit::{Note, Ready};
+pub(crate) use draft::{Draft, StagedChange, StagedObject, changed_meanwhile, named};
+pub(crate) use log_handle::{LogHandle, body_bytes};
+pub(crate) use policy::{PolicyVerdict, WritePolicy};
+pub(crate) use request::{Answer, Committed, Request};
+pub(crate) use snapshot::newest_references;
+pub(crate) use staging::{add_changes, add_links};
+pub(crate) use tree::Placed;
+pub(crate) use writer::Writer;

@@ -5,7 +5,7 @@
 
 use crate::object::NewObject;
 
-use super::draft::Draft;
+use super::Draft;
 
 /// The answer of a [`WritePolicy`] to a draft.
 #[derive(Clone, Debug)]

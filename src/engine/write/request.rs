@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::store::CommitEntry;
 use crate::threads::Mutex;
 
-use super::draft::Draft;
-use crate::engine::read::view::CommitInfo;
+use super::Draft;
+use crate::engine::read::CommitInfo;
 
 /// The result of a call that writes.
 #[derive(Clone, Debug)]

@@ -10,10 +10,8 @@ use crate::digest::ObjectDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::authorisation::check_return;
-use super::draft::Draft;
-use crate::engine::read::erased::not_kept;
-use crate::engine::read::view::View;
+use super::{Draft, check_return};
+use crate::engine::read::{View, not_kept};
 
 impl Draft {
     /// Stages for `id` the version that the state `from` has, with its own origin. Stages a removal if `from` has none.

@@ -25,20 +25,10 @@ use crate::object::{Object, Op};
 use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
-use super::authorisation::check_return;
-use super::commit::{Note, Ready};
-use super::draft::{Draft, changed_meanwhile};
-use super::log_handle::LogHandle;
-use super::request::Committed;
-use super::writer::Writer;
+use super::{Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::change::Change;
-use crate::engine::read::erased::erased_by;
-use crate::engine::read::history::thinned_in;
-use crate::engine::read::revision::{self, Revision};
-use crate::engine::read::state::State;
-use crate::engine::read::view::{CommitInfo, View};
+use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
 
 /// The hint for a lane with nothing left to undo.
 const OTHERWISE: &str = "`restore REV ID` restores single objects, `rollback REV` a whole state";
@@ -77,14 +67,13 @@ impl Inner {
         let named = lanes.iter().map(|(lane, commits)| (lane.as_str(), *commits));
         let unknown = (thinned > 0).then_some(("the unknown lanes of thinned commits", thinned));
         let named: Vec<_> = named.chain(unknown).map(counted).collect();
-        Err(Error::conflict(format!(
-            "other lanes committed since seq:{}: {}",
-            target.seq(),
-            named.join(", ")
-        ))
-        .with_code(ErrorCode::OtherLanes)
-        .with_ids(lanes.into_keys().collect())
-        .with_hint("`--all` rolls their work back too; `undo` reverses only your own newest commit"))
+        let (seq, named) = (target.seq(), named.join(", "));
+        Err(
+            Error::conflict(format!("other lanes committed since seq:{seq}: {named}"))
+                .with_code(ErrorCode::OtherLanes)
+                .with_ids(lanes.into_keys().collect())
+                .with_hint("`--all` rolls their work back too; `undo` reverses only your own newest commit"),
+        )
     }
 
     fn rollback_to(
@@ -116,11 +105,7 @@ impl Inner {
             return Ok(Committed::of(&head, false));
         }
         // ROL-1: the trie of the target commit becomes the new state.
-        let note = Note {
-            op: Op::ROLLBACK,
-            target: Some(target.digest),
-            writer,
-        };
+        let note = Note::new(Op::ROLLBACK, Some(target.digest), writer);
         let (store, _, mut tip) = self.tip(writing)?;
         let mut batch = BatchBuilder::new();
         let (trie, root) = (store.state(target)?, target.commit.root);
@@ -189,11 +174,7 @@ impl Inner {
     fn reverse(&self, op: &str, writer: &Writer) -> Result<Committed> {
         self.write_as(writer, |writing| {
             let (plan, draft) = self.plan_reversal(op, writer)?;
-            let note = Note {
-                op,
-                target: Some(plan.target.digest),
-                writer,
-            };
+            let note = Note::new(op, Some(plan.target.digest), writer);
             let (store, head, mut tip) = self.tip(writing)?;
             let ready = self.stage(&store, &mut tip, &head, &draft, &note, false);
             drop(tip);

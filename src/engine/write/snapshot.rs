@@ -12,15 +12,11 @@ use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
 use crate::store::{CommitEntry, ReferenceEntry, Store};
 
-use super::authorisation::check_trusted;
-use super::commit::Ready;
-use super::log_handle::LogHandle;
-use super::writer::Writer;
+use super::{LogHandle, Ready, Writer, check_trusted};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
-use crate::engine::read::erased::text_of;
-use crate::engine::read::revision::named_by;
+use crate::engine::read::{named_by, text_of};
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -167,15 +163,6 @@ impl Inner {
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
         self.write_references(writing, batch, &head)
     }
-
-    fn drop_snapshot(&self, writing: &mut LogHandle, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        let none =
-            || Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them");
-        let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
-        let info = self.snapshot_named(&full)?.ok_or_else(none)?;
-        self.drop_reference(writing, full, writer)?;
-        Ok(info)
-    }
 }
 
 /// Returns the references, newest first.
@@ -210,8 +197,15 @@ impl Memory {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "delete the name of a snapshot")?;
-        self.inner
-            .write_as(writer, |writing| self.inner.drop_snapshot(writing, name, writer))
+        self.inner.write_as(writer, |writing| {
+            let none = || {
+                Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them")
+            };
+            let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
+            let info = self.inner.snapshot_named(&full)?.ok_or_else(none)?;
+            self.inner.drop_reference(writing, full, writer)?;
+            Ok(info)
+        })
     }
 
     /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out

@@ -14,7 +14,7 @@ use crate::log::{BODY_BYTES_MAX, BatchBuilder, RecordKind, UNLINKED};
 use crate::store::Store;
 use crate::trie::{Entry, NodeSource, Trie};
 
-use super::draft::{Draft, StagedChange, StagedObject};
+use super::{Draft, StagedChange, StagedObject};
 
 /// Adds the draft's earlier versions and `changes` to the batch, and edits the trie, whose nodes are in `nodes`. The
 /// flag [`UNLINKED`] keeps the changed versions out of the state. Returns the content of the object records.

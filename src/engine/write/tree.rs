@@ -16,9 +16,8 @@ use crate::digest::KeyPath;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::draft::named;
-use crate::engine::read::source::Source;
-use crate::engine::read::state::State;
+use super::named;
+use crate::engine::read::{Source, State};
 
 /// An id that a commit creates, changes or removes, with its parent after the commit.
 #[derive(Clone)]
@@ -31,19 +30,30 @@ pub(crate) struct Placed {
     pub(crate) moved: bool,
 }
 
-/// The state before a commit, with the placements that the commit would make.
-pub(crate) struct Tree<'a> {
-    pub(crate) source: &'a Source,
-    pub(crate) before: &'a State,
-    pub(crate) placed: &'a BTreeMap<KeyPath, Placed>,
+/// Checks TRE-1 and TRE-2 for the state after a commit, which places the ids of `placed`.
+///
+/// # Errors
+/// `InvalidInput`, naming the affected ids.
+pub(crate) fn check(source: &Source, before: &State, placed: &BTreeMap<KeyPath, Placed>) -> Result<()> {
+    let tree = Tree {
+        source,
+        before,
+        placed,
+    };
+    tree.check_parents()?;
+    tree.check_orphans()?;
+    tree.check_cycles()
+}
+
+/// The state before a commit, with the ids that the commit places.
+struct Tree<'a> {
+    source: &'a Source,
+    before: &'a State,
+    placed: &'a BTreeMap<KeyPath, Placed>,
 }
 
 impl Tree<'_> {
-    /// Checks TRE-1 and TRE-2 for the state after the commit.
-    ///
-    /// # Errors
-    /// `InvalidInput`, naming the affected ids.
-    pub(crate) fn check(&self) -> Result<()> {
+    fn check_parents(&self) -> Result<()> {
         for Placed { id, parent, .. } in self.placed.values() {
             if let Some(parent) = parent
                 && !self.exists(parent)?
@@ -56,8 +66,7 @@ impl Tree<'_> {
                 );
             }
         }
-        self.check_orphans()?;
-        self.check_cycles()
+        Ok(())
     }
 
     fn key(&self, id: &Id) -> KeyPath {
@@ -76,11 +85,9 @@ impl Tree<'_> {
         match self.placed.get(key) {
             Some(placed) => Ok(placed.parent.as_ref().map(|parent| self.key(parent))),
             None => {
-                let (object, suite) = (self.before.object_at(key)?, self.before.store.suite);
-                let object = object.as_ref();
-                Ok(object
-                    .and_then(Object::parent)
-                    .map(|parent| suite.key_path(parent)))
+                let object = self.before.object_at(key)?;
+                let parent = object.as_ref().and_then(Object::parent);
+                Ok(parent.map(|parent| self.before.store.suite.key_path(parent)))
             }
         }
     }

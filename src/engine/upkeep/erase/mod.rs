@@ -12,6 +12,8 @@
 
 mod survey;
 
+use std::collections::BTreeSet;
+
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, CompactionLock, RecordKind, not_rewritten};
@@ -22,12 +24,8 @@ use crate::trie::Shape;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
-use crate::engine::read::view::CommitInfo;
-use crate::engine::write::authorisation::check_trusted;
-use crate::engine::write::commit::Note;
-use crate::engine::write::log_handle::LogHandle;
-use crate::engine::write::staging::add_links;
-use crate::engine::write::writer::Writer;
+use crate::engine::read::CommitInfo;
+use crate::engine::write::{LogHandle, Note, Writer, add_links, check_trusted};
 
 /// The targets and options of an erasure.
 #[derive(Clone, Debug, Default)]
@@ -118,11 +116,7 @@ impl Inner {
         }
         add_links(&mut batch, &[], &unlinks);
         let root = left.root(store.suite, Shape::State, &*store)?;
-        let note = Note {
-            op: Op::ERASE,
-            target: None,
-            writer,
-        };
+        let note = Note::new(Op::ERASE, None, writer);
         let mark = self.add_commit(&mut batch, &mut tip, left.clone(), root, &note)?;
         drop(tip);
         let mut rewrite = writing.begin_rewrite(alone)?;
@@ -213,7 +207,7 @@ impl Memory {
     pub(crate) fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
-        let mut digests = Vec::new();
+        let mut digests = BTreeSet::new();
         cut.store.read_log(cut.position.batch, &mut |batch| {
             let records = batch.records.iter();
             let erased = records.filter(|record| record.kind == RecordKind::Erased);
@@ -221,8 +215,6 @@ impl Memory {
             digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
             Ok(())
         })?;
-        digests.sort_unstable();
-        digests.dedup();
-        Ok(digests)
+        Ok(digests.into_iter().collect())
     }
 }

@@ -16,12 +16,9 @@ use crate::store::{Erased, Store, object_of};
 
 use super::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 use crate::engine::inner::Inner;
-use crate::engine::read::erased::erased_by;
-use crate::engine::read::revision::digest_range;
-use crate::engine::read::state::State;
-use crate::engine::upkeep::gc::Cut;
-use crate::engine::write::draft::named;
-use crate::engine::write::tree::{Placed, Tree};
+use crate::engine::read::{State, digest_range, erased_by};
+use crate::engine::upkeep::Cut;
+use crate::engine::write::{Placed, named, tree};
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -124,15 +121,13 @@ impl Survey<'_> {
                     RecordKind::Text => (ErasedKind::Text, Domain::Text),
                     _ => continue,
                 };
-                let digest = store.suite.hash_bytes(domain, &record.body);
-                let (id, bytes) = (None, record.body.len() as u64);
                 let text = ErasedRecord {
                     kind,
-                    digest,
-                    id,
-                    bytes,
+                    digest: store.suite.hash_bytes(domain, &record.body),
+                    id: None,
+                    bytes: record.body.len() as u64,
                 };
-                self.texts.insert(digest, text);
+                self.texts.insert(text.digest, text);
             }
             Ok(())
         })?;
@@ -260,12 +255,7 @@ impl Survey<'_> {
             };
             placed.insert(store.suite.key_path(id), gone);
         }
-        let tree = Tree {
-            source: &self.inner.source,
-            before: &head,
-            placed: &placed,
-        };
-        tree.check().map_err(|refused| {
+        tree::check(&self.inner.source, &head, &placed).map_err(|refused| {
             if refused.code() != ErrorCode::HasChildren {
                 return refused;
             }
