@@ -121,15 +121,13 @@ impl Survey<'_> {
                     RecordKind::Text => (ErasedKind::Text, Domain::Text),
                     _ => continue,
                 };
-                let digest = store.suite.hash_bytes(domain, &record.body);
-                let (id, bytes) = (None, record.body.len() as u64);
                 let text = ErasedRecord {
                     kind,
-                    digest,
-                    id,
-                    bytes,
+                    digest: store.suite.hash_bytes(domain, &record.body),
+                    id: None,
+                    bytes: record.body.len() as u64,
                 };
-                self.texts.insert(digest, text);
+                self.texts.insert(text.digest, text);
             }
             Ok(())
         })?;
