@@ -281,12 +281,12 @@ impl Continue {
 /// Encodes a group of batches into one buffer (BAT-1). Returns the buffer and the batches with the places of their
 /// records.
 pub(super) fn encode_group(
-    group: Vec<(BatchBuilder, CommitDigest)>,
+    group: impl IntoIterator<Item = (BatchBuilder, CommitDigest)>,
     suite: HashSuite,
     after: Continue,
 ) -> Result<(Bytes, Vec<Batch>)> {
     let mut buffer = Vec::new();
-    let mut sealed = Vec::with_capacity(group.len());
+    let mut sealed = Vec::new();
     let mut chain = after.chain;
     for (builder, commit) in group {
         let at = buffer.len();

@@ -246,10 +246,7 @@ impl Log {
             synced_upto: self.durable,
             chain: self.cursor.chain(),
         };
-        let group = group
-            .into_iter()
-            .map(|(builder, head)| (builder, head.commit))
-            .collect();
+        let group = group.into_iter().map(|(builder, head)| (builder, head.commit));
         let (bytes, batches) = encode_group(group, self.suite, after)?;
         file.write_at(after.start, &bytes).map_err(writing)?;
         self.unsynced = Some(head);

@@ -96,8 +96,8 @@ fn write_store(
         previous: SegmentEnd::default(),
     };
     let after = Continue::start(&header, Chain::START);
-    let group = vec![(first, head.commit)];
-    let (bytes, _) = encode_group(group, HashSuite::new(hash), after).map_err(io::Error::other)?;
+    let encoded = encode_group([(first, head.commit)], HashSuite::new(hash), after);
+    let (bytes, _) = encoded.map_err(io::Error::other)?;
     let mut content = header.encode();
     content.extend_from_slice(&bytes);
     let live = Live {

@@ -18,7 +18,6 @@ use std::time::Duration;
 use super::batch::HeadMark;
 use super::fixed::{Fixed, checked, layout, with_checksum, zeros_left};
 use super::format_file::Format;
-use crate::codec::DecodeError;
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{DiskFile, read_bytes};
 use crate::error::{OrIo as _, Result};
@@ -65,13 +64,10 @@ impl Live {
 
     /// Returns `None` if the bytes are not a complete, undamaged mark.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let decode = || {
-            let mut reader = checked(bytes, LIVE_BYTES, MAGIC)?;
-            let live = Self::take(&mut reader)?;
-            zeros_left(&mut reader)?;
-            Ok::<_, DecodeError>(live)
-        };
-        decode().ok().filter(|_| bytes.len() == LIVE_BYTES)
+        let mut reader = checked(bytes, LIVE_BYTES, MAGIC).ok()?;
+        let live = Self::take(&mut reader).ok()?;
+        zeros_left(&mut reader).ok()?;
+        (bytes.len() == LIVE_BYTES).then_some(live)
     }
 
     /// Returns whether the mark is from this run of the machine. If it is, bytes after it were never acknowledged.

@@ -287,7 +287,7 @@ impl Rewrite {
             synced_upto: FIRST_OFFSET,
             chain,
         };
-        let (bytes, batches) = encode_group(vec![(batch, commit)], self.suite, after)?;
+        let (bytes, batches) = encode_group([(batch, commit)], self.suite, after)?;
         for batch in batches {
             (file.entry.last_batch, file.entry.last_digest) = (batch.number, *batch.digest.as_bytes());
         }

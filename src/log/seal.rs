@@ -97,10 +97,8 @@ impl Seal {
     /// Decodes a seal and its digest; returns `None` if the fields contradict each other.
     pub(super) fn decode(body: &[u8]) -> Option<(Self, BatchDigest)> {
         let mut reader = Reader::new(body);
-        let (seal, digest) = (
-            Self::take(&mut reader).ok()?,
-            BatchDigest::take(&mut reader).ok()?,
-        );
+        let seal = Self::take(&mut reader).ok()?;
+        let digest = BatchDigest::take(&mut reader).ok()?;
         reader.finish().ok()?;
         // INVARIANT SEA-2: the seal's `synced_upto` is never after the start of its batch.
         let plausible = seal.synced_upto <= seal.start && seal.synced_upto >= SEGMENT_HEADER_BYTES as u64;

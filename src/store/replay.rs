@@ -127,10 +127,8 @@ impl Decoded {
     fn changes(&self) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
         let objects = self.links_of_objects.iter();
         let objects = objects.map(|&(key, digest, place)| (key, Some(digest), Some(place), None));
-        let links = self
-            .links
-            .iter()
-            .map(|&(key, digest)| (key, Some(digest), None, None));
+        let links = self.links.iter();
+        let links = links.map(|&(key, digest)| (key, Some(digest), None, None));
         let unlinks = self.unlinks.iter().map(|&key| (key, None, None, None));
         let map = self.map_record.iter().flat_map(|map| &map.entries);
         let map = map.map(|entry| (entry.key, entry.digest, None, Some(entry.created)));

@@ -73,7 +73,7 @@ fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
         .new_header(log.new_numbers(1).unwrap(), segment::SegmentEnd::default())
         .unwrap();
     let after = Continue::start(&header, Chain::START);
-    let group = texts.iter().map(|text| (batch(text), mark(500).commit)).collect();
+    let group = texts.iter().map(|text| (batch(text), mark(500).commit));
     let (bytes, batches) = encode_group(group, log.suite, after).unwrap();
     let content = [header.encode(), bytes.to_vec()].concat();
     let last = batches.last().unwrap();
