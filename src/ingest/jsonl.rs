@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 6, inside `ingest`.
 
-use super::document::{Document, StatedObject};
+use super::document::Document;
 use super::format::Format;
 use super::{json, transcript};
 use crate::error::{Error, Result};
@@ -11,25 +11,22 @@ use crate::object::{CONTENT_BYTES_MAX, Id};
 
 /// Reads the text of a JSON Lines file. Blank lines are skipped.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
-    let mut sections = Vec::new();
-    let mut objects: Vec<StatedObject> = Vec::new();
+    let mut document = Document::new(path, Format::JsonLines);
     for (line, written) in (1..).zip(text.split('\n')) {
         if written.trim().is_empty() {
             continue;
         }
-        let locate = |error: Error| error.context(format!("{path}:{line}"));
+        let locate = |error: Error| error.context(format!("{}:{line}", document.path));
         let parsed = json::parse(written).map_err(locate)?;
         if parsed.get("id").is_some() && parsed.get("kind").is_some() {
-            objects.push((line, json::object_from_json(&parsed).map_err(locate)?));
+            let stated = json::object_from_json(&parsed).map_err(locate)?;
+            document.objects.push((line, stated));
         } else {
-            sections.push(transcript::entry(line, &parsed).map_err(locate)?);
+            let entry = transcript::entry(line, &parsed).map_err(locate)?;
+            document.sections.push(entry);
         }
     }
-    let content = listing(&path, &objects)?;
-    let mut document = Document::new(path, Format::JsonLines);
-    document.root.content = content;
-    document.sections = sections;
-    document.objects = objects;
+    document.root.content = listing(&document)?;
     Ok(document)
 }
 
@@ -38,17 +35,15 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
 ///
 /// The objects may have any kind and parent. Only this list shows which objects belong to the file, so that an object
 /// is removed with its line.
-fn listing(path: &Id, objects: &[StatedObject]) -> Result<Option<String>> {
-    let mut ids: Vec<&str> = objects
-        .iter()
-        .filter(|(_, stated)| !stated.past)
-        .map(|(_, stated)| stated.object.id.as_str())
-        .collect();
+fn listing(document: &Document) -> Result<Option<String>> {
+    let objects = document.live_objects();
+    let mut ids: Vec<&str> = objects.map(|(_, stated)| stated.object.id.as_str()).collect();
     ids.sort_unstable();
     let listing = ids.join("\n");
     if listing.len() > CONTENT_BYTES_MAX {
         return Err(Error::invalid(format!(
-            "{path}: the ids of its objects have {} bytes together",
+            "{}: the ids of its objects have {} bytes together",
+            document.path,
             listing.len()
         ))
         .with_hint(format!(

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::calendar::{DAY_SECONDS, Date, Moment, SECOND_MICROS, date_of, day_of};
+use crate::calendar::{DAY_SECONDS, Moment, SECOND_MICROS, date_of, day_of};
 use crate::codec::{DecodeError, as_array};
 use crate::error::Error;
 
@@ -39,13 +39,6 @@ impl Time {
     /// Decodes the field of a time.
     pub(super) fn decode(field: &[u8]) -> Result<Self, DecodeError> {
         as_array(field).map(i64::from_le_bytes).map(Self)
-    }
-
-    fn from_parts(date: Date, second_of_day: i64, micro: i64) -> Option<Self> {
-        // Uses 128 bits, because the second in which the smallest times fall starts before the range of [`Time`].
-        let seconds = i128::from(day_of(date)) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
-        let micros = seconds * i128::from(SECOND_MICROS) + i128::from(micro);
-        i64::try_from(micros).ok().map(Self)
     }
 }
 
@@ -94,11 +87,12 @@ fn parse(text: &[u8]) -> Option<Time> {
     }
     let micro = fraction(&mut rest)?;
     let offset_seconds = offset(rest)?;
-    Time::from_parts(
-        (year, month, day),
-        hour * 3600 + minute * 60 + second.min(59) - offset_seconds,
-        micro,
-    )
+    let second_of_day = hour * 3600 + minute * 60 + second.min(59) - offset_seconds;
+    // Uses 128 bits, because the second in which the smallest times fall starts before the range of [`Time`].
+    let seconds =
+        i128::from(day_of((year, month, day))) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
+    let micros = seconds * i128::from(SECOND_MICROS) + i128::from(micro);
+    i64::try_from(micros).ok().map(Time)
 }
 
 /// Skips `skip` bytes, then takes `count` digits.

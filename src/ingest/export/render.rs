@@ -73,20 +73,17 @@ pub(super) fn render(tree: &[Node], shape: Shape, syntax: &dyn Syntax, suite: Ha
                 settled = false;
             }
         }
-        if settled {
-            return check(tree, &read).map(|()| text);
+        if !settled {
+            continue;
         }
-    }
-}
-
-/// EXP-2: after parsing, the objects are the same.
-fn check(nodes: &[Node], read: &[Write]) -> Result<()> {
-    let differs = |(node, write): &(&Node, &Write)| {
-        node.object != write.object || node.origin != write.origin.unwrap_or(Origin::DirectUser)
-    };
-    match nodes.iter().zip(read).find(differs) {
-        Some((node, _)) => Err(refused(&node.object.id)),
-        None => Ok(()),
+        // EXP-2: after parsing, the objects are the same.
+        let differs = |(node, write): &(&Node, &Write)| {
+            node.object != write.object || node.origin != write.origin.unwrap_or(Origin::DirectUser)
+        };
+        return match tree.iter().zip(&read).find(differs) {
+            Some((node, _)) => Err(refused(&node.object.id)),
+            None => Ok(text),
+        };
     }
 }
 

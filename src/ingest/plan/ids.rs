@@ -79,14 +79,16 @@ pub(super) fn assign(
                 join(above, separator, &slug(section.title()))
             };
             let old = matched[number][place].map(|old| known.objects[old].object.id());
-            if let Some(id) = section.id.as_ref().or(old) {
-                ids.push(id.clone());
-                bases.push(base);
-            } else {
-                let id = fresh.make(base)?;
-                bases.push(id.as_str().to_owned());
-                ids.push(id);
-            }
+            let (id, base) = match section.id.as_ref().or(old) {
+                Some(id) => (id.clone(), base),
+                None => {
+                    let id = fresh.make(base)?;
+                    let base = id.to_string();
+                    (id, base)
+                }
+            };
+            ids.push(id);
+            bases.push(base);
         }
         all.push(ids);
     }

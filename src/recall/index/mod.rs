@@ -75,8 +75,6 @@ pub struct Index {
     pub(crate) vectors: Vectors,
     links: Links,
     live: usize,
-    /// A buffer of `put`: the numbers of terms, and their counts.
-    terms: Vec<(u32, u32)>,
 }
 
 impl Index {
@@ -118,8 +116,7 @@ impl Index {
             return Err(Full);
         }
         self.remove(&document.key);
-        let mut terms = std::mem::take(&mut self.terms);
-        terms.clear();
+        let mut terms = Vec::new();
         let mut length = 0u32;
         let analysis = analyse(document.text, day_at(document.time), |term, quarters, counts| {
             terms.push((self.postings.intern(term.as_bytes()), quarters));
@@ -138,15 +135,14 @@ impl Index {
             calls: analysis.calls.iter().map(String::as_str).collect(),
             supersedes: document.supersedes.to_vec(),
         });
-        self.add_terms(number, &mut terms);
-        self.terms = terms;
+        self.add_terms(number, terms);
         if let Some(vector) = document.vector.and_then(Quantised::new) {
             self.vectors.push(number, &vector);
         }
         Ok(())
     }
 
-    fn add_terms(&mut self, document: u32, terms: &mut [(u32, u32)]) {
+    fn add_terms(&mut self, document: u32, mut terms: Vec<(u32, u32)>) {
         terms.sort_unstable();
         for of_term in terms.chunk_by(|one, two| one.0 == two.0) {
             let quarters = of_term

@@ -215,7 +215,7 @@ fn fit_day(asked: Asked, day: Day) -> f32 {
 
 /// Returns 1 for a day inside the span, and 0.4 for a day up to `after` days later.
 fn fit_within(span: Span, day: Day, after: i64) -> f32 {
-    if (span.first..=span.last).contains(&day) {
+    if span.contains(day) {
         1.0
     } else if day > span.last && day <= span.last + after {
         0.4
@@ -227,7 +227,7 @@ fn fit_within(span: Span, day: Day, after: i64) -> f32 {
 fn fit_span(asked: Asked, span: Span) -> f32 {
     let length = span.last - span.first;
     match asked {
-        Asked::Day(day) if (span.first..=span.last).contains(&day) => 1.0 / (1.0 + 0.1 * length as f32),
+        Asked::Day(day) if span.contains(day) => 1.0 / (1.0 + 0.1 * length as f32),
         Asked::Month { year, month } => {
             let month = month_span(year, month);
             let overlaps = span.first <= month.last && span.last >= month.first;

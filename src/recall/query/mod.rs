@@ -29,8 +29,6 @@ pub use order::Moved;
 pub use signals::{SIGNALS, Signal};
 pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
 
-use std::cell::RefCell;
-
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -212,7 +210,6 @@ impl Index {
             dense: dense.as_ref(),
             base_max: 0.0,
             session_max: 0.0,
-            apart: RefCell::default(),
         };
         let answer = read(&ranking.with_maxima());
         scratch.clear();

@@ -6,9 +6,8 @@
 //! # Layer
 //! Knows the index and the scores of `base`, but not the order rules that are applied afterwards.
 
-use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::base::{MASK_TERMS, Scratch};
 use super::dates::fit;
@@ -39,8 +38,6 @@ pub(crate) struct Ranking<'a> {
     pub(crate) dense: Option<&'a Cosines>,
     pub(crate) base_max: f32,
     pub(crate) session_max: f32,
-    /// For each visited session, whether it has a speaker that the question does not name.
-    pub(crate) apart: RefCell<HashMap<u32, bool>>,
 }
 
 impl Ranking<'_> {
@@ -99,13 +96,10 @@ impl Ranking<'_> {
         if self.question.who.is_empty() || !self.is_named(columns.speakers[document as usize]) {
             return 0.0;
         }
-        let session = columns.sessions[document as usize];
-        let mut known = self.apart.borrow_mut();
-        let apart = known.entry(session).or_insert_with(|| {
-            let mut speakers = self.index.sessions.all[session as usize].speakers.iter();
-            speakers.any(|&(speaker, _)| !self.is_named(speaker))
-        });
-        f32::from(u8::from(*apart))
+        let session = columns.sessions[document as usize] as usize;
+        let mut speakers = self.index.sessions.all[session].speakers.iter();
+        let is_apart = speakers.any(|&(speaker, _)| !self.is_named(speaker));
+        f32::from(u8::from(is_apart))
     }
 
     fn date(&self, document: u32) -> (f32, f32) {

@@ -20,6 +20,18 @@ pub(crate) struct Span {
     pub(crate) last: Day,
 }
 
+impl Span {
+    /// Returns the days from `first` to `last`.
+    pub(crate) fn new(first: Day, last: Day) -> Self {
+        Self { first, last }
+    }
+
+    /// Returns whether a day is inside.
+    pub(crate) fn contains(self, day: Day) -> bool {
+        (self.first..=self.last).contains(&day)
+    }
+}
+
 /// Returns the day of the time `seconds` since 1970.
 pub(crate) fn day_at(seconds: i64) -> Day {
     seconds.div_euclid(DAY_SECONDS)
@@ -27,18 +39,12 @@ pub(crate) fn day_at(seconds: i64) -> Day {
 
 /// Returns the days of a month.
 pub(crate) fn month_span(year: i64, month: i64) -> Span {
-    Span {
-        first: day_of((year, month, 1)),
-        last: day_of((year, month + 1, 1)) - 1,
-    }
+    Span::new(day_of((year, month, 1)), day_of((year, month + 1, 1)) - 1)
 }
 
 /// Returns the days of a year.
 pub(crate) fn year_span(year: i64) -> Span {
-    Span {
-        first: day_of((year, 1, 1)),
-        last: day_of((year, 12, 31)),
-    }
+    Span::new(day_of((year, 1, 1)), day_of((year, 12, 31)))
 }
 
 /// Returns the number of a month by its name, its first three letters, or "sept".

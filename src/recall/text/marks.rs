@@ -252,7 +252,7 @@ impl<'a> Marker<'a> {
         let day = self.day;
         let of_week = weekday_of(day);
         let (year, month, _) = date_of(day);
-        let span = |first, last| Some(Span { first, last });
+        let span = |first, last| Some(Span::new(first, last));
         let found = match folded {
             "yesterday" => span(day - 1, day - 1),
             "tomorrow" => span(day + 1, day + 1),
@@ -311,10 +311,8 @@ impl<'a> Marker<'a> {
         let days = count
             .checked_mul(unit)
             .filter(|days| (0..DAYS_MAX).contains(days))?;
-        Some(Span {
-            first: self.day - days - unit / 3,
-            last: self.day - days + unit / 3,
-        })
+        let middle = self.day - days;
+        Some(Span::new(middle - unit / 3, middle + unit / 3))
     }
 }
 

@@ -12,7 +12,6 @@
 //! - TRM-2: the terms of a text depend only on the text.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization;
@@ -52,32 +51,8 @@ impl WordFacts {
     }
 }
 
-/// The hash FNV-1a, which is fast for short words. The table contains only words of the lists, so an attacker cannot
-/// add colliding words.
-struct ShortWords(u64);
-
-impl Default for ShortWords {
-    fn default() -> Self {
-        Self(0xCBF2_9CE4_8422_2325)
-    }
-}
-
-impl Hasher for ShortWords {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-type Facts = HashMap<&'static str, WordFacts, BuildHasherDefault<ShortWords>>;
-
-static FACTS: LazyLock<Facts> = LazyLock::new(|| {
-    let mut facts = Facts::default();
+static FACTS: LazyLock<HashMap<&'static str, WordFacts>> = LazyLock::new(|| {
+    let mut facts: HashMap<&'static str, WordFacts> = HashMap::new();
     for word in lists::words(lists::STOP) {
         facts.entry(word).or_default().stop = true;
     }
