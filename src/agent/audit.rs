@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Agent;
-use super::remember::unless_erased;
+use super::item::unless_erased;
 use crate::digest::{CommitDigest, TextDigest};
 use crate::engine::{Change, CommitInfo, Memory, Revision, View};
 use crate::error::{ErrorKind, Result};
@@ -94,9 +94,9 @@ impl Agent {
             request,
         };
         // Each commit is later than its parent, so all commits after the first earlier one are earlier too.
-        let is_in_time = move |info: &Result<CommitInfo>| {
-            let is_in_time = |info: &CommitInfo| since.is_none_or(|since| since <= info.commit.time);
-            info.as_ref().map_or(true, is_in_time)
+        let is_in_time = move |info: &Result<CommitInfo>| match info {
+            Ok(info) => since.is_none_or(|since| since <= info.commit.time),
+            Err(_) => true,
         };
         let commits = self.memory().commits().take_while(is_in_time);
         commits.filter_map(move |info| info.and_then(|info| audit.line(info)).transpose())

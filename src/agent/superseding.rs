@@ -16,8 +16,7 @@
 use std::collections::BTreeSet;
 
 use super::decay;
-use super::item::Item;
-use super::remember::unless_erased;
+use super::item::{Item, unless_erased};
 use crate::engine::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};

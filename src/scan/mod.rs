@@ -15,6 +15,7 @@
 mod encoding;
 mod finding;
 mod injection;
+mod parts;
 mod rules;
 mod secrets;
 #[cfg(test)]
@@ -23,7 +24,6 @@ pub(crate) mod unicode;
 mod verdict;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 pub(crate) use self::finding::{Category, Finding, Severity};
 pub use self::verdict::Verdict;
@@ -106,15 +106,6 @@ impl Scanner {
     pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
         unicode::neutral(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
-}
-
-/// Returns the parts of a text, each up to and including a character at which a part ends.
-fn parts(text: &str, is_end: impl Fn(char) -> bool) -> impl Iterator<Item = Range<usize>> {
-    let mut end = 0;
-    text.split_inclusive(is_end).map(move |part| {
-        end += part.len();
-        end - part.len()..end
-    })
 }
 
 /// Returns all findings in one field.

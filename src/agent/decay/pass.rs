@@ -250,13 +250,15 @@ impl Run<'_> {
         // INVARIANT DEC-1: an item moves at most one level in a pass.
         let (to, after) = from.below(&self.agent.settings().decay);
         let stored = written(view, &item)?;
-        // The age that is cheaper to compute is checked first.
         let age = |since: Time| now.as_micros().saturating_sub(since.as_micros()).max(0);
-        if age(stored) < after || age(last_used(view, &item, stored, now)?) < after {
+        if age(stored) < after {
             return Ok(None);
         }
         let id = item.object().id().clone();
-        if view.child_count(&id)? > 0 {
+        // A time more than a day in the future comes from a wrong clock and does not count.
+        let latest = now.as_micros().saturating_add(JUMP_MICROS);
+        let used = view.last_used(&id)?.filter(|used| used.as_micros() <= latest);
+        if used.is_some_and(|used| age(used) < after) || view.child_count(&id)? > 0 {
             return Ok(None);
         }
         let original = original_of(self.agent.memory(), &item)?;
@@ -356,14 +358,6 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns the last time when an item was stored or shown. A time more than a day in the future comes from a wrong
-/// clock and does not count.
-fn last_used(view: &View, item: &Item, stored: Time, now: Time) -> Result<Time> {
-    let used = view.last_used(item.object().id())?;
-    let used = used.filter(|used| used.as_micros() <= now.as_micros().saturating_add(JUMP_MICROS));
-    Ok(used.map_or(stored, |used| used.max(stored)))
 }
 
 /// Returns a warning if a moment is far from the clock.

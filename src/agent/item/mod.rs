@@ -17,7 +17,7 @@ pub(in crate::agent) use self::citation::citations_value;
 pub(in crate::agent) use self::from_object::{MADE_BY_VERBS, item_of, read, set_field, stated_attributes};
 use super::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::shown;
 use crate::object::{Attributes, Id, Kind, NewObject, Object, Scope, Time, Value};
 
@@ -227,6 +227,14 @@ const FREE: [&str; 2] = [kind::SESSION, kind::NOTE];
 /// Whether an object counts towards the quota of its scope.
 pub(in crate::agent) fn counts_in_quota(kind: &str, has_parent: bool) -> bool {
     !has_parent && !FREE.contains(&kind)
+}
+
+/// Returns the found object; `None` if its version was erased.
+pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
+    match found {
+        Err(error) if error.code() == ErrorCode::Erased => Ok(None),
+        found => found,
+    }
 }
 
 /// Adds the values that the list does not contain yet.

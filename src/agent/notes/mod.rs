@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::rank::rank_notes;
+pub use self::rank::{NoteFound, NoteRead};
 use crate::agent::Agent;
 use crate::agent::change::review::refusal;
 use crate::agent::change::{Change, Fate, Rule, change};
@@ -35,7 +36,7 @@ use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, Staged, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Object, Scope, Time};
+use crate::object::{Id, Object, Scope};
 use crate::scan::Verdict;
 
 /// Whether an object is a note of this scope.
@@ -55,40 +56,6 @@ fn note_objects(
         notes = notes.attribute(attribute::OWNER, owner);
     }
     view.query(&notes)
-}
-
-/// A note as it is read.
-#[derive(Clone, Debug)]
-pub struct NoteRead {
-    /// The note.
-    pub item: Item,
-    /// The session that it belongs to.
-    pub owner: Option<String>,
-    /// The time of the first write.
-    pub created: Option<Time>,
-    /// The time of the last write.
-    pub updated: Option<Time>,
-    /// The time of the last read before this one, if it is known.
-    pub read: Option<Time>,
-}
-
-impl NoteRead {
-    fn id(&self) -> &Id {
-        self.item.object().id()
-    }
-}
-
-/// A note that matches a query.
-#[derive(Clone, Debug)]
-pub struct NoteFound {
-    /// The note.
-    pub note: NoteRead,
-    /// Whether it belongs to the requesting session.
-    pub is_own: bool,
-    /// The score of the match, above 0 and at most 1.
-    pub score: f64,
-    /// The part of the text that matches.
-    pub snippet: String,
 }
 
 /// Returns the note `id` of `scope`; `None` if it does not exist.

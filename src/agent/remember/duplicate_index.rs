@@ -20,7 +20,7 @@ use crate::agent::superseding::{object_at, supersedes_at};
 use crate::agent::words::collapsed;
 use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Memory, Version};
-use crate::error::{ErrorCode, Result};
+use crate::error::Result;
 use crate::object::{Id, Object, Scope};
 use crate::recall::Key;
 use crate::threads::Mutex;
@@ -34,7 +34,6 @@ pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
 
 /// The data of the index. Each object adds its own entries.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "texts are the main part of the texts")]
 pub(in crate::agent) struct Texts {
     /// Hashes of texts, each with its object.
     texts: BTreeSet<(u64, Key)>,
@@ -176,14 +175,6 @@ impl DuplicateIndex {
 pub(super) fn has_text(object: &Object, (scope, kind, text): (&str, &str, &str)) -> bool {
     let says = object.content().unwrap_or_default();
     object.scope() == scope && object.kind() == kind && collapsed(says) == collapsed(text)
-}
-
-/// Returns the found object; `None` if its version was erased.
-pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
-    match found {
-        Err(error) if error.code() == ErrorCode::Erased => Ok(None),
-        found => found,
-    }
 }
 
 /// Returns the hash of the scope and trust of an object that counts towards a quota.

@@ -20,7 +20,8 @@ mod near;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::agent) use duplicate_index::{DuplicateIndex, unless_erased};
+pub(in crate::agent) use super::item::unless_erased;
+pub(in crate::agent) use duplicate_index::DuplicateIndex;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
 
 use schemars::JsonSchema;

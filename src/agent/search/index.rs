@@ -129,11 +129,7 @@ impl RecallIndex {
         let is_past = newest
             .as_ref()
             .is_some_and(|newest| seq(&newest.view) > seq(view));
-        let past = if is_past {
-            self.slots.lock().past.take()
-        } else {
-            None
-        };
+        let past = is_past.then(|| self.slots.lock().past.take()).flatten();
         let kept = [past, newest].into_iter().flatten();
         let kept = kept.map(|kept| Ok((Memory::counts(&kept.view, view)?.total(), kept)));
         let near = kept.collect::<Result<Vec<_>>>()?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::indexed::text_of;
-use crate::agent::remember::unless_erased;
+use crate::agent::item::unless_erased;
 use crate::digest::{Domain, HashSuite};
 use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
@@ -153,9 +153,8 @@ impl Vectors {
         if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {
             return Ok(false);
         }
-        let bytes = postcard::to_allocvec(&self.rows(in_use.values()));
-        let bytes =
-            bytes.map_err(|error| Error::internal(format!("the vectors cannot be stored: {error}")))?;
+        let bytes = postcard::to_allocvec(&self.rows(in_use.values()))
+            .map_err(|error| Error::internal(format!("the vectors cannot be stored: {error}")))?;
         let kept = memory.keep_derived(FILE, &bytes, view)?;
         if kept {
             self.made.store(0, Ordering::Relaxed);

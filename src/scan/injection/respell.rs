@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::views::letter_for;
-use crate::scan::parts;
+use crate::scan::parts::parts;
 use crate::scan::unicode::{is_latin, untagged};
 
 /// The minimal number of consecutive single letters in a spelled-out text.
@@ -22,8 +22,8 @@ const LEET_SHARE: usize = 4;
 /// Returns the disguised parts of `text`, each respelled.
 pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
     let mut found = spelled(text);
-    found.extend(leet(text).map(|plain| (0..text.len(), plain)));
-    found.extend(tags(text).map(|plain| (0..text.len(), plain)));
+    let whole = leet(text).into_iter().chain(tags(text));
+    found.extend(whole.map(|plain| (0..text.len(), plain)));
     found.extend(cyrillic(text));
     found.extend(quoted(text));
     found
@@ -31,27 +31,38 @@ pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
 
 /// Returns runs of single letters. One space separates the letters of a word, and more white space separates words.
 fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
-    let letter = |part: &Range<usize>| text[part.clone()].trim_end();
-    let is_single = |part: &Range<usize>| letter(part).chars().nth(1).is_none();
-    let all: Vec<Range<usize>> = parts(text, char::is_whitespace).collect();
-    let mut found = Vec::new();
-    for run in all.chunk_by(|one, next| is_single(one) && is_single(next)) {
+    let is_single = |part: &str| part.chars().nth(2).is_none() && part.trim_end().chars().nth(1).is_none();
+    // Each run, with the number of its letters.
+    let mut runs: Vec<(Range<usize>, usize)> = Vec::new();
+    for part in parts(text, char::is_whitespace).filter(|part| is_single(&text[part.clone()])) {
         // A part without a letter is more white space.
-        if run.iter().filter(|part| !letter(part).is_empty()).count() < SPELLED_MIN {
-            continue;
-        }
-        let mut plain = String::new();
-        for part in run {
-            plain.push_str(letter(part));
-            match &text[part.clone()][letter(part).len()..] {
-                "\n" => plain.push('\n'),
-                " " if !letter(part).is_empty() => {}
-                _ => plain.push(' '),
+        let letters = usize::from(!text[part.clone()].trim_end().is_empty());
+        match runs.last_mut() {
+            Some((run, count)) if run.end == part.start => {
+                run.end = part.end;
+                *count += letters;
             }
+            _ => runs.push((part, letters)),
         }
-        found.push((run[0].start..run[run.len() - 1].end, plain));
     }
-    found
+    runs.retain(|(_, count)| *count >= SPELLED_MIN);
+    let found = runs.into_iter().map(|(run, _)| (run.clone(), joined(&text[run])));
+    found.collect()
+}
+
+/// Joins the letters of a run to words.
+fn joined(run: &str) -> String {
+    let mut plain = String::new();
+    for part in run.split_inclusive(char::is_whitespace) {
+        let letter = part.trim_end();
+        plain.push_str(letter);
+        match &part[letter.len()..] {
+            "\n" => plain.push('\n'),
+            " " if !letter.is_empty() => {}
+            _ => plain.push(' '),
+        }
+    }
+    plain
 }
 
 /// Returns the text with digits replaced by letters, if many of its words have digits among their letters.

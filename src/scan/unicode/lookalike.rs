@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-use crate::scan::parts;
+use crate::scan::parts::parts;
 
 /// The Latin letter for each look-alike.
 static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
@@ -44,12 +44,11 @@ fn has_own_words(char: char) -> bool {
 /// for the whole text.
 pub(in crate::scan) fn fold(
     char: char,
-    last: Option<char>,
+    mut last: Option<char>,
     rest: &str,
     is_latin: bool,
     mut write: impl FnMut(char),
 ) {
-    let mut last = last;
     decompose_compatible(char, |part| {
         if is_combining_mark(part) && last.is_some_and(|last| last.is_ascii_alphabetic()) {
             return;

@@ -17,11 +17,11 @@ use std::cmp::Ordering;
 
 use serde::Deserialize;
 
-use super::{NoteFound, NoteRead};
+use crate::agent::item::Item;
 use crate::agent::settings::{factor, micros};
 use crate::agent::words;
 use crate::calendar::DAY_MICROS;
-use crate::object::Time;
+use crate::object::{Id, Time};
 
 /// The parameters for ranking notes.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
@@ -62,6 +62,41 @@ impl Default for NoteSettings {
             snippet_chars_before: 40,
         }
     }
+}
+
+/// A note as it is read.
+#[derive(Clone, Debug)]
+pub struct NoteRead {
+    /// The note.
+    pub item: Item,
+    /// The session that it belongs to.
+    pub owner: Option<String>,
+    /// The time of the first write.
+    pub created: Option<Time>,
+    /// The time of the last write.
+    pub updated: Option<Time>,
+    /// The time of the last read before this one, if it is known.
+    pub read: Option<Time>,
+}
+
+impl NoteRead {
+    /// Its id.
+    pub(super) fn id(&self) -> &Id {
+        self.item.object().id()
+    }
+}
+
+/// A note that matches a query.
+#[derive(Clone, Debug)]
+pub struct NoteFound {
+    /// The note.
+    pub note: NoteRead,
+    /// Whether it belongs to the requesting session.
+    pub is_own: bool,
+    /// The score of the match, above 0 and at most 1.
+    pub score: f64,
+    /// The part of the text that matches.
+    pub snippet: String,
 }
 
 /// Returns the notes with a score above 0, best first: by score, notes of the session `own` before others, newest first,

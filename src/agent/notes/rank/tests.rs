@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::agent::item::{Item, NewItem};
+use crate::agent::item::NewItem;
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::object::{Id, Origin};
+use crate::object::Origin;
 
 const DAY: i64 = DAY_MICROS;
 const NOW: Time = Time::from_micros(20_000 * DAY);
