@@ -8,6 +8,7 @@ use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, S
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
+use crate::cli::errors::DENIED;
 use crate::cli::human::change_lines;
 
 /// The name of the policy file, in the folder that holds the store.
