@@ -108,6 +108,9 @@ pub(crate) struct Whole {
     /// The commit that erased the content; 64 zeros if the content was lost to damage.
     pub(crate) content_erased_by: Option<CommitDigest>,
     pub(crate) subtree_digest: Option<SubtreeDigest>,
+    /// The time from which its ages are counted. In a past state, it is the time of that state.
+    #[serde(skip)]
+    pub(crate) now: Time,
 }
 
 impl Whole {
@@ -133,6 +136,7 @@ impl Whole {
             content: object.content().map(str::to_owned),
             content_erased_by: object.erased_by(),
             subtree_digest: view.subtree_digest(&id)?,
+            now: view.now(),
             listed: Listed::of(view, object)?,
         })
     }

@@ -44,8 +44,18 @@ pub(crate) struct SharedOptions {
     pub(crate) settings: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) lane: LaneOptions,
-    #[command(flatten)]
-    pub(crate) commit: CommitOptions,
+    /// The source of the written objects
+    #[arg(long, global = true, value_name = "SRC")]
+    pub(crate) source: Option<String>,
+    /// Mark the written objects as untrusted; no option raises trust
+    #[arg(long, global = true, value_name = "untrusted", value_parser = ["untrusted"], hide_possible_values = true)]
+    pub(crate) trust: Option<String>,
+    /// The time to wait for another writer: 30s, 500ms, 0 [default: 30s]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = time::duration)]
+    pub(crate) wait: Option<Duration>,
+    /// The reason for the change
+    #[arg(short = 'm', long, global = true, value_name = "REASON")]
+    pub(crate) reason: Option<String>,
 }
 
 /// The options that select the lane of snapshots and undo.
@@ -70,23 +80,6 @@ impl LaneOptions {
         }
         command
     }
-}
-
-/// The options that a commit records.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct CommitOptions {
-    /// The source of the written objects
-    #[arg(long, global = true, value_name = "SRC")]
-    pub(crate) source: Option<String>,
-    /// Mark the written objects as untrusted; no option raises trust
-    #[arg(long, global = true, value_name = "untrusted", value_parser = ["untrusted"], hide_possible_values = true)]
-    pub(crate) trust: Option<String>,
-    /// The time to wait for another writer: 30s, 500ms, 0 [default: 30s]
-    #[arg(long, global = true, value_name = "DURATION", value_parser = time::duration)]
-    pub(crate) wait: Option<Duration>,
-    /// The reason for the change
-    #[arg(short = 'm', long, global = true, value_name = "REASON")]
-    pub(crate) reason: Option<String>,
 }
 
 /// Returns a parser of the names of an enum.
@@ -147,13 +140,13 @@ impl SharedOptions {
         Writer {
             actor: self.lane.actor.clone(),
             session: self.lane.session.clone(),
-            source: self.commit.source.clone(),
+            source: self.source.clone(),
             // The option can only lower trust, to the class of an external tool's output.
-            trust: match &self.commit.trust {
+            trust: match &self.trust {
                 Some(_) => Origin::ToolExternal,
                 None => Origin::DirectUser,
             },
-            reason: self.commit.reason.clone(),
+            reason: self.reason.clone(),
         }
     }
 }

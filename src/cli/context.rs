@@ -139,7 +139,7 @@ impl Context {
     /// Returns the engine's options that every verb uses.
     pub(crate) fn engine_options(&self) -> Options {
         let mut options = Options::new().indexes(false).stop(self.output.stop());
-        if let Some(wait) = self.options.commit.wait {
+        if let Some(wait) = self.options.wait {
             options = options.wait(wait);
         }
         match self.output.progress() {

@@ -51,11 +51,9 @@ pub(crate) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
         .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > bytes_max {
-        let is_input = file == Path::new("-");
-        let name = if is_input {
-            "standard input".to_owned()
-        } else {
-            shown(file)
+        let name = match file.to_str() {
+            Some("-") => "standard input".to_owned(),
+            _ => shown(file),
         };
         let text = format!("{name} has more than {} MiB", bytes_max >> 20);
         return Err(Error::invalid(text).with_code(ErrorCode::OverLimit));

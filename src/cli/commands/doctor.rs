@@ -73,10 +73,8 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
         }
     }
     if answer.problems.is_empty() {
-        output.line(format_args!(
-            "nothing is wrong with the store in {}",
-            shown(&store)
-        ))?;
+        let store = shown(&store);
+        output.line(format_args!("nothing is wrong with the store in {store}"))?;
     }
     Ok(())
 }

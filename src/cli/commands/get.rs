@@ -88,7 +88,7 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
         digest.to_hex()
     };
     let updated = listed.updated.filter(|_| listed.updated != listed.created);
-    let age = |time: Option<Time>| time.map(|time| time::with_age(time, context.now(), output));
+    let age = |time: Option<Time>| time.map(|time| time::with_age(time, answer.now, output));
     let fields = [
         ("kind", Some(one_line(&listed.kind))),
         ("scope", Some(one_line(&listed.scope))),

@@ -15,7 +15,7 @@ pub(super) use super::cells::{columns, count_columns, named, optional};
 pub(in crate::cli) use crate::cli::agent_context::ScopeOptions;
 pub(in crate::cli) use crate::cli::args;
 pub(in crate::cli) use crate::cli::context::{Context, shown};
-pub(in crate::cli) use crate::cli::errors::{DAMAGED, DENIED, DONE, Done, NO, refused, usage_error};
+pub(in crate::cli) use crate::cli::errors::{DAMAGED, DONE, Done, NO, refused, usage_error};
 pub(in crate::cli) use crate::cli::human::{
     self, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right, short,
 };

@@ -5,7 +5,7 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
-use crate::engine::Committed;
+use crate::engine::{self, Committed};
 
 /// Restore an earlier state
 ///
@@ -40,26 +40,22 @@ impl Verb for Rollback {
             return preview(context, &target, self.all);
         }
         let memory = context.open_to_write()?;
-        let mut rollback = memory.rollback(&target);
-        if self.all {
-            rollback = rollback.across_lanes();
-        }
-        let committed = rollback.by(&context.writer())?;
+        let committed = rollback(&memory, &target, self.all).by(&context.writer())?;
         answer_moved(context, &memory, &committed)
     }
+}
+
+fn rollback<'a>(memory: &'a Memory, target: &'a Revision, all: bool) -> engine::Rollback<'a> {
+    let rollback = memory.rollback(target);
+    if all { rollback.across_lanes() } else { rollback }
 }
 
 fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
     let memory = context.open_to_read()?;
     let writer = context.writer();
-    let across = || memory.rollback(target).across_lanes().preview(&writer);
-    let previewed = if all {
-        across()
-    } else {
-        memory.rollback(target).preview(&writer)
-    };
-    let ((target, counts), refused) = match previewed {
-        Err(refused) if refused.code() == ErrorCode::OtherLanes => (across()?, Some(refused)),
+    let preview = |all| rollback(&memory, target, all).preview(&writer);
+    let ((target, counts), refused) = match preview(all) {
+        Err(refused) if refused.code() == ErrorCode::OtherLanes => (preview(true)?, Some(refused)),
         previewed => (previewed?, None),
     };
     let head = memory.view().commit();

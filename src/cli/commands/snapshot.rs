@@ -48,16 +48,15 @@ impl Verb for Snapshot {
             deleted: self.delete.is_some(),
         };
         let revision = answer.snapshot.revision();
-        let (text, code, note) = if answer.deleted {
+        if answer.deleted {
             let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
-            (format!("deleted the snapshot {revision}"), "kept", note)
-        } else {
-            let name = context.output.paint(Meaning::Name, &revision);
-            let head = context.state_line(seq, root);
-            let note = format!("return to it with: treering rollback {revision}");
-            (format!("{name}: {head}"), "next", note)
-        };
-        context.say_with_note(&answer, text, code, note)
+            let text = format!("deleted the snapshot {revision}");
+            return context.say_with_note(&answer, text, "kept", note);
+        }
+        let name = context.output.paint(Meaning::Name, &revision);
+        let text = format!("{name}: {}", context.state_line(seq, root));
+        let note = format!("return to it with: treering rollback {revision}");
+        context.say_with_note(&answer, text, "next", note)
     }
 }
 

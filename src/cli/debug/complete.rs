@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use clap::{Arg, Command, CommandFactory as _};
@@ -19,13 +18,11 @@ use rustyline::{Context, Helper};
 use super::dot::Dot;
 use super::words;
 use crate::answers::history::SnapshotLine;
+use crate::cli::commands::prelude::*;
 use crate::cli::context::quoted;
-use crate::cli::human::short;
-use crate::cli::output::{Meaning, paint, printable};
+use crate::cli::output::paint;
 use crate::cli::parse;
 use crate::cli::verb::Groups;
-use crate::digest::to_hex;
-use crate::engine::{Memory, View};
 
 /// The largest number of candidates for one completion.
 const CANDIDATES_MAX: usize = 200;

@@ -7,12 +7,10 @@ use clap::{CommandFactory as _, Parser};
 use serde_json::json;
 
 use super::shell::{Command, Shell};
-use crate::cli::errors::{DONE, Done};
-use crate::cli::human::{counted, short};
-use crate::cli::output::{Meaning, Mode, help_width};
+use crate::cli::commands::prelude::*;
+use crate::cli::output::{Mode, help_width};
 use crate::cli::overview::overview;
 use crate::engine::Writer;
-use crate::error::Result;
 
 /// A command of the shell.
 #[derive(Debug, Parser)]

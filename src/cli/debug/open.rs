@@ -3,12 +3,9 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::path::Path;
-
-use crate::cli::context::{Context, explain, looks_like_store};
+use crate::cli::commands::prelude::*;
+use crate::cli::context::{explain, looks_like_store};
 use crate::cli::open_store::OpenStore;
-use crate::engine::Memory;
-use crate::error::{Error, ErrorCode, Result};
 
 /// Opens the store of the context and keeps it in the context. `--at`, `--session` and `--actor` become defaults. Only
 /// an interactive shell waits for indexes.

@@ -10,12 +10,10 @@ use clap::{CommandFactory as _, Parser as _};
 
 use super::dot::Dot;
 use super::words;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, clap_error, usage_error};
-use crate::cli::human;
+use crate::cli::commands::prelude::*;
+use crate::cli::errors::clap_error;
 use crate::cli::output::Mode;
 use crate::cli::parse::{self, Parsed, Unparsed};
-use crate::error::{Error, Result};
 
 /// A parsed line: a verb of the program, or a command of the shell itself.
 pub(super) enum Command {
@@ -93,7 +91,7 @@ impl<'a> Shell<'a> {
         self.context.output.wait.begin();
         self.catch_up();
         if self.echo {
-            let line = human::one_line(line.trim());
+            let line = one_line(line.trim());
             self.context.output.line_for_people(format_args!("> {line}"))?;
         }
         let begun = Instant::now();

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,13 +17,10 @@ use signal_hook::consts::SIGINT;
 use super::complete::Completion;
 use super::pager::Pager;
 use super::shell::Shell;
-use crate::cli::context::{Context, shown, xdg_folder};
-use crate::cli::errors::{DONE, Done};
-use crate::cli::human::{counted, one_line, short};
-use crate::cli::output::{Meaning, Mode, paint};
+use crate::cli::commands::prelude::*;
+use crate::cli::context::xdg_folder;
+use crate::cli::output::{Mode, paint};
 use crate::cli::verb::Groups;
-use crate::engine::{Memory, View};
-use crate::error::{Error, Result};
 
 /// The number of history lines that are kept.
 const HISTORY_LINES: usize = 5_000;

@@ -55,7 +55,7 @@ fn options_stand_before_or_after_the_verb() {
             (Some("x"), Some("why"))
         );
         assert_eq!(writer.trust, Origin::ToolExternal);
-        assert_eq!(options.commit.wait, Some(Duration::from_secs(2)));
+        assert_eq!(options.wait, Some(Duration::from_secs(2)));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, S
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
+use crate::cli::errors::DENIED;
 use crate::cli::human::change_lines;
 
 /// The name of the policy file, in the folder that holds the store.
@@ -54,10 +55,19 @@ impl Verb for Guard {
             GuardVerb::Stage { name, jsonl, policy } => stage(context, &name, &jsonl, policy.as_deref()),
             GuardVerb::Check(verb) => check(context, verb),
             GuardVerb::Commit(verb) => commit(context, verb),
-            GuardVerb::Drop { name } => drop_staged(context, name),
+            GuardVerb::Drop { name } => {
+                let agent = context.agent_to_write()?;
+                agent.drop_staged(&name, &context.writer())?;
+                let text = format!("dropped {name}");
+                context.say(&GuardDropped { name, dropped: true }, text)
+            }
             GuardVerb::Show { name } => show(context, &name),
             GuardVerb::Recall(verb) => recall(context, verb),
-            GuardVerb::List => list(context),
+            GuardVerb::List => {
+                let staged = context.agent_to_read()?.staged().into_iter();
+                let rows = staged.map(|staged| Ok(StagedLine::from(staged)));
+                context.table(rows, &["name", "time", "actor", "session", "reason"])
+            }
         }
     }
 }
@@ -241,13 +251,6 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
     context.say_with_note(&answer, text, "undo", note)
 }
 
-fn drop_staged(context: &mut Context, name: String) -> Done {
-    let agent = context.agent_to_write()?;
-    agent.drop_staged(&name, &context.writer())?;
-    let text = format!("dropped {name}");
-    context.say(&GuardDropped { name, dropped: true }, text)
-}
-
 fn show(context: &mut Context, name: &str) -> Done {
     let agent = context.agent_to_read()?;
     for changed in agent.staged_changes(name)? {
@@ -256,13 +259,6 @@ fn show(context: &mut Context, name: &str) -> Done {
         context.say(&StagedObject::of(changed)?, lines.join("\n"))?;
     }
     Ok(DONE)
-}
-
-fn list(context: &mut Context) -> Done {
-    let agent = context.agent_to_read()?;
-    let staged = agent.staged().into_iter();
-    let rows = staged.map(|staged| Ok(StagedLine::from(staged)));
-    context.table(rows, &["name", "time", "actor", "session", "reason"])
 }
 
 fn recall(context: &mut Context, verb: GuardRecall) -> Done {

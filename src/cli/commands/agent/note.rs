@@ -37,9 +37,22 @@ impl Verb for Note {
                 write(context, text, replace.as_deref(), scope.as_deref())
             }
             NoteVerb::Read(verb) => read(context, &verb),
-            NoteVerb::List { own, scope } => list(context, own, scope.as_deref()),
+            NoteVerb::List { own, scope } => {
+                let (agent, view) = context.agent_view()?;
+                let scope = context.scope(scope.as_deref())?;
+                let session = own.then(|| context.lane());
+                let notes = agent.notes(&view, &scope, session.as_deref())?;
+                let lines = notes.into_iter().map(|note| Ok(NoteLine::from(note)));
+                context.table(lines, &["id", "owner", "origin", "text"])
+            }
             NoteVerb::Delete(verb) => delete(context, &verb),
-            NoteVerb::Search { query, limit, scope } => search(context, &query, limit, scope.as_deref()),
+            NoteVerb::Search { query, limit, scope } => {
+                let (agent, view) = context.agent_view()?;
+                let scope = context.scope(scope.as_deref())?;
+                let found = agent.search_notes(&view, &query, &scope, &context.lane(), limit)?;
+                let hits = found.into_iter().map(|hit| Ok(NoteHit::from(hit)));
+                context.table(hits, &["score", "id", "origin", "snippet"])
+            }
         }
     }
 }
@@ -176,15 +189,6 @@ fn read(context: &mut Context, verb: &OneNote) -> Done {
     })
 }
 
-fn list(context: &mut Context, own: bool, scope: Option<&str>) -> Done {
-    let (agent, view) = context.agent_view()?;
-    let scope = context.scope(scope)?;
-    let session = own.then(|| context.lane());
-    let notes = agent.notes(&view, &scope, session.as_deref())?;
-    let lines = notes.into_iter().map(|note| Ok(NoteLine::from(note)));
-    context.table(lines, &["id", "owner", "origin", "text"])
-}
-
 fn delete(context: &mut Context, verb: &OneNote) -> Done {
     let scope = context.scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
@@ -199,12 +203,4 @@ fn delete(context: &mut Context, verb: &OneNote) -> Done {
         commit,
     };
     context.say(&answer, text)
-}
-
-fn search(context: &mut Context, query: &str, limit: usize, scope: Option<&str>) -> Done {
-    let (agent, view) = context.agent_view()?;
-    let scope = context.scope(scope)?;
-    let found = agent.search_notes(&view, query, &scope, &context.lane(), limit)?;
-    let hits = found.into_iter().map(|hit| Ok(NoteHit::from(hit)));
-    context.table(hits, &["score", "id", "origin", "snippet"])
 }
