@@ -69,8 +69,8 @@ pub(crate) trait Keep: Derive + serde::Serialize + serde::de::DeserializeOwned {
 /// A version of an object in a state, read on demand.
 pub(crate) struct Version<'a> {
     opened: &'a Opened,
-    state: &'a State,
-    entry: Entry,
+    pub(super) state: &'a State,
+    pub(super) entry: Entry,
 }
 
 impl Version<'_> {
@@ -104,7 +104,7 @@ impl Version<'_> {
 #[derive(Clone)]
 pub(crate) struct Derived<T> {
     state: State,
-    value: T,
+    pub(super) value: T,
     /// The number of objects added or removed since the value was last written to its file.
     pub(crate) changes: u64,
 }

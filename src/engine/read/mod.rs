@@ -26,7 +26,7 @@ pub(crate) use derived::{Derive, Derived, Version};
 pub(crate) use erased::{erased_by, not_kept, text_of};
 pub(crate) use history::{Commits, HistoryEntry, thinned_in};
 pub(crate) use index::{Family, Index, IndexCache, attribute_group, id_of, keys_of};
-pub(crate) use revision::{Revision, digest_range, named_by};
+pub(crate) use revision::{Revision, named_by};
 pub(crate) use source::Source;
 pub(crate) use state::State;
 pub(crate) use stats::Containment;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::threads::Mutex;
 
-use super::{IndexCache, Newer};
+use super::subtree::Subtrees;
+use super::{Derived, IndexCache, Newer};
 use crate::engine::opened::Opened;
 use crate::engine::upkeep::Stamps;
 
@@ -17,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) indexes: IndexCache,
     /// The changes since the checkpoint, for the state of the last call.
     pub(crate) newer: Mutex<Option<Arc<Newer>>>,
+    /// The subtree digests of the state of the last call.
+    pub(crate) subtrees: Mutex<Option<Derived<Subtrees>>>,
     /// The last-access times of objects.
     pub(crate) stamps: Mutex<Stamps>,
 }
@@ -27,6 +30,7 @@ impl Source {
             opened,
             indexes: IndexCache::default(),
             newer: Mutex::default(),
+            subtrees: Mutex::default(),
             stamps: Mutex::default(),
         }
     }
@@ -35,5 +39,6 @@ impl Source {
     pub(crate) fn clear(&self) {
         self.indexes.clear();
         *self.newer.lock() = None;
+        *self.subtrees.lock() = None;
     }
 }

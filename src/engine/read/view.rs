@@ -14,7 +14,7 @@ use crate::object::{Commit, Id, Object, Time};
 use crate::store::{CommitEntry, Store};
 use crate::trie::{self, Entry};
 
-use super::{Family, Source, State, erased_by, subtree, until_error};
+use super::{Family, Source, State, erased_by, until_error};
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
@@ -262,7 +262,8 @@ impl View {
     }
 
     /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if some object of
-    /// this state was erased, because it may have been below `id`. Reads the whole subtree.
+    /// this state was erased, because it may have been below `id`. The first call reads the whole subtree, later calls
+    /// only changes.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -275,7 +276,7 @@ impl View {
         if self.state.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
             return Ok(None);
         }
-        subtree::digest_of(&self.source, &self.state, top, id).map(Some)
+        self.source.subtree_digest(&self.state, id, top).map(Some)
     }
 
     /// Returns the times of the first write of the id and of this version. Returns `None` if `id` does not exist, or if

@@ -11,6 +11,7 @@
 //! - ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
 
 mod survey;
+mod targets;
 
 use std::collections::BTreeSet;
 
@@ -140,6 +141,16 @@ impl Inner {
         let missing = || done_anyway(Error::internal("an erase commit is not in the new log"));
         report.commit = Some(CommitInfo::of(&*entry.ok_or_else(missing)?));
         Ok(report)
+    }
+}
+
+impl From<RecordKind> for ErasedKind {
+    fn from(kind: RecordKind) -> Self {
+        match kind {
+            RecordKind::Content => Self::Content,
+            RecordKind::Text => Self::Text,
+            _ => Self::Version,
+        }
     }
 }
 

@@ -1,10 +1,8 @@
-//! Finds the records that an erasure removes, by reading the log once. Refuses an erasure that is not allowed.
+//! Finds the records that an erasure removes, by reading every record of the log. Refuses an erasure that is not
+//! allowed.
 //!
 //! # Layer
 //! Layer 5.
-//!
-//! # Limits
-//! - The search holds the id, the digests and the parent of every version in the log, about 300 bytes for each version.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,16 +12,14 @@ use crate::log::{Record, RecordKind};
 use crate::object::Id;
 use crate::store::{Erased, Store, object_of};
 
+use super::targets::{Target, Targets};
 use super::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 use crate::engine::inner::Inner;
-use crate::engine::read::{State, digest_range, erased_by};
+use crate::engine::read::{State, erased_by};
 use crate::engine::upkeep::Cut;
 use crate::engine::write::{Placed, named, tree};
 
 type Digest = [u8; DIGEST_LEN];
-
-/// The number of digits from which on a target may name a digest.
-const DIGITS_MIN: usize = 8;
 
 /// The fields of a version that an erasure reads.
 struct Version {
@@ -57,12 +53,6 @@ struct Survey<'a> {
     report: ErasedReport,
     /// The versions to erase, by digest.
     versions: HashMap<Digest, Version>,
-    /// All other versions in the log, by digest.
-    others: BTreeMap<Digest, Version>,
-    /// All contents, reasons and sources in the log, by digest.
-    texts: BTreeMap<Digest, ErasedRecord>,
-    /// The markers of all records that were erased before.
-    markers: Vec<Erased>,
     /// The digests that the targets name.
     given: HashSet<Digest>,
     /// The ids whose versions are all erased.
@@ -83,9 +73,6 @@ impl Inner {
             erasing,
             report: ErasedReport::default(),
             versions: HashMap::new(),
-            others: BTreeMap::new(),
-            texts: BTreeMap::new(),
-            markers: Vec::new(),
             given: HashSet::new(),
             ids: BTreeSet::new(),
             contents: HashSet::new(),
@@ -93,125 +80,139 @@ impl Inner {
         survey.find_targets()?;
         survey.check_current()?;
         survey.check_others()?;
-        survey.take_records();
+        survey.take_records()?;
         Ok(survey.report)
     }
 }
 
 impl Survey<'_> {
+    fn store(&self) -> &Store {
+        &self.cut.store
+    }
+
+    /// Passes every record of the log to `visit`.
+    fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
+        let settings = self.inner.settings();
+        self.cut.read(settings, "search", &mut |batch| {
+            batch.records.iter().try_for_each(&mut *visit)
+        })
+    }
+
+    /// Passes every version of the log that is not erased to `visit`.
+    fn each_other(&self, visit: &mut dyn FnMut(Version)) -> Result<()> {
+        self.read(&mut |record| {
+            if record.kind == RecordKind::Object {
+                let version = Version::of(self.store(), record);
+                if !self.versions.contains_key(&version.digest) {
+                    visit(version);
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Finds the records that the targets name and, with `derived`, the versions derived from them.
     fn find_targets(&mut self) -> Result<()> {
-        if self.erasing.targets.is_empty() {
-            return Err(Error::invalid("name at least one id or digest to erase"));
-        }
-        let store = &self.cut.store;
-        self.cut.read(self.inner.settings(), "search", &mut |batch| {
-            for record in &batch.records {
-                let (kind, domain) = match record.kind {
-                    RecordKind::Object => {
-                        let version = Version::of(store, record);
-                        self.others.insert(version.digest, version);
-                        continue;
+        let suite = self.store().suite;
+        let mut targets = Targets::of(self.erasing, suite)?;
+        let mut lineage: Vec<Version> = Vec::new();
+        let mut found: HashMap<Digest, Version> = HashMap::new();
+        let mut texts: HashMap<Digest, ErasedRecord> = HashMap::new();
+        self.read(&mut |record| {
+            match record.kind {
+                RecordKind::Object => {
+                    let version = Version::of(self.store(), record);
+                    if targets.note(&version.digest, Some(&version.id)) {
+                        found.insert(version.digest, version);
+                    } else if self.erasing.derived && !version.sources.is_empty() {
+                        lineage.push(version);
                     }
-                    RecordKind::Erased => {
-                        self.markers.extend(Erased::decode(&record.body));
-                        continue;
+                }
+                RecordKind::Content | RecordKind::Text => {
+                    let is_content = record.kind == RecordKind::Content;
+                    let domain = if is_content { Domain::Content } else { Domain::Text };
+                    let digest = suite.hash_bytes(domain, &record.body);
+                    if targets.note(&digest, None) {
+                        texts.insert(digest, erased_text(record, digest));
                     }
-                    RecordKind::Content => (ErasedKind::Content, Domain::Content),
-                    RecordKind::Text => (ErasedKind::Text, Domain::Text),
-                    _ => continue,
-                };
-                let text = ErasedRecord {
-                    kind,
-                    digest: store.suite.hash_bytes(domain, &record.body),
-                    id: None,
-                    bytes: record.body.len() as u64,
-                };
-                self.texts.insert(text.digest, text);
+                }
+                RecordKind::Erased => {
+                    if let Ok(erased) = Erased::decode(&record.body) {
+                        targets.note_erased(&erased);
+                    }
+                }
+                _ => {}
             }
             Ok(())
         })?;
-        let known: HashSet<&str> = self.others.values().map(|version| version.id.as_str()).collect();
-        for text in &self.erasing.targets {
-            match self.digest_of(text, known.contains(text.as_str()))? {
-                Some(digest) => drop(self.given.insert(digest)),
-                None => drop(self.ids.insert(text.clone())),
-            }
+        for target in targets.all() {
+            self.resolve(target, &mut texts)?;
         }
-        for text in self.given.iter().filter_map(|digest| self.texts.get(digest)) {
-            if text.kind == ErasedKind::Content {
-                self.contents.insert(text.digest);
-            } else {
-                self.report.records.push(text.clone());
+        let given = targets.all().flat_map(|target| &target.digests);
+        self.given = given.copied().collect();
+        found.retain(|digest, version| self.ids.contains(&version.id) || self.given.contains(digest));
+        self.versions = found;
+        self.add_derived(lineage);
+        Ok(())
+    }
+
+    /// Resolves one target to an id or a digest.
+    fn resolve(&mut self, target: &Target, texts: &mut HashMap<Digest, ErasedRecord>) -> Result<()> {
+        let text = target.text.as_str();
+        match (target.is_id, target.digests.len()) {
+            (true, 0) => {
+                self.ids.insert(text.to_owned());
             }
-        }
-        let is_named =
-            |digest: &_, version: &mut Version| self.ids.contains(&version.id) || self.given.contains(digest);
-        self.versions = self.others.extract_if(.., is_named).collect();
-        if self.erasing.derived {
-            self.add_derived();
+            (false, 1) => {
+                let found = target.digests.iter().filter_map(|digest| texts.remove(digest));
+                for record in found {
+                    if record.kind == ErasedKind::Content {
+                        self.contents.insert(record.digest);
+                    } else {
+                        self.report.records.push(record);
+                    }
+                }
+            }
+            (true, _) => {
+                return Err(
+                    Error::invalid(format!("'{text}' is an id and also matches a digest"))
+                        .with_code(ErrorCode::Ambiguous)
+                        .with_hint("give the digest in full"),
+                );
+            }
+            (false, 0) if target.erased_by.is_some() => {
+                return Err(erased_by(self.store(), text, target.erased_by));
+            }
+            (false, 0) => {
+                return Err(Error::not_found(format!(
+                    "nothing in this history matches '{text}': no id, version, content, reason or source"
+                ))
+                .with_hint("`history ID` shows the digests of versions, erased ones too; `log --json` shows those of reasons and sources"));
+            }
+            (false, count) => {
+                return Err(Error::invalid(format!("{count} digests start with {text}"))
+                    .with_code(ErrorCode::Ambiguous)
+                    .with_hint("give more digits"));
+            }
         }
         Ok(())
     }
 
-    /// Returns the digest that a target names, or `None` if the target is an id.
-    fn digest_of(&self, target: &str, is_id: bool) -> Result<Option<Digest>> {
-        let range = digest_range(&target.to_ascii_lowercase()).filter(|_| target.len() >= DIGITS_MIN);
-        let range = range.map(|(low, high)| low..=high);
-        let within = range.iter().flat_map(|range| {
-            let versions = self.others.range(range.clone()).map(|(digest, _)| *digest);
-            versions.chain(self.texts.range(range.clone()).map(|(digest, _)| *digest))
-        });
-        let digests: Vec<Digest> = within.collect();
-        let ambiguous = |what: String| Error::invalid(what).with_code(ErrorCode::Ambiguous);
-        match (is_id, digests.len()) {
-            (true, 0) => Ok(None),
-            (true, _) => {
-                let what = format!("'{target}' is an id and also matches a digest");
-                Err(ambiguous(what).with_hint("give the digest in full"))
-            }
-            (false, 0) => {
-                let key = self.cut.store.suite.key_path(target);
-                let markers = self.markers.iter().filter(|erased| {
-                    erased.key == Some(key)
-                        || range.as_ref().is_some_and(|range| range.contains(&erased.digest))
-                });
-                // A marker with an author has priority over one of a lost record.
-                let erased = markers.max_by_key(|erased| !erased.is_lost());
-                Err(self.nothing_found(target, erased))
-            }
-            (false, 1) => Ok(digests.first().copied()),
-            (false, count) => {
-                let what = format!("{count} digests start with {target}");
-                Err(ambiguous(what).with_hint("give more digits"))
-            }
-        }
-    }
-
-    fn nothing_found(&self, target: &str, erased: Option<&Erased>) -> Error {
-        if let Some(erased) = erased {
-            return erased_by(&self.cut.store, target, Some(erased.by));
-        }
-        Error::not_found(format!(
-            "nothing in this history matches '{target}': no id, version, content, reason or source"
-        ))
-        .with_hint("`history ID` shows the digests of versions, erased ones too; `log --json` shows those of reasons and sources")
-    }
-
     /// Adds the versions that were derived from erased ones, in any number of steps.
-    fn add_derived(&mut self) {
-        let mut from: HashMap<Digest, Vec<Digest>> = HashMap::new();
-        for version in self.others.values() {
+    fn add_derived(&mut self, lineage: Vec<Version>) {
+        let mut from: HashMap<Digest, Vec<usize>> = HashMap::new();
+        for (number, version) in lineage.iter().enumerate() {
             for source in &version.sources {
-                from.entry(*source).or_default().push(version.digest);
+                from.entry(*source).or_default().push(number);
             }
         }
+        let mut lineage: Vec<_> = lineage.into_iter().map(Some).collect();
         let mut open: Vec<Digest> = self.versions.keys().copied().collect();
         while let Some(source) = open.pop() {
-            for digest in from.remove(&source).unwrap_or_default() {
-                if let Some(version) = self.others.remove(&digest) {
-                    open.push(digest);
-                    self.versions.insert(digest, version);
+            for number in from.remove(&source).unwrap_or_default() {
+                if let Some(version) = lineage[number].take() {
+                    open.push(version.digest);
+                    self.versions.insert(version.digest, version);
                 }
             }
         }
@@ -270,26 +271,36 @@ impl Survey<'_> {
 
     /// Finds the objects that stay but have a content to erase, or an id to erase as their parent.
     fn check_others(&mut self) -> Result<()> {
+        let everywhere = self.erasing.everywhere;
         let contents = self.versions.values().filter_map(|version| version.content);
         self.contents.extend(contents);
-        let is_below = |_: &_, version: &mut Version| {
-            let parent = version.parent.as_ref();
-            parent.is_some_and(|parent| self.ids.contains(parent))
-        };
-        let below: HashMap<_, _> = self.others.extract_if(.., is_below).collect();
+        let mut below = HashMap::new();
+        if !self.ids.is_empty() {
+            self.each_other(&mut |version| {
+                if version
+                    .parent
+                    .as_ref()
+                    .is_some_and(|parent| self.ids.contains(parent))
+                {
+                    below.insert(version.digest, version);
+                }
+            })?;
+        }
         let mut holders: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
         // The contents of versions that are erased only because of their parent stay if other objects share them.
         let mut unshared: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
         unshared.retain(|content| !self.contents.contains(content));
         self.versions.extend(below);
         let mut sharing = BTreeSet::new();
-        for version in self.others.values() {
-            if let Some(content) = version.content {
-                unshared.remove(&content);
-                sharing.extend(self.contents.contains(&content).then(|| version.id.clone()));
-            }
+        if !(self.contents.is_empty() && unshared.is_empty()) {
+            self.each_other(&mut |version| {
+                if let Some(content) = version.content {
+                    unshared.remove(&content);
+                    sharing.extend(self.contents.contains(&content).then_some(version.id));
+                }
+            })?;
         }
-        if !self.erasing.everywhere {
+        if !everywhere {
             refuse_shared("share a content to erase", &sharing)?;
             refuse_shared("have an id to erase as their parent", &holders)?;
         }
@@ -300,10 +311,13 @@ impl Survey<'_> {
     }
 
     /// Lists the records of the versions and contents to erase, versions first.
-    fn take_records(&mut self) {
-        let records = &mut self.report.records;
-        let contents = self.contents.iter();
-        records.extend(contents.filter_map(|content| self.texts.get(content).cloned()));
+    fn take_records(&mut self) -> Result<()> {
+        let (store, records) = (&self.cut.store, &mut self.report.records);
+        for content in &self.contents {
+            if let Some(record) = store.records.find(RecordKind::Content, content)? {
+                records.push(erased_text(&record, *content));
+            }
+        }
         let versions = std::mem::take(&mut self.versions).into_values();
         records.extend(versions.map(|version| ErasedRecord {
             kind: ErasedKind::Version,
@@ -314,6 +328,16 @@ impl Survey<'_> {
         records.sort_unstable_by(|one, other| {
             (one.kind, &one.id, one.digest).cmp(&(other.kind, &other.id, other.digest))
         });
+        Ok(())
+    }
+}
+
+fn erased_text(record: &Record, digest: Digest) -> ErasedRecord {
+    ErasedRecord {
+        kind: record.kind.into(),
+        digest,
+        id: None,
+        bytes: record.body.len() as u64,
     }
 }
 

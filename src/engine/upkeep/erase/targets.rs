@@ -1,0 +1,153 @@
+//! The targets of an erasure, and a fast lookup of the targets that match a record.
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - TGT-1: the time for each record does not grow with the number of targets.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, to_hex};
+use crate::error::{Error, Result};
+use crate::store::Erased;
+
+use super::Erasing;
+
+type Digest = [u8; DIGEST_LEN];
+
+/// The permitted number of digits in a target.
+const DIGITS: std::ops::RangeInclusive<usize> = 8..=2 * DIGEST_LEN;
+
+/// A target as the caller wrote it, with its possible meanings.
+pub(super) struct Target {
+    pub(super) text: String,
+    pub(super) is_id: bool,
+    pub(super) digests: BTreeSet<Digest>,
+    /// The commit that already erased the version with this digest, or a version of this id.
+    pub(super) erased_by: Option<CommitDigest>,
+}
+
+/// All targets, without duplicates.
+pub(super) struct Targets {
+    suite: HashSuite,
+    all: Vec<Target>,
+    by_key: HashMap<KeyPath, usize>,
+    /// The number of each target that may be digits, by its text in lower case.
+    by_digits: HashMap<String, usize>,
+    /// The different numbers of digits in the targets.
+    lengths: BTreeSet<usize>,
+}
+
+impl Targets {
+    /// # Errors
+    /// `InvalidInput` if there is no target.
+    pub(super) fn of(erasing: &Erasing, suite: HashSuite) -> Result<Self> {
+        if erasing.targets.is_empty() {
+            return Err(Error::invalid("name at least one id or digest to erase"));
+        }
+        let mut targets = Self {
+            suite,
+            all: Vec::new(),
+            by_key: HashMap::new(),
+            by_digits: HashMap::new(),
+            lengths: BTreeSet::new(),
+        };
+        for text in &erasing.targets {
+            let number = targets.all.len();
+            let key = suite.key_path(text);
+            if *targets.by_key.entry(key).or_insert(number) != number {
+                continue;
+            }
+            if DIGITS.contains(&text.len()) {
+                targets.by_digits.insert(text.to_ascii_lowercase(), number);
+                targets.lengths.insert(text.len());
+            }
+            targets.all.push(Target {
+                text: text.clone(),
+                is_id: false,
+                digests: BTreeSet::new(),
+                erased_by: None,
+            });
+        }
+        Ok(targets)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Target> {
+        self.all.iter()
+    }
+
+    /// Notes that a record of the log has this digest and, for an object, this id. Returns whether a target names it.
+    pub(super) fn note(&mut self, digest: &Digest, id: Option<&str>) -> bool {
+        let mut is_wanted = false;
+        for number in self.fitting(digest) {
+            self.all[number].digests.insert(*digest);
+            is_wanted = true;
+        }
+        let key = id.map(|id| self.suite.key_path(id));
+        if let Some(number) = key.and_then(|key| self.by_key.get(&key)) {
+            self.all[*number].is_id = true;
+            is_wanted = true;
+        }
+        is_wanted
+    }
+
+    /// Notes the marker of an erased record. For a target that is an id, it matters only if no version is left. A
+    /// marker with an author replaces one of a lost record.
+    pub(super) fn note_erased(&mut self, erased: &Erased) {
+        let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
+        for number in self.fitting(&erased.digest).into_iter().chain(of_id) {
+            let known = &mut self.all[number].erased_by;
+            if known.is_none() || !erased.is_lost() {
+                *known = Some(erased.by);
+            }
+        }
+    }
+
+    /// Returns the targets that are prefixes of this digest.
+    fn fitting(&self, digest: &Digest) -> Vec<usize> {
+        let hex = to_hex(digest);
+        // TGT-1: one lookup for each length, of which there are at most 57.
+        let numbers = self.lengths.iter();
+        numbers
+            .filter_map(|length| self.by_digits.get(&hex[..*length]).copied())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::HashAlgorithm;
+
+    fn targets(texts: &[&str]) -> Targets {
+        let targets = texts.iter().map(|text| (*text).to_owned()).collect();
+        let erasing = Erasing {
+            targets,
+            ..Erasing::default()
+        };
+        Targets::of(&erasing, HashSuite::new(HashAlgorithm::Blake3)).unwrap()
+    }
+
+    /// INVARIANT TGT-1: the lookup finds the same targets as a comparison with each target.
+    #[test]
+    fn a_digest_fits_the_targets_that_are_its_first_digits() {
+        let digest: Digest = std::array::from_fn(|at| (at * 37 + 11) as u8);
+        let hex = to_hex(&digest);
+        let upper = hex[..12].to_ascii_uppercase();
+        let mut other = hex.clone().into_bytes();
+        other[8] = if other[8] == b'0' { b'1' } else { b'0' };
+        let other = String::from_utf8(other).unwrap();
+        for digits in 1..=64 {
+            let mut wanted = targets(&[&hex[..digits]]);
+            assert_eq!(wanted.note(&digest, None), digits >= 8, "{digits}");
+            let mut wanted = targets(&[&other[..digits]]);
+            assert_eq!(wanted.note(&digest, None), digits == 8, "{digits}");
+        }
+        let mut wanted = targets(&["tea", &upper, &hex[..9], &hex, "tea", &other]);
+        assert!(wanted.note(&digest, Some("tea")));
+        let found: Vec<_> = wanted.all().map(|one| (one.is_id, one.digests.len())).collect();
+        assert_eq!(found, [(true, 0), (false, 1), (false, 1), (false, 1), (false, 0)]);
+        assert!(!targets(&["tea"]).note(&digest, Some("coffee")));
+    }
+}
