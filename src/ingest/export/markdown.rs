@@ -53,7 +53,7 @@ impl Syntax for Markdown {
         let name = NAME.to_ascii_lowercase();
         for (name, value) in [("id", id), (&name, statement.as_deref())] {
             if let Some(value) = value {
-                text.push_str(&format!("<!-- {name}: {value} -->\n"));
+                text.extend(["<!-- ", name, ": ", value, " -->\n"]);
             }
         }
         if !text.is_empty() {

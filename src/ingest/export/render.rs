@@ -256,8 +256,8 @@ impl<'a> Rendering<'a> {
     fn write(&self) -> Result<String> {
         let positions = self.stated_positions();
         let mut text = String::new();
-        for place in 0..self.nodes.len() {
-            text.push_str(&self.head(place, positions[place])?);
+        for (place, position) in positions.into_iter().enumerate() {
+            text.push_str(&self.head(place, position)?);
             if let Body::Plain(written) | Body::Quoted(written) = &self.bodies[place] {
                 text.push_str(written);
             }

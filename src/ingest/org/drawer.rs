@@ -27,6 +27,9 @@ pub(super) struct Properties {
     pub(super) is_list: bool,
 }
 
+/// The name and the value of a property, and its line.
+type Property<'a> = (&'a str, &'a str, u64);
+
 /// Reads the optional drawer at the start of `body`, which starts at `line`: that of a heading, or of the file itself.
 /// Returns the rest.
 ///
@@ -83,9 +86,9 @@ pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &s
     }
 }
 
-/// Returns the properties of the drawer at the start of `body`, each with its name, value and line, and the rest. As in Org, a drawer is not a property
+/// Returns the properties of the drawer at the start of `body`, and the rest. As in Org, a drawer is not a property
 /// drawer if it is not closed or contains another kind of line.
-fn split(first_line: u64, body: &str) -> Option<(Vec<(&str, &str, u64)>, &str)> {
+fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;
     let mut next = || {

@@ -55,15 +55,15 @@ pub(crate) fn month_named(word: &str) -> Option<i64> {
         return Some(9);
     }
     let is_meant = |name: &str| word == name || (word.len() == 3 && name.starts_with(word));
-    let place = NAMES.split(' ').position(is_meant)?;
-    Some(place as i64 + 1)
+    let mut names = (1..).zip(NAMES.split(' '));
+    Some(names.find(|(_, name)| is_meant(name))?.0)
 }
 
 /// Returns the number of a weekday by its whole name: 0 for Monday.
 pub(crate) fn weekday_named(word: &str) -> Option<i64> {
     const NAMES: &str = "monday tuesday wednesday thursday friday saturday sunday";
-    let place = NAMES.split(' ').position(|name| word == name)?;
-    Some(place as i64)
+    let mut names = (0..).zip(NAMES.split(' '));
+    Some(names.find(|(_, name)| word == *name)?.0)
 }
 
 #[cfg(test)]
