@@ -60,7 +60,7 @@ impl Attributes {
     }
 
     /// Iterates the attributes for changes within their values. No value may become null.
-    pub(crate) fn iter_mut(&mut self) -> btree_map::IterMut<'_, String, Value> {
+    pub(crate) fn entries_mut(&mut self) -> btree_map::IterMut<'_, String, Value> {
         self.0.iter_mut()
     }
 

@@ -163,7 +163,7 @@ pub(super) fn texts_of_item(item: &mut NewItem) -> Vec<(String, &mut String)> {
         fields.push(("file".to_owned(), &mut citation.file));
         fields.extend(citation.note.iter_mut().map(|note| ("note".to_owned(), note)));
     }
-    for (name, value) in item.others.iter_mut() {
+    for (name, value) in item.others.entries_mut() {
         add_texts(name, value, &mut fields);
     }
     fields
@@ -187,7 +187,7 @@ fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a
 pub(in crate::agent) fn texts_of_object(object: &mut NewObject) -> Vec<(String, &mut String)> {
     let content = object.content.as_mut().map(|text| (String::new(), text));
     let mut fields: Vec<_> = content.into_iter().collect();
-    for (name, value) in object.attributes.iter_mut() {
+    for (name, value) in object.attributes.entries_mut() {
         add_texts(name, value, &mut fields);
     }
     fields

@@ -63,6 +63,8 @@ pub(super) fn redact_staged(agent: &Agent, draft: &mut Draft) -> Result<()> {
             break;
         }
     }
-    replaced.keys().for_each(|digest| draft.drop_past(*digest));
+    for digest in replaced.keys() {
+        draft.drop_past(*digest);
+    }
     Ok(())
 }
