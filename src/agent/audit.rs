@@ -10,16 +10,11 @@
 
 use std::ops::ControlFlow;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::Agent;
 use super::item::unless_erased;
-use crate::digest::{CommitDigest, TextDigest};
 use crate::engine::{Change, CommitInfo, Memory, Revision, View};
 use crate::error::{ErrorKind, Result};
-use crate::object::{Id, Origin, Time};
-use crate::store::ChangeCounts;
+use crate::object::{Commit, Id, Time};
 
 /// The most ids of a line.
 const IDS_SHOWN: usize = 20;
@@ -45,39 +40,12 @@ pub(crate) struct AuditRequest {
     pub until: Option<Time>,
 }
 
-/// One line of the audit log: a commit.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct AuditLine {
+/// A commit of the audit log.
+pub(crate) struct Audited {
     /// The commit.
-    pub commit: CommitDigest,
-    /// Its seq: the number of commits before it.
-    pub seq: u64,
-    /// Its time.
-    pub time: Time,
-    /// Its operation.
-    pub op: String,
-    /// The commit that a rollback, undo or redo refers to.
-    pub target: Option<CommitDigest>,
-    /// The actor.
-    pub actor: Option<String>,
-    /// The session.
-    pub session: Option<String>,
-    /// The source of its content; `None` if it was not given or was erased.
-    pub source: Option<String>,
-    /// The class of the writer.
-    pub trust: Origin,
-    /// The reason; `None` if it was not given or was erased.
-    pub reason: Option<String>,
-    /// The number of added, changed and removed ids.
-    #[serde(flatten)]
-    pub counts: ChangeCounts,
+    pub info: CommitInfo,
     /// The changed ids, at most 20.
     pub ids: Vec<String>,
-    /// The number of all changed ids.
-    pub ids_total: u64,
-    /// The lane of the writer.
-    #[serde(skip)]
-    pub lane: String,
 }
 
 impl Agent {
@@ -86,7 +54,7 @@ impl Agent {
         &self,
         view: &View,
         request: AuditRequest,
-    ) -> impl Iterator<Item = Result<AuditLine>> + use<> {
+    ) -> impl Iterator<Item = Result<Audited>> + use<> {
         let since = request.since;
         let audit = Audit {
             memory: self.memory().clone(),
@@ -112,7 +80,7 @@ struct Audit {
 
 impl Audit {
     /// Returns the line of a commit, if the commit matches. Cheap conditions are tested first.
-    fn line(&self, info: CommitInfo) -> Result<Option<AuditLine>> {
+    fn line(&self, info: CommitInfo) -> Result<Option<Audited>> {
         let (commit, wanted) = (&info.commit, &self.request);
         let fits = |wanted: &Option<String>, found: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
@@ -125,33 +93,10 @@ impl Audit {
         {
             return Ok(None);
         }
-        let source = self.text(commit.source)?;
-        if !fits(&wanted.source, source.as_deref()) {
+        if wanted.source.is_some() && self.source(commit)? != wanted.source {
             return Ok(None);
         }
-        let Some(ids) = self.ids(&info)? else {
-            return Ok(None);
-        };
-        let reason = self.text(commit.reason)?;
-        let counts = self.memory.commit_counts(&info)?;
-        let lane = info.lane().to_owned();
-        let commit = info.commit;
-        Ok(Some(AuditLine {
-            commit: info.digest,
-            seq: commit.seq,
-            time: commit.time,
-            op: commit.op.as_str().to_owned(),
-            target: commit.target,
-            actor: commit.actor,
-            session: commit.session,
-            source,
-            trust: commit.trust,
-            reason,
-            counts,
-            ids,
-            ids_total: counts.total(),
-            lane,
-        }))
+        Ok(self.ids(&info)?.map(|ids| Audited { info, ids }))
     }
 
     /// Returns the first ids that the commit changed; `None` if the commit does not match.
@@ -194,12 +139,12 @@ impl Audit {
         Ok(false)
     }
 
-    fn text(&self, digest: Option<TextDigest>) -> Result<Option<String>> {
-        let Some(digest) = digest else { return Ok(None) };
-        match self.memory.text(&digest) {
-            Ok(text) => Ok(Some(text)),
+    /// Returns the source of a commit; `None` if it was not given or was erased.
+    fn source(&self, commit: &Commit) -> Result<Option<String>> {
+        let source = commit.source.map(|digest| self.memory.text(&digest));
+        match source.transpose() {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+            source => source,
         }
     }
 }
@@ -219,7 +164,7 @@ mod tests {
 
     fn seqs(agent: &Agent, request: AuditRequest) -> Vec<u64> {
         let lines = agent.audit(&agent.memory().view(), request);
-        lines.map(|line| line.unwrap().seq).collect()
+        lines.map(|line| line.unwrap().info.commit.seq).collect()
     }
 
     #[test]
@@ -325,7 +270,6 @@ mod tests {
             .audit(&agent.memory().view(), AuditRequest::default())
             .next();
         let line = line.unwrap().unwrap();
-        assert_eq!((line.ids.len(), line.counts.added), (20, 30));
-        assert_eq!(line.reason.as_deref(), Some("many"));
+        assert_eq!((line.ids.len(), line.info.commit.op.as_str()), (20, "put"));
     }
 }

@@ -69,7 +69,7 @@ pub(crate) mod vocabulary;
 mod words;
 
 pub use agent::Agent;
-pub(crate) use audit::{AuditLine, AuditRequest};
+pub(crate) use audit::{AuditRequest, Audited};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use followed::Reached;

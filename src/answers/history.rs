@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::digest::{CommitDigest, ObjectDigest, Root, TextDigest};
-use crate::engine::{Change, ChangeKind, CommitInfo, HistoryEntry, Memory, SnapshotInfo};
+use crate::engine::{CommitInfo, HistoryEntry, Memory, SnapshotInfo};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Origin, Time};
 use crate::store::ChangeCounts;
@@ -138,29 +138,6 @@ impl HistoryLine {
             reason: text(maker.and_then(|commit| commit.reason))?,
             thinned: entry.thinned,
         })
-    }
-}
-
-/// The difference of one object between two states, as a line of `diff`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ChangeLine {
-    /// The id; for an erased object, `erased:` and its key path.
-    pub(crate) id: String,
-    pub(crate) change: ChangeKind,
-    pub(crate) old: Option<ObjectDigest>,
-    pub(crate) new: Option<ObjectDigest>,
-    pub(crate) erased: bool,
-}
-
-impl From<&Change> for ChangeLine {
-    fn from(change: &Change) -> Self {
-        Self {
-            id: change.id.to_string(),
-            change: change.kind(),
-            old: change.old,
-            new: change.new,
-            erased: change.erased,
-        }
     }
 }
 

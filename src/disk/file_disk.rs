@@ -412,14 +412,6 @@ impl Disk for FileDisk {
         digits.and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
     }
 
-    fn process(&self) -> u32 {
-        std::process::id()
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> io::Result<()> {
-        getrandom::fill(bytes).map_err(io::Error::other)
-    }
-
     fn identity(&self) -> (u64, u64) {
         self.identity
     }

@@ -118,14 +118,6 @@ impl Disk for MemDisk {
         [1; 16]
     }
 
-    fn process(&self) -> u32 {
-        std::process::id()
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> io::Result<()> {
-        getrandom::fill(bytes).map_err(io::Error::other)
-    }
-
     fn identity(&self) -> (u64, u64) {
         // No real device has this number. Two folders never have one address.
         (u64::MAX, Arc::as_ptr(&self.files).addr() as u64)

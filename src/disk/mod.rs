@@ -100,10 +100,14 @@ pub trait Disk: Send + Sync {
     fn boot_id(&self) -> [u8; 16];
 
     /// Returns the number of this process. In a forked child, it differs from the number stored in an inherited handle.
-    fn process(&self) -> u32;
+    fn process(&self) -> u32 {
+        std::process::id()
+    }
 
     /// Fills `bytes` from the secure random source of the system.
-    fn random(&self, bytes: &mut [u8]) -> io::Result<()>;
+    fn random(&self, bytes: &mut [u8]) -> io::Result<()> {
+        getrandom::fill(bytes).map_err(io::Error::other)
+    }
 
     /// Returns the device and file number of the folder: equal for two paths to one store.
     fn identity(&self) -> (u64, u64);

@@ -20,8 +20,8 @@ use crate::trie::Entry;
 use super::inner::Inner;
 use super::opened::{HeadMoved, done_anyway};
 use super::read::{
-    Change, CommitInfo, Commits, Containment, HistoryEntry, Revision, State, View, erased_by, history,
-    not_kept, revision,
+    Change, ChangeKind, CommitInfo, Commits, Containment, HistoryEntry, Revision, State, View, erased_by,
+    history, not_kept, revision,
 };
 use super::settings::Limits;
 use super::upkeep::{checkpoint_if_due, derived_content};
@@ -331,6 +331,7 @@ impl Memory {
             let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             let visited = visit(Change {
                 id: object.id().clone(),
+                kind: ChangeKind::of(change.old.is_some(), change.new.is_some()),
                 old: digest(change.old),
                 new: digest(change.new),
                 erased: object.is_placeholder(),

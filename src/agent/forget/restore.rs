@@ -55,7 +55,7 @@ impl Agent {
                 continue;
             }
             let reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
-            let removed = |change: &Change| change.kind() == ChangeKind::Removed && !change.erased;
+            let removed = |change: &Change| change.kind == ChangeKind::Removed && !change.erased;
             for Change { id, .. } in changes.into_iter().filter(removed) {
                 if list.len() >= limit {
                     return Ok(list);

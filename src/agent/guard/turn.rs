@@ -29,11 +29,7 @@ pub(crate) struct ChangedObject {
 impl ChangedObject {
     /// Returns the kind of change.
     pub(crate) fn kind(&self) -> ChangeKind {
-        match (&self.old, &self.new) {
-            (None, _) => ChangeKind::Added,
-            (_, Some(_)) => ChangeKind::Changed,
-            (_, None) => ChangeKind::Removed,
-        }
+        ChangeKind::of(self.old.is_some(), self.new.is_some())
     }
 
     /// Returns the scope of the version after, else of the version before.

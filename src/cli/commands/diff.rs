@@ -4,9 +4,8 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::answers::history::ChangeLine;
 use crate::cli::human::{change_lines, erased_line};
-use crate::engine::{Change, ChangeKind};
+use crate::engine::Change;
 
 /// Show how two states differ
 ///
@@ -34,7 +33,7 @@ pub(crate) struct Diff {
 }
 
 impl Verb for Diff {
-    const ANSWERS: &'static [Form] = &[form::<ChangeLine>("one per line")];
+    const ANSWERS: &'static [Form] = &[form::<Change>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         if self.to.is_some() && context.options.at.is_some() {
@@ -64,7 +63,7 @@ pub(in crate::cli) fn show_changes(
     limit: usize,
 ) -> Result<()> {
     for change in changes.iter().take(limit) {
-        if output.json(&ChangeLine::from(change))? {
+        if output.json(change)? {
             continue;
         }
         if change.erased {
@@ -92,10 +91,6 @@ fn summary(output: &mut Output, changes: &[Change]) {
 
 /// Counts the changes by their kind.
 pub(super) fn counts_of(changes: &[Change]) -> ChangeCounts {
-    let count = |kind| changes.iter().filter(|change| change.kind() == kind).count() as u64;
-    ChangeCounts {
-        added: count(ChangeKind::Added),
-        changed: count(ChangeKind::Changed),
-        removed: count(ChangeKind::Removed),
-    }
+    let sides = |change: &Change| (change.old.is_some(), change.new.is_some());
+    ChangeCounts::of(changes.iter().map(sides))
 }

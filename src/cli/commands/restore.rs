@@ -75,7 +75,7 @@ impl Verb for Restore {
         };
         context.answer(&answer, |answer, context| {
             for change in &changes {
-                context.line(format_args!("{} {}", change.kind().name(), change.id))?;
+                context.line(format_args!("{} {}", change.kind.name(), change.id))?;
             }
             let counts = context.counts_line(answer.counts);
             context.line(format_args!("would restore: {counts}"))?;

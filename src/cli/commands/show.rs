@@ -6,7 +6,7 @@
 use super::cells::recorded;
 use super::diff::show_changes;
 use super::prelude::*;
-use crate::answers::history::{ChangeLine, LogLine};
+use crate::answers::history::LogLine;
 use crate::digest::HistoryRoot;
 use crate::engine::Change;
 
@@ -39,7 +39,7 @@ pub(crate) struct Shown {
     /// The digests that the commit erased.
     erased: Vec<String>,
     /// The first changes; null if they are unknown because the commit before was thinned.
-    changes: Option<Vec<ChangeLine>>,
+    changes: Option<Vec<Change>>,
 }
 
 impl Verb for Show {
@@ -60,7 +60,7 @@ impl Verb for Show {
             Op::ERASE => memory.erased_in(info.digest)?,
             _ => Vec::new(),
         };
-        let lines = |changes: &Vec<Change>| changes.iter().take(limit).map(ChangeLine::from).collect();
+        let lines = |changes: &Vec<Change>| changes.iter().take(limit).cloned().collect();
         let answer = Shown {
             commit: LogLine::of(&memory, &info)?,
             history_root: info.commit.history_root,

@@ -7,9 +7,8 @@ use super::diff::{counts_of, show_changes};
 use super::prelude::*;
 use super::rollback::answer_moved;
 use crate::answers::commits::Moved;
-use crate::answers::history::ChangeLine;
 use crate::cli::human::heading;
-use crate::engine::Reversing;
+use crate::engine::{Change, Reversing};
 
 /// Reverse your last change
 ///
@@ -70,7 +69,7 @@ pub(crate) struct Preview {
     target: CommitDigest,
     #[serde(flatten)]
     counts: ChangeCounts,
-    changes: Vec<ChangeLine>,
+    changes: Vec<Change>,
     dry_run: bool,
 }
 
@@ -100,7 +99,7 @@ fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
         seq: head.commit().commit.seq,
         target: target.digest,
         counts: counts_of(&changes),
-        changes: changes.iter().map(ChangeLine::from).collect(),
+        changes: changes.clone(),
         dry_run,
     };
     context.answer(&answer, |_, context| {

@@ -28,7 +28,7 @@ const INDENT: &str = "    ";
 
 /// Formats the change of an erased object, of which only digests remain; no record has its id.
 pub(crate) fn erased_line(style: Style, change: &Change) -> String {
-    let (mark, meaning) = match change.kind() {
+    let (mark, meaning) = match change.kind {
         ChangeKind::Added => ('+', Meaning::Good),
         ChangeKind::Changed => ('~', Meaning::Changed),
         _ => ('-', Meaning::Bad),

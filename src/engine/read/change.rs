@@ -19,11 +19,26 @@ named! {
     }
 }
 
+impl ChangeKind {
+    /// Returns the kind of a difference, from whether the older and the newer state have the id.
+    pub(crate) fn of(old: bool, new: bool) -> Self {
+        match (old, new) {
+            (false, _) => Self::Added,
+            (true, true) => Self::Changed,
+            (true, false) => Self::Removed,
+        }
+    }
+}
+
 /// One id that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Change {
     /// The id that differs.
     pub id: Id,
+    /// The kind of the difference.
+    #[cfg_attr(feature = "serde", serde(rename = "change"))]
+    pub kind: ChangeKind,
     /// The version in the older state.
     pub old: Option<ObjectDigest>,
     /// The version in the newer state.
@@ -31,15 +46,4 @@ pub struct Change {
     /// Whether the versions were erased or lost, so only their digests are known. Then `id` is `erased:` and the key
     /// path, because the real id is unknown.
     pub erased: bool,
-}
-
-impl Change {
-    /// Returns the kind of the difference.
-    pub(crate) fn kind(&self) -> ChangeKind {
-        match (self.old, self.new) {
-            (None, _) => ChangeKind::Added,
-            (Some(_), Some(_)) => ChangeKind::Changed,
-            (Some(_), None) => ChangeKind::Removed,
-        }
-    }
 }

@@ -20,7 +20,7 @@ pub(crate) mod subtree;
 pub(crate) mod text_records;
 pub(crate) mod view;
 
-pub(crate) use change::Change;
+pub(crate) use change::{Change, ChangeKind};
 pub(crate) use children::Newer;
 pub(crate) use derived::{Derive, Derived, Version};
 pub(crate) use erased::{erased_by, not_kept, text_of};

@@ -29,7 +29,7 @@ use crate::store::{ChangeCounts, Store};
 use crate::trie::{Entry, Trie};
 
 use super::{Authorisation, Writer};
-use crate::engine::read::{Change, Family, View, erased_by, id_of, keys_of};
+use crate::engine::read::{Change, ChangeKind, Family, View, erased_by, id_of, keys_of};
 
 /// The effect of staging an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -579,6 +579,7 @@ impl Draft {
     pub fn changes(&self) -> Vec<Change> {
         let change = |change: &StagedChange| Change {
             id: change.id.clone(),
+            kind: ChangeKind::of(change.old.is_some(), change.new_digest().is_some()),
             old: change.old,
             new: change.new_digest(),
             erased: false,

@@ -85,9 +85,11 @@ pub(crate) fn write(
     source: &dyn NodeSource,
     progress: &mut Progress<'_>,
 ) -> Result<CheckpointFile> {
-    disk.create_dir(FOLDER)
-        .and_then(|()| disk.sync_dir(""))
-        .map_err(write_error)?;
+    let listed = disk.list(FOLDER);
+    if listed.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        let created = disk.create_dir(FOLDER).and_then(|()| disk.sync_dir(""));
+        created.map_err(write_error)?;
+    }
     let files = list(disk)?;
     let number = next_number(&files)?;
     let name = file_name(number);

@@ -3,7 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::agent::{AuditLine, AuditRequest};
+use crate::agent::{AuditRequest, Audited};
+use crate::answers::history::LogLine;
 use crate::cli::commands::prelude::*;
 
 /// The number of ids that people see on a line.
@@ -45,6 +46,20 @@ pub(crate) struct Audit {
     pub(crate) limit: Option<usize>,
 }
 
+/// A commit of the audit log.
+#[derive(Serialize, JsonSchema)]
+struct AuditLine {
+    #[serde(flatten)]
+    commit: LogLine,
+    /// The changed ids, at most 20.
+    ids: Vec<String>,
+    /// The number of all changed ids.
+    ids_total: u64,
+    /// The lane of the writer.
+    #[serde(skip)]
+    lane: String,
+}
+
 impl Verb for Audit {
     const ANSWERS: &'static [Form] = &[form::<AuditLine>("one per line")];
 
@@ -62,7 +77,18 @@ impl Verb for Audit {
             op: self.op,
         };
         let lines = agent.audit(&view, request);
-        let lines = lines.take(self.limit.unwrap_or(usize::MAX));
+        let line = |audited: Result<Audited>| {
+            let Audited { info, ids } = audited?;
+            let commit = LogLine::of(agent.memory(), &info)?;
+            let (ids_total, lane) = (commit.counts.total(), info.lane().to_owned());
+            Ok(AuditLine {
+                commit,
+                ids,
+                ids_total,
+                lane,
+            })
+        };
+        let lines = lines.take(self.limit.unwrap_or(usize::MAX)).map(line);
         context.rows(lines, cells_of)
     }
 }
@@ -74,12 +100,12 @@ fn cells_of(row: &AuditLine, context: &Context) -> Columns {
         objects = format!("{objects} and {more} more");
     }
     let mut cells = columns(row, &["seq", "time", "op"], context);
-    cells.extend(count_columns(row.counts));
+    cells.extend(count_columns(row.commit.counts));
     cells.extend([
         ("who", plain(&row.lane)),
-        ("trust", plain(row.trust.name())),
+        ("trust", plain(row.commit.trust.name())),
         ("objects", named(objects)),
-        ("reason", optional(row.reason.as_deref())),
+        ("reason", optional(row.commit.reason.as_deref())),
     ]);
     cells
 }
