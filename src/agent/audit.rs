@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_why_and_names_twenty_ids_at_most() {
+    fn a_line_names_twenty_ids_at_most() {
         let memory = Memory::in_memory().unwrap();
         let mut draft = memory.draft(&Writer::user().reason("many"));
         for number in 0..30 {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::digest::{CommitDigest, ObjectDigest, Root, to_hex};
-use crate::engine::{CommitInfo, Committed, ErasedKind, ErasedReport, GcReport, Memory};
+use crate::engine::{CommitInfo, Committed, ErasedRecord, ErasedReport, GcReport, Memory};
 use crate::error::Result;
 use crate::object::Id;
 use crate::store::ChangeCounts;
@@ -150,15 +150,6 @@ pub(crate) struct Collected {
     pub(crate) dry_run: bool,
 }
 
-/// A record that `erase` removes from every file.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ErasedRecord {
-    pub(crate) kind: ErasedKind,
-    pub(crate) digest: String,
-    pub(crate) id: Option<String>,
-    pub(crate) bytes: u64,
-}
-
 /// The records that `erase` removes, and their former locations.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErasedParts {
@@ -174,13 +165,7 @@ pub(crate) struct ErasedParts {
 impl From<&ErasedReport> for ErasedParts {
     fn from(report: &ErasedReport) -> Self {
         let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
-        let records = report.records.iter().map(|record| ErasedRecord {
-            kind: record.kind,
-            digest: to_hex(&record.digest),
-            id: record.id.clone(),
-            bytes: record.bytes,
-        });
-        let records: Vec<_> = records.collect();
+        let records = report.records.clone();
         Self {
             erased: match report.versions() {
                 0 => records.len() as u64,
@@ -189,7 +174,7 @@ impl From<&ErasedReport> for ErasedParts {
             bytes: report.bytes(),
             holders: ids(&report.holders),
             unlinked: ids(&report.unlinked),
-            digests: records.iter().map(|record| record.digest.clone()).collect(),
+            digests: records.iter().map(|record| to_hex(&record.digest)).collect(),
             records,
         }
     }

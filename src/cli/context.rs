@@ -125,13 +125,8 @@ impl Context {
         })
     }
 
-    /// Returns the folder in which `init` creates a store.
-    pub(crate) fn new_store(&self) -> PathBuf {
-        self.named_store()
-            .unwrap_or_else(|| PathBuf::from(PROJECT_FOLDER))
-    }
-
-    fn named_store(&self) -> Option<PathBuf> {
+    /// Returns the folder that the user named.
+    pub(crate) fn named_store(&self) -> Option<PathBuf> {
         let store = self.options.store.clone();
         store.or_else(|| path_in("TREERING_STORE"))
     }

@@ -12,7 +12,7 @@ name_type! {
     /// The permanent name of an object: 1 to 256 bytes of UTF-8 in normal form NFC without control characters.
     ///
     /// An id may contain any other character, because the store never uses it as a path.
-    Id, Rule::new("an id", 256).in_nfc()
+    Id, Rule { nfc: true, ..Rule::new("an id", 256) }
 }
 
 impl Id {

@@ -20,10 +20,10 @@ use crate::error::{Error, ErrorCode, Result};
 #[derive(Debug)]
 pub(crate) struct Rule {
     /// The kind of text with its article, for messages.
-    what: &'static str,
+    pub(super) what: &'static str,
     pub(crate) bytes_max: usize,
     /// Whether the text must be in normal form NFC.
-    nfc: bool,
+    pub(super) nfc: bool,
 }
 
 /// The fault of a text: in short, in a sentence after its kind, and what to do.
@@ -36,11 +36,6 @@ impl Rule {
             bytes_max,
             nfc: false,
         }
-    }
-
-    /// Adds the rule that the text is in normal form NFC.
-    pub(super) const fn in_nfc(self) -> Self {
-        Self { nfc: true, ..self }
     }
 
     fn broken_by(&self, text: &str) -> Option<Fault> {

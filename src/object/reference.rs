@@ -65,12 +65,6 @@ named! {
     }
 }
 
-impl ReferenceClass {
-    fn holds_changes(self) -> bool {
-        matches!(self, Self::Drafts | Self::Rejected)
-    }
-}
-
 /// The name of a reference: class, `/` and the rest, at most 512 bytes without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReferenceName(String);
@@ -275,7 +269,8 @@ impl Reference {
         }
         // INVARIANT REF-2: only drafts and rejected changes have a root and a list of changes, and a list of changes
         // requires a root.
-        if self.root.is_some() && !class.holds_changes() {
+        let holds_changes = matches!(class, ReferenceClass::Drafts | ReferenceClass::Rejected);
+        if self.root.is_some() && !holds_changes {
             return Some("a reference that is no draft has a root");
         }
         if self.root.is_none() && !self.changes.is_empty() {

@@ -14,6 +14,7 @@
 //! # Format
 //! docs/proofs.md, "Nodes in storage".
 
+use std::ops::Deref;
 use std::sync::OnceLock;
 
 use triomphe::Arc;
@@ -57,31 +58,18 @@ pub trait NodeSource: Sync {
     }
 }
 
-impl<S: NodeSource + Send + ?Sized> NodeSource for std::sync::Arc<S> {
+/// A reference or a shared pointer to a source is a source.
+impl<P: Deref<Target: NodeSource> + Send + Sync> NodeSource for P {
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
-        S::load(self, stored)
+        P::Target::load(self, stored)
     }
 
     fn suite(&self) -> HashSuite {
-        S::suite(self)
+        P::Target::suite(self)
     }
 
     fn shape(&self) -> Shape {
-        S::shape(self)
-    }
-}
-
-impl<S: NodeSource + ?Sized> NodeSource for &S {
-    fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
-        S::load(self, stored)
-    }
-
-    fn suite(&self) -> HashSuite {
-        S::suite(self)
-    }
-
-    fn shape(&self) -> Shape {
-        S::shape(self)
+        P::Target::shape(self)
     }
 }
 

@@ -196,11 +196,8 @@ impl Agent {
             writer,
         };
         let mut planned = Vec::new();
-        for object in view.objects() {
+        for object in view.kept_objects() {
             let object = object?;
-            if object.is_placeholder() {
-                continue;
-            }
             decayed.items += 1;
             planned.extend(run.plan(object)?);
             if planned.len() >= ITEMS_A_COMMIT {

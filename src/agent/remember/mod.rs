@@ -25,7 +25,7 @@ pub(in crate::agent) use duplicate_index::DuplicateIndex;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::agent::Agent;
 use super::blocks::id;
@@ -38,6 +38,7 @@ use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Scope};
+use crate::recall::five_digits;
 use crate::scan::Verdict;
 use intake::{Intake, says};
 use near::{Near, merged, near};
@@ -102,16 +103,10 @@ pub struct Alike {
     /// Its id.
     pub id: Id,
     /// The similarity of the two texts, 0 to 1.
-    #[serde(serialize_with = "six_digits")]
+    #[serde(serialize_with = "five_digits")]
     pub similarity: f32,
     /// Its text.
     pub text: String,
-}
-
-/// Writes six decimals: further digits of single precision are noise.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn six_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((f64::from(*number) * 1e6).round() / 1e6)
 }
 
 /// The answer to [`Agent::remember`]. The item may be in quarantine: see [`Self::status`].

@@ -130,7 +130,7 @@ impl ErasedParts {
     fn show(&self, context: &mut Context, what: &str) -> Result<()> {
         let output = &mut context.output;
         for record in self.records.iter().take(RECORDS_SHOWN) {
-            let digest = output.paint(Meaning::Name, human::short_hex(&record.digest));
+            let digest = output.paint(Meaning::Name, human::short_hex(&to_hex(&record.digest)));
             let size = bytes(record.bytes);
             let subject = match (record.kind, &record.id) {
                 (ErasedKind::Version, Some(id)) => one_line(id),

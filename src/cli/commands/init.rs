@@ -5,6 +5,7 @@
 
 use super::prelude::*;
 use crate::answers::store::{Created, FORMAT, absolute};
+use crate::cli::context::PROJECT_FOLDER;
 use crate::digest::HashAlgorithm;
 
 /// Create a store
@@ -26,7 +27,7 @@ impl Verb for Init {
     const ANSWERS: &'static [Form] = &[form::<Created>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let path = context.new_store();
+        let path = context.named_store().unwrap_or_else(|| PROJECT_FOLDER.into());
         context.create(&path, self.hash)?.close()?;
         let answer = Created {
             store: absolute(&path),

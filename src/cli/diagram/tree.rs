@@ -55,9 +55,9 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
 /// Returns the first `limit` objects without a parent in sibling order, and one more if there are more.
 pub(in crate::cli) fn tops(view: &View, limit: usize) -> Result<Vec<Id>> {
     let mut tops = BinaryHeap::new();
-    for object in view.objects() {
+    for object in view.kept_objects() {
         let object = object?;
-        if object.parent().is_none() && !object.is_placeholder() {
+        if object.parent().is_none() {
             let position = object.position().map(str::to_owned);
             tops.push((position.is_none(), position, object.id().clone()));
             if tops.len() > limit.saturating_add(1) {

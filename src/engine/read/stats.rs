@@ -98,11 +98,8 @@ impl Memory {
         let (view, store) = (self.inner.view(), self.inner.store());
         let (mut live_bytes, mut orphans) = (0, 0);
         let mut contents = HashSet::new();
-        for object in view.objects() {
+        for object in view.kept_objects() {
             let object = object?;
-            if object.is_placeholder() {
-                continue;
-            }
             live_bytes += object.bytes().len() as u64;
             // A content that several objects share is counted once.
             if let Some((digest, length)) = object.content_digest()

@@ -261,6 +261,12 @@ impl View {
         until_error(entries.filter_map(move |entry| read(entry).transpose()))
     }
 
+    /// Iterates the objects as [`Self::objects`] does, without the erased ones.
+    pub(crate) fn kept_objects(&self) -> impl Iterator<Item = Result<Object>> + Send + use<> {
+        let is_kept = |object: &Result<Object>| !object.as_ref().is_ok_and(Object::is_placeholder);
+        self.objects().filter(is_kept)
+    }
+
     /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if some object of
     /// this state was erased, because it may have been below `id`. The first call reads the whole subtree, later calls
     /// only changes.

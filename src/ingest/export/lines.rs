@@ -75,11 +75,8 @@ pub(crate) fn for_each_version<E: From<Error>>(
 pub(super) fn roots(view: &View, mut visit: impl FnMut(&Object)) -> Result<(Vec<Id>, u64)> {
     let mut roots = Vec::new();
     let mut readable = 0;
-    for object in view.objects() {
+    for object in view.kept_objects() {
         let object = object?;
-        if object.is_placeholder() {
-            continue;
-        }
         readable += 1;
         visit(&object);
         if object.parent().is_none() {

@@ -133,11 +133,6 @@ impl Hit {
         self.reasons().filter(is_part).collect()
     }
 
-    /// Returns the sum of all values times their weights.
-    fn weighted_sum(&self) -> f32 {
-        self.reasons().map(|reason| reason.value * reason.weight).sum()
-    }
-
     /// Returns all signals with their weights.
     fn reasons(&self) -> impl Iterator<Item = Reason> {
         let mut weights = if self.conversation { CONVERSATION } else { OTHER };

@@ -197,7 +197,7 @@ impl Ranking<'_> {
         normalise(&mut candidates, Signal::Context);
         normalise(&mut candidates, Signal::Vector);
         for hit in &mut candidates {
-            hit.score = hit.weighted_sum();
+            hit.score = hit.reasons().map(|reason| reason.value * reason.weight).sum();
         }
         candidates
     }

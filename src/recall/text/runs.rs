@@ -100,10 +100,6 @@ pub(crate) fn is_emoji_mark(letter: char) -> bool {
     matches!(u32::from(letter), 0xFE0E | 0xFE0F | 0x20E3 | 0x1F3FB..=0x1F3FF)
 }
 
-fn is_flag(letter: char) -> bool {
-    matches!(u32::from(letter), 0x1F1E6..=0x1F1FF)
-}
-
 /// Returns whether a letter is one of the two apostrophes that occur inside words.
 pub(crate) fn is_apostrophe(letter: char) -> bool {
     matches!(letter, '\'' | '\u{2019}')
@@ -133,7 +129,10 @@ fn word_end(text: &str) -> usize {
 /// Returns the end of the emoji at the start of `text`. A flag has two letters; a joined emoji has any number of parts.
 fn emoji_end(text: &str) -> usize {
     const JOINER: char = '\u{200D}';
-    let flags = text.chars().take(2).take_while(|&letter| is_flag(letter));
+    let flags = text
+        .chars()
+        .take(2)
+        .take_while(|letter| matches!(letter, '\u{1F1E6}'..='\u{1F1FF}'));
     let flag: usize = flags.map(char::len_utf8).sum();
     if flag > 0 {
         return flag;

@@ -57,15 +57,26 @@ named! {
 
 /// A record that was erased, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ErasedRecord {
     /// The kind of the erased record.
     pub kind: ErasedKind,
     /// The digest of the record, which stays known.
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "in_hex"),
+        schemars(with = "String")
+    )]
     pub digest: [u8; DIGEST_LEN],
     /// The id of the object, if the record is a version.
     pub id: Option<String>,
     /// The number of bytes of the record.
     pub bytes: u64,
+}
+
+#[cfg(feature = "serde")]
+fn in_hex<S: serde::Serializer>(digest: &[u8], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(&crate::digest::to_hex(digest))
 }
 
 /// The result of an erasure, or of its preview.
