@@ -45,7 +45,7 @@ pub enum DecodeError {
     },
     /// The first byte names an unknown version of the encoding.
     Version(u8),
-    /// Tags do not rise strictly, or a tag is zero.
+    /// Tags are not strictly ascending, or a tag is zero.
     TagOrder(u16),
     /// A required tag is unknown.
     UnknownTag(u16),
@@ -208,7 +208,7 @@ impl<'a> FieldWriter<'a> {
     /// Appends one field.
     ///
     /// # Panics
-    /// If the tags do not rise strictly (COD-1), which is a bug of the caller.
+    /// If the tags are not strictly ascending (COD-1), which is a bug of the caller.
     pub fn put(&mut self, tag: u16, bytes: &[u8]) {
         assert!(tag > self.last, "COD-1: tags rise strictly");
         self.last = tag;

@@ -1,8 +1,8 @@
 //! Treering: the memory of a long-running AI agent.
 //!
-//! A store holds **objects**: an id, a kind, a scope, attributes and a text. The objects of one moment are a **state**,
-//! named by a Merkle root. Every change is a **commit** in a hash chain, so any past state can be read, compared and
-//! restored.
+//! A store holds **objects**. An object has an id, a kind, a scope, attributes and a text. All objects at one moment
+//! form a **state**, which a Merkle root names. Every change is a **commit** in a hash chain, so any past state can be
+//! read, compared and restored.
 //!
 //! ```
 //! use treering::{Id, Kind, Memory, NewObject, Query, Writer};
@@ -42,16 +42,16 @@
 //! | open or create a store | [`Memory::open`], [`Memory::create`], [`Options`] |
 //! | read a state | [`Memory::view`], [`Memory::at`], [`View`], [`Query`] |
 //! | change it | [`Memory::put`], [`Draft`], [`Memory::commit`], [`Memory::attempt`] |
-//! | say who writes, and what they may touch | [`Writer`], [`Authorisation`] |
+//! | name the writer, and restrict what it may change | [`Writer`], [`Authorisation`] |
 //! | go back | [`Memory::undo`], [`Memory::rollback`], [`Draft::restore`], [`Memory::snapshot`] |
 //! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |
-//! | prove what a state has | [`View::prove`], [`proof::Proof::verify`] |
+//! | prove that a state contains an object | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
 //! The feature `agent` adds the module `agent`, the verbs of an agent; `ingest` reads and writes documents; `cli` is the program. All
-//! three are default features. `default-features = false` leaves the engine alone.
+//! three are default features. `default-features = false` gives only the engine.
 //!
-//! Every error is an [`Error`]. Its [`ErrorKind`] tells the caller the next action; its [`ErrorCode`] names the case.
+//! Every error is an [`Error`]. Its [`ErrorKind`] tells the caller how to react; its [`ErrorCode`] names the case.
 
 // With the feature `testing`, more of the crate is public.
 #![cfg_attr(
@@ -116,8 +116,8 @@ pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Positi
 pub use store::ChangeCounts;
 
 pub mod proof {
-    //! Proofs that a state has a certain version of an object, or no object with an id. Checking a proof needs no
-    //! store.
+    //! Proofs that a state contains a certain version of an object, or that it contains no object with a certain id.
+    //! Checking a proof needs no store.
 
     pub use crate::trie::{Proof, ProofError};
 }

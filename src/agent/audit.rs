@@ -16,7 +16,7 @@ use crate::engine::{Change, CommitInfo, Memory, Revision, View};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Commit, Id, Time};
 
-/// The most ids of a line.
+/// The maximum number of ids of a line.
 const IDS_SHOWN: usize = 20;
 
 /// The commits to list: those that meet every given condition.

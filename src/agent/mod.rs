@@ -1,4 +1,4 @@
-//! The verbs of an agent over [`Memory`](crate::Memory).
+//! The verbs of an agent, on top of [`Memory`](crate::Memory).
 //!
 //! [`Agent`] is the handle. It scans what it stores, ranks what it recalls, and keeps a change only if its checks pass.
 //!
@@ -25,14 +25,14 @@
 //! let guarded = agent.attempt(&model, turn, &Checks::new(Policy::default()))?;
 //! guarded.into_result()?;
 //!
-//! // Go back, whoever wrote since. It is a new commit, so it can be undone too.
+//! // Go back, even if other writers have committed since. It is a new commit, so it can be undone too.
 //! agent.memory().rollback("before").across_lanes().by(&vera)?;
 //! assert!(!agent.memory().view().contains(&plan)?);
 //! # Ok::<(), treering::Error>(())
 //! ```
 //!
-//! A *fact* is for every reader of its scope: store it with [`Agent::remember`]. A *note* is for the session that writes it:
-//! use [`Agent::write_note`]. [`Agent::recall`] finds both. Objects that
+//! Store a *fact* with [`Agent::remember`]; it is for every reader of its scope. Store a *note* with
+//! [`Agent::write_note`]; it belongs to the session that writes it. [`Agent::recall`] finds both. Objects that
 //! a host writes or removes through [`Agent::memory`] are neither scanned nor checked.
 
 // Layer: L7. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown` read

@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 use crate::recall::Key;
 
-/// The most items that the search for a circle follows.
+/// The maximum number of items that the search for a circle follows.
 const STEPS_MAX: usize = 32;
 
 /// Whether `new`, which names `old` in `supersedes`, supersedes it in the state of `view`.

@@ -139,8 +139,8 @@ impl Table {
         Ok(self.written)
     }
 
-    /// Writes the waiting rows, after the names of the columns: in aligned columns, as rows of a Markdown table, or with
-    /// tabs, where no column is cut or omitted.
+    /// Writes the waiting rows below the names of the columns: in aligned columns, as a Markdown table, or separated by
+    /// tabs. Output with tabs neither cuts nor omits a column.
     fn write(&mut self, output: &mut Output) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
         for row in &rows {

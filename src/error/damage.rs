@@ -166,8 +166,8 @@ causes! {
     RewriteFile = "a running rewrite is writing it, or a crash left it and the next writer removes it",
     Misnamed = "it is a segment of this store under another name, so only salvage reads it",
     Stray = "it does not belong to the log",
-    TornTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; the next segment contains their complete batches",
-    TornTails { bytes: u64, segments: u64 } = "crashes left {bytes} bytes after the last batches of {segments} segments; the next segment contains their complete batches",
+    TornTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; recovery wrote any complete batch among them to the next segment",
+    TornTails { bytes: u64, segments: u64 } = "crashes left {bytes} bytes after the last batches of {segments} segments; recovery wrote any complete batch among them to the next segment",
     UnacknowledgedTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; they were never acknowledged",
     UnprovenTail { bytes: u64 } = "a crash or damage left {bytes} bytes after the last complete commit",
     // Causes that salvage reports.

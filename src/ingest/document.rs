@@ -86,7 +86,7 @@ pub(super) fn title_of(attributes: &Attributes) -> &str {
         .unwrap_or_default()
 }
 
-/// An object that a JSON Lines file states with all its fields, and its line.
+/// The line number and the fields of an object in a JSON Lines file.
 pub(super) type StatedObject = (u64, ObjectLine);
 
 /// A file as objects. [`Document::read`] makes it, and `plan` uses it.

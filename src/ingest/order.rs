@@ -112,7 +112,7 @@ fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<St
         return Some(Vec::new());
     }
     let span = STEP.checked_mul(count as u64)?;
-    // Before the first and after the last key there is space for whole steps.
+    // Before the first key and after the last key, new keys are whole steps apart, if there is room.
     let first = match (low, high) {
         (None, None) => return Some(fresh(count)),
         (Some(low), None) => {

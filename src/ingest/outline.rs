@@ -22,7 +22,7 @@ pub(super) struct Found {
 /// A document whose headings are added in the order of the file.
 pub(super) struct Outline {
     pub(super) document: Document,
-    /// Removes the quotation marks of the format from a text.
+    /// Removes the quoting of the format from a text: the fence of a Markdown code block, or the commas of Org.
     unquote: fn(&str) -> String,
     /// The level and the index of each open heading, the outermost first.
     open: Vec<(usize, usize)>,

@@ -5,7 +5,7 @@
 //! used.
 //!
 //! # Layer
-//! Layer 2. Knows the numbers of kinds, but not the meaning of bodies.
+//! Layer 2. Knows the number of each record kind, but not the meaning of a record's body.
 //!
 //! # Invariants
 //! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.

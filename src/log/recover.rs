@@ -28,7 +28,7 @@ use crate::digest::{CommitDigest, Root};
 use crate::disk::{self, unfinished_name};
 use crate::error::{Cause, OrIo as _, Result};
 
-/// What the next writer will do before it appends.
+/// The step that the next writer takes before it appends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NextWriter {

@@ -376,7 +376,9 @@ fn check_lineage(field: &[u8]) -> Result<(), DecodeError> {
         return Err(DecodeError::Invalid("a lineage is empty or has a partial digest"));
     }
     if !digests.is_sorted_by(|a, b| a < b) {
-        return Err(DecodeError::Invalid("the digests of a lineage do not rise"));
+        return Err(DecodeError::Invalid(
+            "the digests of a lineage are not in ascending order",
+        ));
     }
     Ok(())
 }

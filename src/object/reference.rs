@@ -185,7 +185,7 @@ impl Reference {
     ///
     /// # Errors
     /// `InvalidInput` if the actor, session or lane breaks its rule or a reserved tag is not ignorable;
-    /// `Internal` if the fields contradict each other (REF-1 to REF-3) or the changes do not rise.
+    /// `Internal` if the fields contradict each other (REF-1 to REF-3) or the changes are not in ascending order.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let texts = [(ACTOR, &self.actor), (SESSION, &self.session), (LANE, &self.lane)];
         for (rule, text) in texts {
@@ -277,7 +277,7 @@ impl Reference {
             return Some("a reference has changes without a root");
         }
         if !self.changes.is_sorted_by(|a, b| a.key < b.key) {
-            return Some("the changes of a reference do not rise");
+            return Some("the changes of a reference are not in ascending order");
         }
         if self
             .changes

@@ -309,7 +309,9 @@ pub(super) fn read_key<'a>(
 ) -> Result<&'a str, DecodeError> {
     let key = KEY.decode(reader.sized()?)?;
     if last.is_some_and(|last| last >= key) {
-        return Err(DecodeError::Invalid("the keys of a map do not rise"));
+        return Err(DecodeError::Invalid(
+            "the keys of a map are not in ascending order",
+        ));
     }
     *last = Some(key);
     Ok(key)

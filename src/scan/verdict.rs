@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::finding::{Category, Finding, Severity};
 
 named! {
-    /// What happens to a text with findings. No verdict silently drops a text: `Block` refuses the write and names the
+    /// The treatment of a text with findings. No verdict silently drops a text: `Block` refuses the write and names the
     /// reason.
     #[derive(Default, PartialOrd, Ord, Deserialize)]
     pub enum Verdict {

@@ -1,8 +1,9 @@
 //! The log up to the position of a checkpoint. It is read from the checkpoint, or from a copy made from the log if the
 //! checkpoint is damaged.
 //!
-//! Each block of a checkpoint is checked at its first read. If a block is damaged, the log is read from its start, and a
-//! checkpoint in memory is made of it, which gives every answer from then on. So the damage only costs time.
+//! Each block of a checkpoint is checked at its first read. If a block is damaged, the store reads the log from its
+//! start and makes a checkpoint in memory from it. All later answers come from that checkpoint, so the damage costs
+//! only time.
 //!
 //! # Layer
 //! Layer 4.

@@ -21,7 +21,7 @@ use super::checkpoint::{self, Checkpoint, ChildRow, Contents, FirstWritten, LogI
 const PAST_STATES: u64 = 24;
 /// The number of entries of a state that use about as many bytes as a commit of one object uses in the log.
 const ENTRIES_A_COMMIT: u64 = 8;
-/// The maximal number of further states: those of the newest commits that references name.
+/// The maximal number of additional past states. They belong to the newest commits that a reference names.
 const NAMED_STATES: usize = 24;
 
 /// The number of versions that use as much memory as a commit with its own copies of the top branches.

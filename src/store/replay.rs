@@ -24,7 +24,7 @@ use super::{CommitEntry, Store};
 /// The number of records for each further thread.
 const RECORDS_A_THREAD: usize = 2_048;
 
-/// What the writer already knows about the batch that it has just written.
+/// The state and the objects of a batch, which its writer already knows.
 pub(crate) struct StagedState {
     /// The state after the batch, in which new records have no places yet.
     pub(crate) trie: Option<Trie>,

@@ -21,7 +21,7 @@ pub struct Iter<S> {
     source: S,
     /// The top of the trie, until the first call takes it.
     top: Option<Child>,
-    /// The branches on the path to the present one, each with the position of the child to visit next.
+    /// The branches on the path to the current entry, each with the position of the child to visit next.
     path: Vec<(Arc<Branch>, usize)>,
 }
 

@@ -337,8 +337,8 @@ fn hints_lead_on_and_not_in_circles() {
     folder.json(&["remove", "a"]);
     assert!(hint(&["get", "a"]).contains("seq:2 removed it"));
     folder.put("b", "x");
-    assert!(hint(&["get", "b", "--at", "seq:1"]).contains("seq:3 put it"));
-    assert!(hint(&["history", "b", "--at", "seq:1"]).contains("seq:3 put it"));
+    assert!(hint(&["get", "b", "--at", "seq:1"]).contains("seq:3 stored it"));
+    assert!(hint(&["history", "b", "--at", "seq:1"]).contains("seq:3 stored it"));
     let error = folder.refused(2, &["put", "a", "--kind", "k", "--at", "@"]);
     assert!(
         error["message"]

@@ -98,7 +98,7 @@ pub(crate) struct TakenFile {
     pub fresh: Option<Vec<u8>>,
 }
 
-/// The outcome of an import, with the number of files of each outcome.
+/// The answer to an import: the number of files for each outcome, and the files.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct TakenBlocks {
     pub created: usize,

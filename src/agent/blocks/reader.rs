@@ -90,7 +90,8 @@ fn plain<'a>(text: &'a str, faults: &mut Vec<Fault<FileFault>>) -> Cow<'a, str> 
     let rest = text.strip_prefix('\u{FEFF}');
     faults.extend(rest.map(|_| FileFault::ByteOrderMark.into()));
     let text = rest.unwrap_or(text);
-    // The first line shows how the file was saved. Later line ends may belong to the content.
+    // The end of the first line shows whether an editor saved the file with Windows line endings. Without it, a later
+    // `\r\n` belongs to the content.
     let first = text.split_inclusive('\n').next().unwrap_or_default();
     if !first.ends_with("\r\n") {
         return text.into();

@@ -19,7 +19,7 @@ use crate::object::{Id, Kind, Scope, Time};
 
 /// The length of a UUID as text, in bytes.
 const UUID_BYTES: usize = 36;
-/// The most bytes of a kind in an id. The name of the scope gets the rest.
+/// The maximum number of bytes of a kind in an id. The name of the scope gets the rest.
 const KIND_BYTES_MAX: usize = 64;
 
 /// Generates ids, beginning with a time.

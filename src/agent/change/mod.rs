@@ -31,7 +31,7 @@ use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Kind, NewObject, Object, Origin, Scope, Value};
 use crate::scan::Verdict;
 
-/// The most attempts of a change that conflicts with other writers.
+/// The maximum number of attempts of a change that conflicts with other writers.
 const TRIES: usize = 16;
 
 /// A change in preparation: one draft to commit and one for a person to judge, both on one state.
@@ -234,8 +234,8 @@ impl<'a> Change<'a> {
         Ok(Passed { fate, verdict, rules })
     }
 
-    /// Stages an item that the writer states, after its review; `present` is the current object of the id. The
-    /// `superseded` items free quota for it.
+    /// Stages a reviewed item as the writer's own statement. `present` is the current object with the same id. The
+    /// `superseded` items free quota for the new one.
     pub(super) fn say(
         &mut self,
         object: NewObject,
@@ -259,7 +259,7 @@ impl<'a> Change<'a> {
             .reserve(self.agent, &mut self.draft, (object, present), origin, superseded)
     }
 
-    /// Quarantines a reviewed object, for a reason of the verb.
+    /// Quarantines a reviewed object for a `reason` that the verb gives.
     pub(super) fn hold(&mut self, object: NewObject, class: Origin, reason: String) -> Result<()> {
         self.held.put_at_most(object, class)?;
         add_new(&mut self.reasons, [reason]);
@@ -297,8 +297,8 @@ impl<'a> Change<'a> {
         self.draft.put(object)
     }
 
-    /// Stages an object without a text as [`Self::put_plain`] does. The object keeps its origin if the writer is at
-    /// least as trusted (ORI-3).
+    /// Stages an object without a text, as [`Self::put_plain`] does, but the object keeps its origin if the writer is
+    /// at least as trusted (ORI-3).
     pub(super) fn restate_plain(&mut self, object: NewObject) -> Result<Staged> {
         names::check_names(self.agent, &object)?;
         self.draft.put_restated(object)

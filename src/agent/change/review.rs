@@ -114,7 +114,7 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
     })
 }
 
-/// The most items that one item may supersede. Each search that finds one of them reads the item.
+/// The maximum number of items that one item may supersede. Each search that finds one of them reads the item.
 const SUPERSEDES_MAX: usize = 64;
 
 /// Refuses an item that exceeds a quota of a single item.

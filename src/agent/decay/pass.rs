@@ -27,7 +27,7 @@ use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 use crate::scan::Verdict;
 
-/// The most items of one commit.
+/// The maximum number of items of one commit.
 const ITEMS_A_COMMIT: usize = 10_000;
 /// The error of the clock from which a pass warns: more than a day, in microseconds.
 const JUMP_MICROS: i64 = DAY_MICROS;
@@ -103,9 +103,9 @@ pub struct Move {
     pub to: Level,
     /// The version with the full text, which [`Agent::unforget`] restores.
     pub original: ObjectDigest,
-    /// The number of characters of its text before.
+    /// The number of characters of its text before the move.
     pub chars_before: usize,
-    /// The number of characters of its text after.
+    /// The number of characters of its text after the move.
     pub chars_after: usize,
 }
 

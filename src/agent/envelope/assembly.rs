@@ -35,11 +35,11 @@ use crate::object::{Id, Kind, Object, Scope, Time};
 use crate::recall::tokens;
 use crate::scan::{Category, Scanner, Severity};
 
-/// The most candidates of a section: more than fit into a usual budget.
+/// The maximum number of candidates of a section: more than fit into a usual budget.
 const CANDIDATES_MAX: usize = 300;
-/// The most hits of a query.
+/// The maximum number of hits of a query.
 const HITS_MAX: usize = 100;
-/// The most rules of the scan in the flags of a record.
+/// The maximum number of rules of the scan in the flags of a record.
 const FLAGS_SHOWN: usize = 3;
 /// The default budget: 20,000 characters.
 const BUDGET_TOKENS: usize = 5000;

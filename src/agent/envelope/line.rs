@@ -16,7 +16,7 @@ const SPACES: [char; 4] = [' ', '\t', '\n', '\r'];
 /// The characters after the limit that may decide whether the last ones are hidden.
 const LOOK_AHEAD: usize = 8;
 
-/// The most characters that a cut keeps together. A longer run of marks is cut.
+/// The maximum number of characters that a cut keeps together. A longer run of marks is cut.
 const TOGETHER_MAX: usize = 32;
 
 /// Shows the content of a record, without transcript entries.

@@ -31,7 +31,7 @@ static ENTRIES: LazyLock<Regex> = LazyLock::new(|| tags_of("entry"));
 /// The rest of a tag after its name. It has no `<` inside, and `>` only in quotes.
 static REST: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"^(?:[^<>"']|"[^"<]*"|'[^'<]*')*>"#).expect("the pattern is valid"));
-/// The most bytes of a tag up to the end of its name.
+/// The maximum number of bytes of a tag up to the end of its name.
 const START_MAX: usize = "</persistent_memory".len();
 /// The number of bytes before a tag that decide whether it is a word of a program.
 const WORD_CONTEXT: usize = 64;

@@ -40,15 +40,15 @@ named! {
 pub(super) struct Layout {
     /// The element of a record.
     pub(super) item: &'static str,
-    /// The most records.
+    /// The maximum number of records.
     pub(super) records_max: usize,
     /// Its turn in using the budget. The first section takes as much as it needs.
     pub(super) turn: u8,
 }
 
-/// The most characters of a record's text, in Unicode scalar values.
+/// The maximum number of characters of a record's text, in Unicode scalar values.
 pub(super) const ITEM_CHARS_MAX: usize = 280;
-/// The most characters of a session's summary, in Unicode scalar values.
+/// The maximum number of characters of a session's summary, in Unicode scalar values.
 pub(super) const SNAPSHOT_CHARS_MAX: usize = 3000;
 
 impl Section {

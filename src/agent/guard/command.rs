@@ -12,9 +12,9 @@ use crate::agent::command::run;
 use crate::agent::envelope::one_line;
 use crate::error::{Error, Result};
 
-/// The most bytes of its output that are kept.
+/// The maximum number of bytes of the command's output that are kept.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// The most characters of its output that the report shows.
+/// The maximum number of characters of the command's output that the report shows.
 const OUTPUT_CHARS: usize = 400;
 const ADVICE: &str = "follow the message of the check, then try again";
 

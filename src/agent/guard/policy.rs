@@ -53,11 +53,11 @@ pub struct Policy {
 pub struct ChangeLimits {
     /// The number of objects that may be removed or rewritten, whatever their share. Default: 10.
     pub free: u64,
-    /// The most removed objects. Default: no limit.
+    /// The maximum number of removed objects. Default: no limit.
     pub removed_max: Option<u64>,
     /// The largest share of removed objects, 0 to 1. Default: 0.5.
     pub removed_share_max: Option<f64>,
-    /// The most rewritten objects. Default: no limit.
+    /// The maximum number of rewritten objects. Default: no limit.
     pub rewritten_max: Option<u64>,
     /// The largest share of rewritten objects, 0 to 1. Default: 0.5.
     pub rewritten_share_max: Option<f64>,
@@ -109,9 +109,9 @@ impl Refuse {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuotaLimits {
-    /// The most items of a scope.
+    /// The maximum number of items of a scope.
     pub items_max: Option<usize>,
-    /// The most characters of a text.
+    /// The maximum number of characters of a text.
     pub text_chars_max: Option<usize>,
 }
 
@@ -156,7 +156,7 @@ pub struct KindRules {
     pub required: BTreeMap<String, TypeOfValue>,
     /// The fewest characters of its text.
     pub text_chars_min: Option<usize>,
-    /// The most characters of its text.
+    /// The maximum number of characters of its text.
     pub text_chars_max: Option<usize>,
 }
 

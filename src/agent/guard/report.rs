@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::store::ChangeCounts;
 
-/// The most ids of a check.
+/// The maximum number of ids of a check.
 const IDS_SHOWN: usize = 20;
 /// The largest number of ids that people see for one check.
 const IDS_A_LINE: usize = 3;
@@ -21,7 +21,7 @@ const IDS_A_LINE: usize = 3;
 pub struct Checked {
     /// The name of the check.
     pub check: String,
-    /// Whether the change passes it.
+    /// Whether the change passes the check.
     #[serde(rename = "passed")]
     pub is_passed: bool,
     /// The reason of a failure; empty if the change passes.

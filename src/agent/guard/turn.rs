@@ -20,9 +20,9 @@ use crate::object::{Id, Object, Origin};
 pub(crate) struct ChangedObject {
     /// Its id.
     pub id: Id,
-    /// The version before; `None` if the object is new, or that version was erased.
+    /// The old version; `None` if the object is new, or if that version was erased.
     pub old: Option<Object>,
-    /// The version after; `None` if the object is removed.
+    /// The new version; `None` if the object is removed.
     pub new: Option<Object>,
 }
 
@@ -32,12 +32,12 @@ impl ChangedObject {
         ChangeKind::of(self.old.is_some(), self.new.is_some())
     }
 
-    /// Returns the scope of the version after, else of the version before.
+    /// Returns the scope of the new version, or of the old one if the object is removed.
     pub(crate) fn scope(&self) -> &str {
         self.object().map_or("", Object::scope)
     }
 
-    /// Returns the text of the version after, else of the version before.
+    /// Returns the text of the new version, or of the old one if the object is removed.
     pub(crate) fn text(&self) -> &str {
         self.object().and_then(Object::content).unwrap_or_default()
     }

@@ -1,10 +1,10 @@
-//! Reads the fields of an item: from an object, to change and review it again, or from JSON.
+//! Reads the fields of an item from JSON, or from an object that a verb changes and reviews again.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - FRO-1: the item of an object becomes the same object again, apart from its place in the tree.
+//! - FRO-1: an object that is converted to an item and back is unchanged, except for its place in the tree.
 
 use serde::Deserialize;
 use serde_json::Value as Json;

@@ -157,7 +157,7 @@ impl NewItem {
         Ok(object)
     }
 
-    /// Returns the rules of the scan that matched it.
+    /// Returns the rules of the scan that matched the item.
     pub(in crate::agent) fn flags(&self) -> Vec<String> {
         self.others
             .get(attribute::FLAGS)

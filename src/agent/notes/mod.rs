@@ -1,7 +1,7 @@
 //! Notes of sessions: the owner writes and replaces them, and the whole project finds them.
 //!
-//! A note is an object of the kind `note` in the scope of its project, with the root of the session that wrote it as the
-//! attribute `owner`. Notes never expire.
+//! A note is an object of the kind `note` in the scope of its project. Its attribute `owner` is the root of the session
+//! that wrote it. Notes never expire.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -231,7 +231,7 @@ pub struct NoteWritten {
     pub digest: Option<ObjectDigest>,
     /// The session that it belongs to.
     pub owner: String,
-    /// The scope that was named.
+    /// The scope that the caller gave.
     pub scope: Scope,
     /// The number of removed notes.
     pub cleared: u64,

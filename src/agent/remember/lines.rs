@@ -28,10 +28,10 @@ use crate::threads::{beside, processors};
 
 /// The default number of lines in a commit.
 const BATCH_LINES: usize = 10_000;
-/// The most lines that are read and scanned at once, and the most bytes.
+/// The maximum number of lines that are read and scanned at once, and the maximum number of bytes.
 const READ_LINES: usize = 4_096;
 const READ_BYTES: usize = 8 << 20;
-/// The most unknown fields that an answer names.
+/// The maximum number of unknown fields that an answer names.
 const UNKNOWN_MAX: usize = 100;
 /// The fewest lines that are worth a thread.
 const THREAD_LINES_MIN: usize = 64;

@@ -143,8 +143,8 @@ impl Agent {
     /// Remembers an item as one commit of op `remember`. An item without a source gets the writer's. An item that the scan
     /// holds back is not in the state: its status is [`Status::Quarantined`].
     ///
-    /// An item without an id is not stored if another item of its scope and kind has the same text, is live, is not superseded, and
-    /// is at least as trusted as the writer. Two concurrent writers may both store it.
+    /// An item without an id is not stored if another live item of its scope and kind has the same text. The other item
+    /// must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store it.
     ///
     /// # Errors
     /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): it would replace a more trusted

@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::object::{Id, Object, Time};
 use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
-/// The most reasons in words that a hit shows.
+/// The maximum number of reasons in words that a hit shows.
 const REASONS_TOLD: usize = 3;
 
 impl Agent {

@@ -21,9 +21,9 @@ use crate::error::Result;
 use crate::recall::{Embedder, Scratch};
 use crate::threads::Mutex;
 
-/// The most changes that an index takes in place. More changes go to a copy, so that no reader waits.
+/// The maximum number of changes that an index takes in place. More changes go to a copy, so that no reader waits.
 const IN_PLACE_MAX: u64 = 500;
-/// The most scratch buffers that are kept for the next readers.
+/// The maximum number of scratch buffers that are kept for the next readers.
 const SCRATCHES_KEPT: usize = 8;
 
 /// The indexes of an agent.
@@ -84,11 +84,11 @@ impl RecallIndex {
         worked
     }
 
-    /// Saves the newest index, or with an embedder the vectors, if much changed since the last save. Returns whether it
-    /// did.
+    /// Saves the newest index, or the vectors if there is an embedder. Does so only if much has changed since the last
+    /// save, and returns whether it saved.
     ///
     /// # Errors
-    /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.
+    /// `Io` if the file cannot be written, with the code `read_only` for a read-only handle.
     pub(crate) fn keep(&self, memory: &Memory) -> Result<bool> {
         if self.slots.lock().newest.is_none() {
             return Ok(false);

@@ -17,7 +17,7 @@ use crate::recall::{Reason, five_digits, snippet};
 
 /// The default limit of hits.
 pub(crate) const LIMIT: usize = 10;
-/// The most characters of a snippet.
+/// The maximum number of characters of a snippet.
 pub(super) const SNIPPET_CHARS: usize = 160;
 /// The default weight of recency. A hit with all words and the present time gains this share of the best score of words
 /// alone. After a day it gains half of that, after two days a third.

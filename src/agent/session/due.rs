@@ -22,11 +22,11 @@ use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 
-/// The most characters of a summary's input. Entries beyond the limit are only counted.
+/// The maximum number of characters of a summary's input. Entries beyond the limit are only counted.
 const INPUT_CHARS_MAX: usize = 400_000;
-/// The most characters of one entry in the input of a summary.
+/// The maximum number of characters of one entry in the input of a summary.
 const ENTRY_CHARS_MAX: usize = 4_000;
-/// The most versions that a summary names as its sources. The trust of every entry counts.
+/// The maximum number of versions that a summary names as its sources. The trust of every entry counts.
 pub(super) const SOURCES_MAX: usize = 1_000;
 
 /// A due summary: a time span with entries that no summary covers.

@@ -1,8 +1,8 @@
 //! The end of a session: the prompt for a model, and the facts of its reply.
 //!
-//! The summary of the reply becomes an episode. A fact is stored if extraction is enabled, the whole session is trusted, the
-//! person spoke often enough, its words are not only in pasted text, and the limits allow it. Other facts go into quarantine
-//! with the reason. An unreadable reply changes nothing.
+//! The summary of the reply becomes an episode. A fact is stored only if extraction is enabled, the whole session is
+//! trusted, and the person spoke often enough. The fact must also be within the limits, and its words must not
+//! occur only in pasted text. Other facts go into quarantine with the reason. An unreadable reply changes nothing.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -34,19 +34,19 @@ use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Origin, Scope};
 use crate::scan::Verdict;
 
-/// The most characters of an episode.
+/// The maximum number of characters of an episode.
 const EPISODE_CHARS_MAX: usize = 1_024;
 /// The source of the facts of a session.
 const SOURCE: &str = "session end";
 
-/// The prompt for the end of a session, and its gates.
+/// The prompt for the end of a session, and whether a reply to it would store facts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EndPrompt {
     /// The session.
     pub session: String,
     /// The prompt.
     pub prompt: String,
-    /// The reason if no facts would be stored.
+    /// The reason why no facts would be stored; `None` if they would be.
     #[schemars(with = "Option<String>")]
     pub gate: Option<GateReason>,
     /// The number of turns of the person.

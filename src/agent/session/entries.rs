@@ -31,7 +31,7 @@ use crate::scan::Verdict;
 
 /// Names under which the person speaks in any session, in lower case.
 const PERSON: [&str; 3] = ["user", "human", "person"];
-/// The most entries of one commit. The position of an entry has 20 bits for its place in the commit.
+/// The maximum number of entries of one commit. The position of an entry has 20 bits for its place in the commit.
 const BATCH_MAX: u64 = 1 << 20;
 
 /// An entry to append.

@@ -229,11 +229,11 @@ fn check_ancestors(change: &Change<'_>, session: &str, parent: &str) -> Result<(
     if line.len() < DEPTH_MAX {
         return Ok(());
     }
-    Err(
-        Error::invalid(format!("the session '{parent}' is {DEPTH_MAX} sessions deep"))
-            .with_code(ErrorCode::OverLimit)
-            .with_hint("choose a parent session that is nearer to the root"),
-    )
+    Err(Error::invalid(format!(
+        "the session '{parent}' is at the maximum depth of {DEPTH_MAX}"
+    ))
+    .with_code(ErrorCode::OverLimit)
+    .with_hint("choose a parent session that is nearer to the root"))
 }
 
 /// Refuses to overwrite an object of another kind.

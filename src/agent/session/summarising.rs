@@ -29,7 +29,7 @@ use crate::engine::{CommitInfo, View, Writer};
 use crate::error::Result;
 use crate::object::{Id, Origin, Scope, Time, Value};
 
-/// The most characters of a summary that is made of sentences.
+/// The maximum number of characters of a summary that is made of sentences.
 const SUMMARY_CHARS_MAX: usize = 4_000;
 
 /// A summary that was written.

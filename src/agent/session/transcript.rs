@@ -17,7 +17,7 @@ use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Object, Origin, Scope};
 
-/// The most entries that are read: the newest of a session.
+/// The maximum number of entries that are read: the newest of a session.
 const TURNS_MAX: usize = 20_000;
 /// The transcript of a session at its end.
 pub(super) struct Transcript {

@@ -23,19 +23,19 @@ const HOUR: i64 = 3_600_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quotas {
-    /// The most characters of a text.
+    /// The maximum number of characters of a text.
     pub text_chars_max: usize,
-    /// The most items of a scope that have not expired.
+    /// The maximum number of items of a scope that have not expired.
     pub items_max: usize,
-    /// The most tags of an item.
+    /// The maximum number of tags of an item.
     pub tags_max: usize,
-    /// The most characters of a tag.
+    /// The maximum number of characters of a tag.
     pub tag_chars_max: usize,
-    /// The most citations of an item.
+    /// The maximum number of citations of an item.
     pub citations_max: usize,
-    /// The most characters of the file of a citation.
+    /// The maximum number of characters of the file of a citation.
     pub citation_file_chars_max: usize,
-    /// The most characters of the note of a citation.
+    /// The maximum number of characters of the note of a citation.
     pub citation_note_chars_max: usize,
     /// Whether given ids must follow the grammar of Markdown blocks.
     #[serde(rename = "strict_ids")]

@@ -25,9 +25,9 @@ use crate::object::Time;
 
 /// The prefix of the names of quarantined changes.
 const CLASS: &str = "rejected/";
-/// The most ids of a change in a list.
+/// The maximum number of ids of a change in a list.
 const IDS_SHOWN: usize = 20;
-/// The most characters of a text in a preview.
+/// The maximum number of characters of a text in a preview.
 const PREVIEW_CHARS: usize = 200;
 
 /// A quarantined change.

@@ -19,11 +19,11 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
         Some((when, other)) => {
             let what = match (other.digest, other.commit.commit.op.as_str()) {
                 _ if other.thinned => "has another version",
-                (Some(_), "put" | "ingest") => "put it",
+                (Some(_), "put" | "ingest") => "stored it",
                 (Some(_), _) => "restored it",
                 (None, _) => "removed it",
             };
-            error.with_hint(format!("seq:{when} {what}: see treering history '{id}'"))
+            error.with_hint(format!("commit seq:{when} {what}: see treering history '{id}'"))
         }
     }
 }

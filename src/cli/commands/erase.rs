@@ -33,10 +33,10 @@ pub(crate) struct Erase {
     /// Objects, or digests of versions, contents, reasons or sources
     #[arg(value_name = "ID|DIGEST", required = true)]
     targets: Vec<String>,
-    /// Also contents that other objects share, and earlier versions that name an erased parent
+    /// Also erase contents that other objects share, and earlier versions that name an erased parent
     #[arg(long)]
     everywhere: bool,
-    /// Also every version that was derived from an erased one
+    /// Also erase every version that was derived from an erased one
     #[arg(long)]
     derived: bool,
     /// Print what would be removed, and change nothing

@@ -32,7 +32,7 @@ impl Verb for Man {
 
     fn run(self, context: &mut Context) -> Done {
         if let Some(folder) = &self.folder {
-            // Who writes `man put` wants to read a page, not to make a folder of that name.
+            // A person who types `man put` wants to read a page, not to make a folder of that name.
             let named = folder.to_str().and_then(|name| verb::find(context.verbs, name));
             if let Some(verb) = named.filter(|_| !folder.exists()) {
                 let help = format!("see treering {0} --help, or name the folder ./{0}", verb.name);

@@ -22,7 +22,7 @@ use crate::object::check_snapshot_name;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Snapshot {
-    /// A permanent name; without it, the snapshot joins the ring of your lane
+    /// A permanent name; a lane keeps only its newest 20 snapshots without one
     name: Option<String>,
     /// Delete the snapshot NAME; the state it names stays in the history
     #[arg(long, value_name = "NAME", conflicts_with = "name")]

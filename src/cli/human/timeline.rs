@@ -52,7 +52,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the drawing next to a commit.
+    /// Returns the part of the drawing for the row of a commit.
     pub(crate) fn row(&mut self, mark: Mark<'_>) -> String {
         let mut drawn = self.lane_lines(&mark);
         // If the target commit was skipped, its column ends at the position of the commit.

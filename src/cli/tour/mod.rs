@@ -1,8 +1,8 @@
 //! The tour: a script of the program's own verbs, on real input that the program contains.
 //!
-//! An agent's notes, a transcript and this project's own pages become a memory; a bad turn damages it; the tour shows
-//! the damage and rolls it back; it kills a second process during a write; and it verifies the store. Each step prints
-//! its purpose, its commands, their answers and its duration.
+//! The tour makes a memory of an agent's notes, a transcript and this project's own pages. A bad turn damages the
+//! memory. The tour shows the damage and rolls it back. Then it kills a second process during a write, and verifies the
+//! store. Each step prints its purpose, its commands, their answers and its duration.
 //!
 //! # Layer
 //! Layer 10, part of cli.

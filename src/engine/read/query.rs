@@ -36,7 +36,7 @@ pub struct Query {
     pub not_kinds: Vec<Kind>,
     /// The scope of the objects.
     pub scope: Option<Scope>,
-    /// The text with which the ids start.
+    /// The prefix of the ids.
     pub prefix: Option<String>,
     /// The parent of the objects. The matches are then in sibling order.
     pub parent: Option<Id>,

@@ -25,8 +25,8 @@ pub struct Stats {
     pub thinned: u64,
     /// The number of runs of thinned commits.
     pub gaps: u64,
-    /// The number of versions of which only the digest is left: erased ones, and lost ones that salvage could not
-    /// restore. `verify` counts these two apart.
+    /// The number of versions of which the store keeps only the digest: erased versions, and lost versions that salvage
+    /// could not restore. `verify` counts the two separately.
     pub erased: u64,
     /// The number of snapshots, named and automatic.
     pub snapshots: u64,

@@ -4,8 +4,8 @@
 //! Layer 5. Pure functions, except that they read commits.
 //!
 //! # Limits
-//! - If a history was written at an even pace, the standard policy keeps most of its versions, because nearly each is
-//!   in the last state of some hour, day or week. The policy thins bursts of work.
+//! - The standard policy thins bursts of work. It keeps most versions of a history that was written at an even pace,
+//!   because nearly every version is in the last state of an hour, day or week.
 //!
 //! # Invariants
 //! - RET-1: these commits stay: the newest one, those that references name, and the targets of kept commits. Erasures

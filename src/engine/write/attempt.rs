@@ -86,7 +86,7 @@ impl Memory {
     ///
     /// A change that the same actor and session repeat for the same reason is kept once. A store keeps changes of a
     /// total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a new change
-    /// replaces the oldest changes of the actor and session with the largest weight, and its reason names the replaced
+    /// replaces the oldest changes of the actor and session with the largest weight. Its reason names the replaced
     /// ones. A change that weighs more than the changes of any actor and session replaces none, and may exceed the
     /// total.
     ///

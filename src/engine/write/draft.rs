@@ -607,7 +607,7 @@ pub(crate) fn named<'a>(ids: impl IntoIterator<Item = &'a String, IntoIter: Exac
     }
 }
 
-/// Returns the conflict of a change whose objects another writer changed.
+/// Returns the error for a change that conflicts with another writer's change of these ids.
 pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
     Error::conflict(format!("another writer changed {} meanwhile", named(&ids)))
         .with_ids(ids)

@@ -95,7 +95,7 @@ fn rejected(
     if !gone.is_empty() {
         let names: Vec<&str> = gone.iter().map(ReferenceName::as_str).collect();
         let all = format!("{reason}{GAVE_WAY}{}", names.join(", "));
-        // A reason that would be too long with the names is kept without them.
+        // If the names would make the reason too long, the reason is kept without them.
         if all.len() <= REASON_BYTES_MAX {
             told = all;
         }

@@ -31,7 +31,7 @@ use crate::engine::memory::Memory;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
 
 /// The hint for a lane with nothing left to undo.
-const OTHERWISE: &str = "`restore REV ID` restores single objects, `rollback REV` a whole state";
+const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV` restores a whole state";
 
 /// The preview of an undo or a redo.
 #[derive(Clone)]
@@ -295,9 +295,9 @@ fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Op
         });
     }
     changed.sort_unstable();
-    let mut hint = format!("nothing was done; `history ID` shows who changed it, {OTHERWISE}");
+    let mut hint = format!("nothing was done; `history ID` shows the later changes; {OTHERWISE}");
     if let Some(erased) = erased {
-        hint = format!("{hint}; besides, {erased} {}", by(&erased));
+        hint = format!("{hint}. Also, {erased} {}", by(&erased));
     }
     Err(changed_meanwhile(changed)
         .with_code(ErrorCode::ChangedSince)
@@ -327,7 +327,7 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
             ))
             .with_code(code)
             .with_hint(
-                "`restore REV ID` restores single objects from a kept state, `rollback REV` the whole state",
+                "`restore REV ID` restores single objects from a kept state; `rollback REV` restores the whole state",
             ))
         }
     }

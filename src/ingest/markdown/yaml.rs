@@ -106,7 +106,7 @@ impl Builder {
                         return refused(line, format!("the key `{text}` is repeated"));
                     }
                     Some(text) => *key = Some(text),
-                    None => return refused(line, "a key is neither text, a number nor a truth value"),
+                    None => return refused(line, "a key must be text, a number or a boolean"),
                 },
                 Some(key) => {
                     entries.insert(key, value);

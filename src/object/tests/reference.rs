@@ -79,9 +79,9 @@ fn ref_2_only_drafts_hold_a_root_and_changes() {
         draft.root = Some(Root::from_bytes([2; 32]));
         assert!(draft.encode().is_ok());
         draft.changes = vec![change(1), change(1)];
-        assert!(contradiction(&draft).contains("the changes of a reference do not rise"));
+        assert!(contradiction(&draft).contains("the changes of a reference are not in ascending order"));
         draft.changes = vec![change(2), change(1)];
-        assert!(contradiction(&draft).contains("the changes of a reference do not rise"));
+        assert!(contradiction(&draft).contains("the changes of a reference are not in ascending order"));
         draft.changes = vec![StagedChange {
             digest: Some(ObjectDigest::from_bytes([0; 32])),
             ..change(1)

@@ -30,7 +30,7 @@ const FACT_BYTES_MAX: usize = 20;
 /// The mark that begins and ends a code block.
 const FENCE: &str = "```";
 
-/// What the lists contain about a word.
+/// The entry of a word in the word lists.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WordFacts {
     /// Whether the word is a stop word.

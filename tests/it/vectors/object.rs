@@ -372,13 +372,13 @@ fn invalid_fields() -> Vec<Invalid> {
             "a digest twice in a lineage",
             11,
             &[1; 64],
-            "the digests of a lineage do not rise",
+            "the digests of a lineage are not in ascending order",
         ),
         set(
             "a lineage that falls",
             11,
             [[2; 32], [1; 32]].as_flattened(),
-            "the digests of a lineage do not rise",
+            "the digests of a lineage are not in ascending order",
         ),
         set(
             "an event time of 4 bytes",
@@ -483,13 +483,17 @@ fn invalid_attributes() -> Vec<Invalid> {
         bad(
             "names that fall",
             two(b"b", b"a"),
-            "the keys of a map do not rise",
+            "the keys of a map are not in ascending order",
         ),
-        bad("a name twice", two(b"a", b"a"), "the keys of a map do not rise"),
+        bad(
+            "a name twice",
+            two(b"a", b"a"),
+            "the keys of a map are not in ascending order",
+        ),
         bad(
             "keys that fall in an inner map",
             one(b"v", &inner),
-            "the keys of a map do not rise",
+            "the keys of a map are not in ascending order",
         ),
     ]
 }

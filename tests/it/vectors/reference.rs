@@ -191,12 +191,12 @@ fn invalid_drafts_and_deletions() -> Vec<Invalid> {
         draft(
             "changes that fall",
             &[[2; 32], [1; 32], [1; 32], [1; 32]],
-            "the changes of a reference do not rise",
+            "the changes of a reference are not in ascending order",
         ),
         draft(
             "a key path twice",
             &[[1; 32], [1; 32], [1; 32], [2; 32]],
-            "the changes of a reference do not rise",
+            "the changes of a reference are not in ascending order",
         ),
         deleted("a deleted draft with a root", b"drafts/a", 7, vec![3; 32]),
         deleted(

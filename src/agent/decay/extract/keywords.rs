@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use crate::agent::words;
 
-/// The most keywords of a text.
+/// The maximum number of keywords of a text.
 pub(super) const KEYWORDS_MAX: usize = 20;
 /// The shortest keyword in a script with spaces, in characters.
 const CHARS_MIN: usize = 4;
@@ -67,7 +67,7 @@ pub(crate) fn keyword_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// EXT-1: whether a line of keywords is not longer than its text.
+/// EXT-1: returns whether a line of keywords is at most as long as its text.
 fn fits(line: &str, text: &str) -> bool {
     line.len() <= text.len() && line.chars().count() <= text.chars().count()
 }

@@ -87,7 +87,7 @@ struct Graph {
     line: usize,
     /// The place of each entity by its name.
     places: HashMap<String, usize>,
-    /// The observations of each entity, which keep the time linear for long lists.
+    /// The pairs of an entity's place and an observation. The set finds a repeat without a search.
     observed: HashSet<(usize, String)>,
     related: HashSet<[String; 3]>,
 }

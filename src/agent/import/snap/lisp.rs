@@ -102,7 +102,7 @@ fn alternates(items: &[Lisp]) -> bool {
 
 /// The deepest nesting of lists. The reader recurses, so more than 64 needs a larger stack.
 pub(super) const DEPTH_MAX: usize = 64;
-/// The most values in a file, where each list and each of its parts counts.
+/// The maximum number of values in a file, where each list and each of its parts counts.
 pub(super) const VALUES_MAX: usize = 4_000_000;
 
 named! {

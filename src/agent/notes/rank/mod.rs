@@ -42,9 +42,9 @@ pub struct NoteSettings {
     /// Scores that differ by less count as equal.
     #[serde(deserialize_with = "factor")]
     pub score_step: f64,
-    /// The most characters of a snippet.
+    /// The maximum number of characters of a snippet.
     pub snippet_chars_max: usize,
-    /// The most characters of a snippet before the match.
+    /// The maximum number of characters of a snippet before the match.
     pub snippet_chars_before: usize,
 }
 

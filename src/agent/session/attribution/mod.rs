@@ -33,7 +33,7 @@ pub struct AttributionSettings {
     pub block_chars_min: usize,
     /// The fewest characters between quotation marks that count as quoted.
     pub quotation_chars_min: usize,
-    /// The most own characters of a turn. In a longer turn no character counts as own.
+    /// The maximum number of own characters of a turn. In a longer turn no character counts as own.
     pub own_chars_max: usize,
 }
 

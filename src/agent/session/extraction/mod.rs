@@ -33,21 +33,21 @@ pub struct FactSettings {
     pub is_enabled: bool,
     /// The fewest turns of the person that a session needs.
     pub turns_min: usize,
-    /// The most facts that one session stores; facts that are already stored do not count.
+    /// The maximum number of facts that one session stores; facts that are already stored do not count.
     pub facts_max: usize,
-    /// The most characters of one fact.
+    /// The maximum number of characters of one fact.
     pub fact_chars_max: usize,
-    /// The most characters of all facts about the person.
+    /// The maximum number of characters of all facts about the person.
     pub user_chars_max: usize,
-    /// The most characters of all facts about the environment.
+    /// The maximum number of characters of all facts about the environment.
     pub env_chars_max: usize,
-    /// The most bytes of a reply.
+    /// The maximum number of bytes of a reply.
     pub reply_bytes_max: usize,
     /// The deepest nesting of the JSON of a reply.
     pub depth_max: usize,
-    /// The most facts of a reply that are read.
+    /// The maximum number of facts of a reply that are read.
     pub items_max: usize,
-    /// The most characters of the session's text in a prompt, which keeps the newest.
+    /// The maximum number of characters of the session's text in a prompt, which keeps the newest.
     pub prompt_chars_max: usize,
 }
 

@@ -182,7 +182,7 @@ fn fact_of(item: &Json, scope: Option<FactScope>, settings: &FactSettings) -> Re
     Ok(Fact { scope, text })
 }
 
-/// The most candidates of a reply.
+/// The maximum number of candidates of a reply.
 const CANDIDATES_MAX: usize = 16;
 
 /// Returns the parts of a reply that may be JSON, the likeliest first: all of it, then the texts between matching

@@ -168,7 +168,7 @@ impl Verb for Unforget {
 pub(crate) struct Forgotten {
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// At most this many
+    /// Show at most this many items
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 }

@@ -16,14 +16,14 @@ use crate::cli::commands::prelude::*;
 const ASKED_MAX: usize = 200;
 const ASKED_CHARS: usize = 100;
 
-/// List what is in quarantine
+/// List the quarantined changes
 ///
 /// Quarantined texts can be released or discarded.
 ///
 /// # Notes
-/// Equal changes are kept once. The quarantine holds 200 entries; then the writer with most entries loses the oldest,
-/// and the reason of the newest names it. gc drops entries older than 7 days. Releasing an entry does not raise its
-/// trust; promote does.
+/// Equal changes are kept once. The quarantine holds 200 entries. A further entry replaces the oldest entry of the
+/// writer with the most entries, and its reason names the replaced entry. gc drops entries older than 7 days.
+/// Releasing an entry does not raise its trust; promote does.
 ///
 /// # Examples
 /// ```text

@@ -61,7 +61,7 @@ named! {
 pub struct ErasedRecord {
     /// The kind of the erased record.
     pub kind: ErasedKind,
-    /// The digest of the record, which stays known.
+    /// The digest of the record, which the store keeps.
     #[cfg_attr(
         feature = "serde",
         serde(serialize_with = "in_hex"),

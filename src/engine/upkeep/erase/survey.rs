@@ -269,7 +269,8 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Finds the objects that stay but have a content to erase, or an id to erase as their parent.
+    /// Finds the other versions that share a content to erase, or that name an id to erase as their parent. Refuses
+    /// them unless the erasure is `everywhere`.
     fn check_others(&mut self) -> Result<()> {
         let everywhere = self.erasing.everywhere;
         let contents = self.versions.values().filter_map(|version| version.content);
