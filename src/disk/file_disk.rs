@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(target_os = "linux")]
+use rustix::fs::ResolveFlags;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -235,15 +237,21 @@ impl FileDisk {
     }
 
     fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let (folder, last) = self.place(name)?;
+        check_name(name)?;
         // Without O_NONBLOCK, opening a pipe would block for ever.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        Ok(File::from(rustix::fs::openat(
-            folder,
-            last,
-            flags,
-            Mode::RUSR | Mode::WUSR,
-        )?))
+        #[cfg(target_os = "linux")]
+        if name.contains('/') && !flags.contains(OFlags::CREATE) {
+            // This call replaces three calls for each segment when a store is opened.
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            match rustix::fs::openat2(&self.folder, name, flags, Mode::empty(), resolve) {
+                // An older kernel or a sandbox does not support the call.
+                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
+                other => return Ok(File::from(other?)),
+            }
+        }
+        let ((folder, last), mode) = (self.place(name)?, Mode::RUSR | Mode::WUSR);
+        Ok(File::from(rustix::fs::openat(folder, last, flags, mode)?))
     }
 }
 

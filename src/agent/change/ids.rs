@@ -19,18 +19,23 @@ use crate::object::{Id, Kind, Scope, Time};
 
 /// The length of a UUID as text, in bytes.
 const UUID_BYTES: usize = 36;
+/// The number of ids whose random bytes are read from the system at once. Linux returns 256 bytes in one piece.
+const RANDOM_IDS: usize = 32;
 /// The maximum number of bytes of a kind in an id. The name of the scope gets the rest.
 const KIND_BYTES_MAX: usize = 64;
 
-/// Generates ids, beginning with a time.
+/// Generates ids, beginning with a time. It cannot be cloned, so no two generators of a process share random bytes.
 pub(in crate::agent) struct IdGenerator {
     next: Time,
+    /// The random bytes that no id has used yet.
+    random: Vec<[u8; 8]>,
 }
 
 impl IdGenerator {
     /// Returns a generator whose first id has the time `now`.
     pub(in crate::agent) fn since(now: Time) -> Self {
-        Self { next: now }
+        let random = Vec::new();
+        Self { next: now, random }
     }
 
     /// Returns a new id. Its time is a microsecond after that of the previous id (GID-1).
@@ -38,8 +43,12 @@ impl IdGenerator {
     /// # Errors
     /// `Io`: the system provides no random bytes.
     pub(in crate::agent) fn new_id(&mut self, memory: &Memory, scope: &Scope, kind: &Kind) -> Result<Id> {
-        let mut random = [0; 8];
-        memory.random(&mut random)?;
+        if self.random.is_empty() {
+            let mut random = [[0; 8]; RANDOM_IDS];
+            memory.random(random.as_flattened_mut())?;
+            self.random.extend(random);
+        }
+        let random = self.random.pop().expect("it was just filled");
         let micros = self.next.as_micros().max(0).unsigned_abs();
         self.next = self.next.plus_micros(1);
         // The microseconds within the millisecond, scaled to 12 bits: a microsecond is about four steps.

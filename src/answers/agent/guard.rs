@@ -13,7 +13,7 @@ use crate::digest::CommitDigest;
 use crate::engine::{ChangeKind, ReferenceInfo};
 use crate::error::Result;
 use crate::ingest::json::stored_object_to_json;
-use crate::object::{Id, Object, Time};
+use crate::object::{Id, Object};
 
 /// The answer of `guard check`; the exit code is 4 if `passed` is false.
 #[derive(Serialize, JsonSchema)]
@@ -82,26 +82,10 @@ impl StagedObject {
 /// A staged change, as a line of `guard list`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StagedLine {
-    pub(crate) name: String,
-    /// The commit that it builds on.
+    /// The commit that the change is based on.
     pub(crate) base: Option<CommitDigest>,
-    pub(crate) time: Time,
-    pub(crate) actor: Option<String>,
-    pub(crate) session: Option<String>,
-    pub(crate) reason: Option<String>,
-}
-
-impl From<ReferenceInfo> for StagedLine {
-    fn from(staged: ReferenceInfo) -> Self {
-        Self {
-            name: staged.name,
-            base: staged.commit,
-            time: staged.time,
-            actor: staged.actor,
-            session: staged.session,
-            reason: staged.reason,
-        }
-    }
+    #[serde(flatten)]
+    pub(crate) staged: ReferenceInfo,
 }
 
 /// The answer of `import`.

@@ -78,12 +78,10 @@ fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
     let writer = context.writer();
     if !dry_run {
         let memory = context.open_to_write()?;
-        let reverse = if op == Op::UNDO {
-            Memory::undo
-        } else {
-            Memory::redo
+        let committed = match op {
+            Op::UNDO => memory.undo(&writer)?,
+            _ => memory.redo(&writer)?,
         };
-        let committed = reverse(&memory, &writer)?;
         return answer_moved(context, &memory, &committed);
     }
     let memory = context.open_to_read()?;

@@ -51,8 +51,11 @@ impl WordFacts {
     }
 }
 
-static FACTS: LazyLock<HashMap<&'static str, WordFacts>> = LazyLock::new(|| {
-    let mut facts: HashMap<&'static str, WordFacts> = HashMap::new();
+/// The entries by word. The table contains only words of the lists, so a fast hash is safe.
+type Facts = HashMap<&'static str, WordFacts, foldhash::fast::RandomState>;
+
+static FACTS: LazyLock<Facts> = LazyLock::new(|| {
+    let mut facts = Facts::default();
     for word in lists::words(lists::STOP) {
         facts.entry(word).or_default().stop = true;
     }

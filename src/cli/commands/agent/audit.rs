@@ -6,6 +6,7 @@
 use crate::agent::{AuditRequest, Audited};
 use crate::answers::history::LogLine;
 use crate::cli::commands::prelude::*;
+use crate::object::lane_of;
 
 /// The number of ids that people see on a line.
 const IDS_A_LINE: usize = 3;
@@ -55,9 +56,6 @@ struct AuditLine {
     ids: Vec<String>,
     /// The number of all changed ids.
     ids_total: u64,
-    /// The lane of the writer.
-    #[serde(skip)]
-    lane: String,
 }
 
 impl Verb for Audit {
@@ -80,12 +78,10 @@ impl Verb for Audit {
         let line = |audited: Result<Audited>| {
             let Audited { info, ids } = audited?;
             let commit = LogLine::of(agent.memory(), &info)?;
-            let (ids_total, lane) = (commit.counts.total(), info.lane().to_owned());
             Ok(AuditLine {
+                ids_total: commit.counts.total(),
                 commit,
                 ids,
-                ids_total,
-                lane,
             })
         };
         let lines = lines.take(self.limit.unwrap_or(usize::MAX)).map(line);
@@ -99,13 +95,15 @@ fn cells_of(row: &AuditLine, context: &Context) -> Columns {
     if more > 0 {
         objects = format!("{objects} and {more} more");
     }
+    let commit = &row.commit;
+    let lane = lane_of(commit.session.as_deref(), commit.actor.as_deref());
     let mut cells = columns(row, &["seq", "time", "op"], context);
-    cells.extend(count_columns(row.commit.counts));
+    cells.extend(count_columns(commit.counts));
     cells.extend([
-        ("who", plain(&row.lane)),
-        ("trust", plain(row.commit.trust.name())),
+        ("who", plain(lane)),
+        ("trust", plain(commit.trust.name())),
         ("objects", named(objects)),
-        ("reason", optional(row.commit.reason.as_deref())),
+        ("reason", optional(commit.reason.as_deref())),
     ]);
     cells
 }

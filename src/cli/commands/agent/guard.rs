@@ -10,6 +10,7 @@ use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::errors::DENIED;
 use crate::cli::human::change_lines;
+use crate::engine::ReferenceInfo;
 
 /// The name of the policy file, in the folder that holds the store.
 const POLICY_FILE: &str = "guard.toml";
@@ -65,7 +66,11 @@ impl Verb for Guard {
             GuardVerb::Recall(verb) => recall(context, verb),
             GuardVerb::List => {
                 let staged = context.agent_to_read()?.staged().into_iter();
-                let rows = staged.map(|staged| Ok(StagedLine::from(staged)));
+                let line = |staged: ReferenceInfo| StagedLine {
+                    base: staged.commit,
+                    staged,
+                };
+                let rows = staged.map(|staged| Ok(line(staged)));
                 context.table(rows, &["name", "time", "actor", "session", "reason"])
             }
         }

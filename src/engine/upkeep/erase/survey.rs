@@ -86,10 +86,6 @@ impl Inner {
 }
 
 impl Survey<'_> {
-    fn store(&self) -> &Store {
-        &self.cut.store
-    }
-
     /// Passes every record of the log to `visit`.
     fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
         let settings = self.inner.settings();
@@ -102,7 +98,7 @@ impl Survey<'_> {
     fn each_other(&self, visit: &mut dyn FnMut(Version)) -> Result<()> {
         self.read(&mut |record| {
             if record.kind == RecordKind::Object {
-                let version = Version::of(self.store(), record);
+                let version = Version::of(&self.cut.store, record);
                 if !self.versions.contains_key(&version.digest) {
                     visit(version);
                 }
@@ -113,7 +109,7 @@ impl Survey<'_> {
 
     /// Finds the records that the targets name and, with `derived`, the versions derived from them.
     fn find_targets(&mut self) -> Result<()> {
-        let suite = self.store().suite;
+        let suite = self.cut.store.suite;
         let mut targets = Targets::of(self.erasing, suite)?;
         let mut lineage: Vec<Version> = Vec::new();
         let mut found: HashMap<Digest, Version> = HashMap::new();
@@ -121,7 +117,7 @@ impl Survey<'_> {
         self.read(&mut |record| {
             match record.kind {
                 RecordKind::Object => {
-                    let version = Version::of(self.store(), record);
+                    let version = Version::of(&self.cut.store, record);
                     if targets.note(&version.digest, Some(&version.id)) {
                         found.insert(version.digest, version);
                     } else if self.erasing.derived && !version.sources.is_empty() {
@@ -145,10 +141,10 @@ impl Survey<'_> {
             }
             Ok(())
         })?;
-        for target in targets.all() {
+        for target in &targets.all {
             self.resolve(target, &mut texts)?;
         }
-        let given = targets.all().flat_map(|target| &target.digests);
+        let given = targets.all.iter().flat_map(|target| &target.digests);
         self.given = given.copied().collect();
         found.retain(|digest, version| self.ids.contains(&version.id) || self.given.contains(digest));
         self.versions = found;
@@ -181,7 +177,7 @@ impl Survey<'_> {
                 );
             }
             (false, 0) if target.erased_by.is_some() => {
-                return Err(erased_by(self.store(), text, target.erased_by));
+                return Err(erased_by(&self.cut.store, text, target.erased_by));
             }
             (false, 0) => {
                 return Err(Error::not_found(format!(

@@ -20,6 +20,7 @@ type Digest = [u8; DIGEST_LEN];
 const DIGITS: std::ops::RangeInclusive<usize> = 8..=2 * DIGEST_LEN;
 
 /// A target as the caller wrote it, with its possible meanings.
+#[derive(Default)]
 pub(super) struct Target {
     pub(super) text: String,
     pub(super) is_id: bool,
@@ -31,7 +32,7 @@ pub(super) struct Target {
 /// All targets, without duplicates.
 pub(super) struct Targets {
     suite: HashSuite,
-    all: Vec<Target>,
+    pub(super) all: Vec<Target>,
     by_key: HashMap<KeyPath, usize>,
     /// The number of each target that may be digits, by its text in lower case.
     by_digits: HashMap<String, usize>,
@@ -65,16 +66,10 @@ impl Targets {
             }
             targets.all.push(Target {
                 text: text.clone(),
-                is_id: false,
-                digests: BTreeSet::new(),
-                erased_by: None,
+                ..Target::default()
             });
         }
         Ok(targets)
-    }
-
-    pub(super) fn all(&self) -> impl Iterator<Item = &Target> {
-        self.all.iter()
     }
 
     /// Notes that a record of the log has this digest and, for an object, this id. Returns whether a target names it.
@@ -146,7 +141,11 @@ mod tests {
         }
         let mut wanted = targets(&["tea", &upper, &hex[..9], &hex, "tea", &other]);
         assert!(wanted.note(&digest, Some("tea")));
-        let found: Vec<_> = wanted.all().map(|one| (one.is_id, one.digests.len())).collect();
+        let found: Vec<_> = wanted
+            .all
+            .iter()
+            .map(|one| (one.is_id, one.digests.len()))
+            .collect();
         assert_eq!(found, [(true, 0), (false, 1), (false, 1), (false, 1), (false, 0)]);
         assert!(!targets(&["tea"]).note(&digest, Some("coffee")));
     }
