@@ -338,6 +338,7 @@ impl Log {
             // A reader that stopped at `live` has not read all listed batches, so this call reads on before it decides.
             if unfinished
                 || self.manifest.lists(id)
+                || self.unlisted(id, self.cursor.batch)? != Unlisted::Newer
                 || self.unlisted(id, self.newest_listed()?)? != Unlisted::Newer
             {
                 continue;

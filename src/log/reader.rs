@@ -343,6 +343,7 @@ impl SegmentFile {
         };
         found.map_err(|cause| self.damage(offset, cause))
     }
+
     /// Returns the bytes in memory that contain this offset, mapped or kept, and their start.
     fn in_memory(&self, offset: u64) -> Option<(u64, Bytes)> {
         if let Some(mapped) = self.mapped()

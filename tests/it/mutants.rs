@@ -243,7 +243,11 @@ const MUTANTS: [Mutant; 31] = [
     mutant(
         "take damage below the durable mark for a torn tail",
         "src/log/catch_up.rs",
-        ["if durable > end {", "durable > end", "false"],
+        [
+            "if is_newer || durable > end && !self.options.degraded {",
+            "durable > end && !self.options.degraded",
+            "false",
+        ],
         DAMAGE,
     ),
     mutant(

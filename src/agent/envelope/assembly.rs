@@ -219,20 +219,26 @@ impl Candidates {
     /// are skipped, because most of a memory may be transcripts.
     fn of(view: &View, request: &EnvelopeRequest, hits: Option<&HashMap<String, u32>>) -> Result<Self> {
         let mut found = Self::default();
+        if !view.settings().indexes {
+            // A query without an index would read each object twice.
+            for object in view.kept_objects() {
+                let object = object?;
+                if request.reach.has(object.scope()) && object.kind() != kind::SESSION {
+                    found.take(view, object, request, hits)?;
+                }
+            }
+            return Ok(found);
+        }
         let scopes: Vec<Option<Scope>> = match &request.reach {
-            Reach::Scopes(scopes) if view.settings().indexes => scopes.iter().cloned().map(Some).collect(),
-            // Without an index a query reads every object, so one query serves all scopes.
-            _ => vec![None],
+            Reach::All => vec![None],
+            Reach::Scopes(scopes) => scopes.iter().cloned().map(Some).collect(),
         };
         for scope in scopes {
             let mut query = Query::default().with_expired();
             query.scope = scope;
             query.not_kinds = vec![Kind::new(kind::ENTRY)?, Kind::new(kind::SESSION)?];
             for object in view.query(&query)? {
-                let object = object?;
-                if request.reach.has(object.scope()) {
-                    found.take(view, object, request, hits)?;
-                }
+                found.take(view, object?, request, hits)?;
             }
         }
         Ok(found)

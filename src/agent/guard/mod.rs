@@ -182,7 +182,7 @@ impl Agent {
         }
     }
 
-    /// Runs every check on a draft . Changes nothing.
+    /// Runs every check on a draft. Changes nothing.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read; `Io` if a command cannot be started.

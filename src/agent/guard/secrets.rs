@@ -26,6 +26,7 @@ use crate::object::Object;
 /// `Denied` (code `refused`): a name holds a secret. `InvalidInput`: a text with its marker is too long.
 pub(super) fn redact_staged(agent: &Agent, draft: &mut Draft) -> Result<()> {
     let mut replaced: HashMap<ObjectDigest, ObjectDigest> = HashMap::new();
+    let mut is_first = true;
     loop {
         let before = replaced.len();
         let past = draft.past().into_iter().map(|object| (object, true));
@@ -39,8 +40,11 @@ pub(super) fn redact_staged(agent: &Agent, draft: &mut Draft) -> Result<()> {
                 continue;
             }
             let mut new = object.to_new()?;
-            check_names(agent, &new)?;
-            let mut is_changed = redact_object(agent.scanner(), &mut new);
+            let mut is_changed = false;
+            if is_first {
+                check_names(agent, &new)?;
+                is_changed = redact_object(agent.scanner(), &mut new);
+            }
             for source in &mut new.derived_from {
                 if let Some(by) = replaced.get(source) {
                     *source = *by;
@@ -58,6 +62,7 @@ pub(super) fn redact_staged(agent: &Agent, draft: &mut Draft) -> Result<()> {
                 replaced.insert(object.digest(), digest);
             }
         }
+        is_first = false;
         // A version with another reference is another version, which others may name.
         if replaced.len() == before {
             break;

@@ -42,12 +42,6 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// Returns the id of a quarantined item. It depends on the text, so a repeated item gets the same id.
-    pub(super) fn held_id(&mut self, item: &NewItem) -> Result<Id> {
-        // No key of a caller is as long as this prefix, so the ids cannot collide.
-        self.id_of(item, Some(&format!("{}{}", "held".repeat(64), item.text)))
-    }
-
     /// Whether an object is at least as trusted as the writer, so that it may count as a duplicate of the writer's
     /// item.
     pub(super) fn is_trusted_enough(&self, object: &Object) -> bool {

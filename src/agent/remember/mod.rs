@@ -221,7 +221,10 @@ fn stage_item(
     let is_held = reviewed.verdict == Verdict::Quarantine;
     let is_named = reviewed.item.id.is_some();
     let id = if is_held && options.key.is_none() {
-        intake.held_id(&reviewed.item)?
+        // The id of a quarantined item depends on its text, so a repeated item gets the same id. No key of a caller is as
+        // long as this prefix, so the ids cannot collide.
+        let key = format!("{}{}", "held".repeat(64), reviewed.item.text);
+        intake.id_of(&reviewed.item, Some(&key))?
     } else {
         intake.id_of(&reviewed.item, options.key.as_deref())?
     };

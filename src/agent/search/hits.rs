@@ -62,6 +62,7 @@ pub(in crate::agent) fn search(
         content: indexed.value(),
         now: view.now(),
         accepted: RefCell::default(),
+        links: RefCell::default(),
     };
     let answer = recall_index.lend(|scratch| search.answer(recall_index.embedder(), scratch));
     let mut found = Found::new(agent.memory(), view, query, &answer.terms);
@@ -105,6 +106,8 @@ struct Search<'a> {
     now: Time,
     /// Objects that were checked against the conditions, with the outcome.
     accepted: RefCell<HashMap<Key, bool>>,
+    /// Checked pairs, the newer item first, and whether the newer item supersedes the older one.
+    links: RefCell<HashMap<(Key, Key), bool>>,
 }
 
 impl Search<'_> {
@@ -112,7 +115,7 @@ impl Search<'_> {
     fn answer(&self, embedder: Option<&dyn Embedder>, scratch: &mut Scratch) -> recall::Answer {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
-        let supersedes = |new: &Key, old: &Key| supersedes_at(self.view, new, old).unwrap_or(true);
+        let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
         self.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
@@ -179,11 +182,19 @@ impl Search<'_> {
         accepted
     }
 
+    /// Whether `new`, which names `old`, supersedes it.
+    fn supersedes(&self, new: &Key, old: &Key) -> Result<bool> {
+        let known = self.links.borrow().get(&(*new, *old)).copied();
+        let counts = known.map_or_else(|| supersedes_at(self.view, new, old), Ok)?;
+        self.links.borrow_mut().insert((*new, *old), counts);
+        Ok(counts)
+    }
+
     /// The ids in reach that supersede an item.
     fn successors(&self, key: &Key) -> Result<Vec<Id>> {
         let mut ids = Vec::new();
         for successor in self.content.index.superseded_by(key) {
-            if !supersedes_at(self.view, &successor, key)? {
+            if !self.supersedes(&successor, key)? {
                 continue;
             }
             let object = object_at(self.view, &successor)?;

@@ -16,15 +16,15 @@ use crate::object::{Id, Origin, Scope, Time};
 /// A note, as `note read` and a line of `note list` show it.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NoteLine {
-    pub(crate) id: String,
-    pub(crate) text: String,
     #[serde(flatten)]
     pub(crate) about: AboutNote,
+    pub(crate) text: String,
 }
 
 /// Everything about a note but its text.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AboutNote {
+    pub(crate) id: String,
     pub(crate) owner: Option<String>,
     pub(crate) scope: String,
     pub(crate) created: Option<Time>,
@@ -38,7 +38,6 @@ pub(crate) struct AboutNote {
 impl From<NoteRead> for NoteLine {
     fn from(note: NoteRead) -> Self {
         Self {
-            id: note.item.object().id().to_string(),
             text: note.item.text().to_owned(),
             about: note.into(),
         }
@@ -49,6 +48,7 @@ impl From<NoteRead> for AboutNote {
     fn from(note: NoteRead) -> Self {
         let object = note.item.object();
         Self {
+            id: object.id().to_string(),
             owner: note.owner,
             scope: object.scope().to_owned(),
             created: note.created,
@@ -64,7 +64,6 @@ impl From<NoteRead> for AboutNote {
 /// A note that fits a query, as a line of `note search`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NoteHit {
-    pub(crate) id: String,
     #[serde(flatten)]
     pub(crate) about: AboutNote,
     pub(crate) score: f64,
@@ -75,7 +74,6 @@ pub(crate) struct NoteHit {
 impl From<NoteFound> for NoteHit {
     fn from(found: NoteFound) -> Self {
         Self {
-            id: found.note.item.object().id().to_string(),
             about: found.note.into(),
             score: found.score,
             snippet: found.snippet,

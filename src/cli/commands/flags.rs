@@ -8,25 +8,26 @@
 use std::collections::BTreeSet;
 
 use super::prelude::*;
+use super::put::SCANNED_MAX;
+use crate::engine::Change;
 use crate::object::Value;
 use crate::scan::{Scanner, Verdict};
 
-/// The number of objects that one run scans. Scanning more for a mere note would make a bulk load slow.
-const OBJECTS_MAX: usize = 10_000;
 /// The number of objects that a note names.
 const NAMED_MAX: usize = 5;
 
 /// Prints a note about scan findings in the objects that a verb wrote. The settings decide which findings count; if they
 /// cannot be read, the defaults apply.
-pub(super) fn note_flags_since(context: &mut Context, memory: &Memory, before: &View) -> Result<()> {
+pub(super) fn note_flags(context: &mut Context, memory: &Memory, changes: Vec<Change>) -> Result<()> {
     let (settings, _) = context.settings().unwrap_or_default();
     // This scanner redacts nothing, so its marker key is not used.
     let scanner = Scanner::new(settings.scan, [0; 32]);
     let after = memory.view();
     let (mut rules, mut ids) = (BTreeSet::new(), Vec::new());
-    let written = memory.diff(before, &after)?.into_iter();
-    let mut written = written.filter(|change| change.new.is_some() && !change.erased);
-    for change in written.by_ref().take(OBJECTS_MAX) {
+    let mut written = changes
+        .into_iter()
+        .filter(|change| change.new.is_some() && !change.erased);
+    for change in written.by_ref().take(SCANNED_MAX) {
         let Some(object) = after.get(&change.id)? else {
             continue;
         };
@@ -44,7 +45,7 @@ pub(super) fn note_flags_since(context: &mut Context, memory: &Memory, before: &
     if ids.is_empty() {
         return Ok(());
     }
-    let reach = written.next().map(|_| format!(" (of the first {OBJECTS_MAX})"));
+    let reach = written.next().map(|_| format!(" (of the first {SCANNED_MAX})"));
     let reach = reach.unwrap_or_default();
     let what = counted(ids.len() as u64, "object");
     let others = if ids.len() > NAMED_MAX { " and others" } else { "" };

@@ -119,7 +119,7 @@ impl Verb for Ingest {
             Ok(())
         })?;
         #[cfg(feature = "agent")]
-        super::flags::note_flags_since(context, &memory, &before)?;
+        super::flags::note_flags(context, &memory, memory.diff(&before, &memory.view())?)?;
         Ok(DONE)
     }
 }

@@ -127,7 +127,8 @@ impl Graph {
         line: &LogLine,
     ) -> Result<Columns> {
         let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
-        let target = line.target.map(found).transpose()?;
+        // A salvage may have lost the target.
+        let target = line.target.and_then(|target| found(target).ok());
         let target = target.map(|target| target.commit.seq);
         let snapshots = self.snapshots.get(&line.seq).map(|names| names.join(", "));
         let is_rollback = line.op == Op::ROLLBACK;

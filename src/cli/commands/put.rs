@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use super::attributes::attribute;
 use super::progress::BatchProgress;
 use crate::cli::input::{at_line, content_from_input};
-use crate::engine::{Authorisation, Staged, Writer};
+use crate::engine::{Authorisation, Change, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{NewObject, Position, Value};
 
@@ -140,11 +140,16 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
     Ok(object)
 }
 
+/// The number of objects that one run scans. Scanning more for a mere note would make a bulk load slow.
+pub(super) const SCANNED_MAX: usize = 10_000;
+
 /// The totals of a stream of lines so far.
 #[derive(Default)]
 struct Sums {
     tally: Tally,
     last: Option<CommitInfo>,
+    /// The changes of the commits, up to the number that the scan reads.
+    changes: Vec<Change>,
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
@@ -158,8 +163,6 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         Ok(())
     })?;
     let mut sums = Sums::default();
-    #[cfg(feature = "agent")]
-    let before = memory.view();
     let mut progress = BatchProgress::default();
     let mut batch = first;
     let mut put_all = || loop {
@@ -181,8 +184,6 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         context.note("past", note);
     }
     let view = memory.view();
-    #[cfg(feature = "agent")]
-    super::flags::note_flags_since(context, &memory, &before)?;
     let answer = PutLines {
         tally: Tally {
             objects: view.len(),
@@ -195,6 +196,8 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     if tally.created + tally.updated > 0 {
         context.note_way_back("reverse the last batch with");
     }
+    #[cfg(feature = "agent")]
+    super::flags::note_flags(context, &memory, sums.changes)?;
     Ok(DONE)
 }
 
@@ -262,6 +265,8 @@ impl Batch {
         }
         let line_of = |id: &String| Id::new(id).ok().and_then(|id| stated.get(&id).copied());
         let drafted = draft.counts();
+        sums.changes.append(&mut draft.changes());
+        sums.changes.truncate(SCANNED_MAX + 1);
         let committed = memory.commit(draft, "put").map_err(|error| {
             match error.ids().iter().filter_map(line_of).min() {
                 Some(number) => at_line(number, error),

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
+use crate::disk::{Access, read_full};
 use crate::error::Result;
 use crate::object::{Id, Time};
 use crate::store::Store;
@@ -79,7 +80,12 @@ impl Stamps {
     fn read(&mut self, opened: &Opened) -> Result<()> {
         if !self.is_read {
             for (name, file) in NAMES.iter().zip(&mut self.files) {
-                *file = derived(opened, name)?;
+                if !file
+                    .as_ref()
+                    .is_some_and(|known| is_of_header(opened, name, known))
+                {
+                    *file = derived(opened, name)?;
+                }
             }
             self.is_read = true;
         }
@@ -168,6 +174,14 @@ impl Stamps {
 fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
     let file: &[u8] = file.map_or(&[], |file| file);
     file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
+}
+
+/// Returns whether the file on disk has the same header as the known one.
+fn is_of_header(opened: &Opened, name: &str, known: &Bytes) -> bool {
+    let mut header = [0; HEADER_BYTES];
+    let file = opened.disk.open(&format!("derived/{name}"), Access::Read);
+    let read = file.and_then(|file| read_full(&*file, 0, &mut header));
+    read.is_ok() && known.starts_with(&header)
 }
 
 fn key_of(bytes: &[u8]) -> Key {

@@ -154,10 +154,13 @@ fn end_of_raw_string(chars: &[char], at: usize) -> Option<usize> {
         .map(|index| index + 1 + hashes)
 }
 
-/// Marks the lines of blocks under `#[cfg(test)]`.
+/// Marks the lines of blocks that only tests compile. The feature `testing` is for tests, fuzz targets and benches.
 fn lines_for_tests(code: &str) -> Vec<bool> {
     let mut marked = vec![false; code.matches('\n').count() + 1];
-    for (start, attribute) in code.match_indices("#[cfg(test)]") {
+    // The text of a string is blank in `code`.
+    let attributes = ["#[cfg(test)]", "#[cfg(any(test, feature ="];
+    let starts = attributes.map(|attribute| code.match_indices(attribute));
+    for (start, attribute) in starts.into_iter().flatten() {
         let rest = &code[start + attribute.len()..];
         let end = match rest.find(['{', ';']) {
             Some(open) if rest[open..].starts_with('{') => open + block_length(&rest[open..]),

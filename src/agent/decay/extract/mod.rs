@@ -50,7 +50,7 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     let mut left = lengths.iter().sum::<usize>() * SUMMARY_SHARE_PERCENT / 100;
     let mut order: Vec<usize> = (0..texts.len()).collect();
     // Best first. The sort is stable, so the earlier of two equal pieces comes first.
-    order.sort_by_key(|&at| std::cmp::Reverse(score(texts[at], at, texts.len())));
+    order.sort_by_cached_key(|&at| std::cmp::Reverse(score(texts[at], at, texts.len())));
     let mut kept = Vec::new();
     for at in order {
         if kept.is_empty() || lengths[at] <= left {

@@ -30,11 +30,6 @@ pub(super) enum Lisp {
 }
 
 impl Lisp {
-    /// Whether this is the empty list, which also means false.
-    pub(super) fn is_nil(&self) -> bool {
-        matches!(self, Self::List(items) if items.is_empty())
-    }
-
     /// Returns the content of a text, or the name of a symbol.
     pub(super) fn name(&self) -> Option<&str> {
         match self {

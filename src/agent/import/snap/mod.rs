@@ -194,7 +194,8 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
         for (name, value) in pairs.into_iter().rev() {
             fields.insert(name, value);
         }
-        fields.retain(|_, value| !value.is_nil());
+        // The empty list means false too.
+        fields.retain(|_, value| !matches!(value, Lisp::List(items) if items.is_empty()));
         // The name in the object counts more than its key. A key of the history is a digest.
         let stated = fields.get("id").and_then(Lisp::name).map(str::to_owned);
         match stated.or((name == MEMORY).then_some(key)) {

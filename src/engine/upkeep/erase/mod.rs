@@ -155,16 +155,6 @@ impl Inner {
     }
 }
 
-impl From<RecordKind> for ErasedKind {
-    fn from(kind: RecordKind) -> Self {
-        match kind {
-            RecordKind::Content => Self::Content,
-            RecordKind::Text => Self::Text,
-            _ => Self::Version,
-        }
-    }
-}
-
 impl Memory {
     /// Erases the records that `erasing` names from every file of the store before it returns. Past states get
     /// placeholders; the newest state loses the id. The commit names the author, time and reason, and each placeholder

@@ -331,7 +331,10 @@ impl Survey<'_> {
 
 fn erased_text(record: &Record, digest: Digest) -> ErasedRecord {
     ErasedRecord {
-        kind: record.kind.into(),
+        kind: match record.kind {
+            RecordKind::Content => ErasedKind::Content,
+            _ => ErasedKind::Text,
+        },
         digest,
         id: None,
         bytes: record.body.len() as u64,
