@@ -4,21 +4,14 @@
 //! Layer 5. Reads only.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, to_hex};
-use crate::disk::{Disk, FileDisk};
-use crate::error::{Error, Result};
-use crate::log::{Inspection, Locator, Log, LogOptions, Mode, RecordKind};
-use crate::object::{Id, Object};
-use crate::store::{self, CheckpointInfo, LogId};
+use crate::error::Result;
+use crate::object::Id;
 use crate::trie::{Entry, NodeKind};
 
-use super::{CommitInfo, View, revision};
+use super::{CommitInfo, View};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
-use crate::engine::upkeep::places_of;
 
 /// A possible meaning of the first digits of a digest.
 #[derive(Clone, Debug)]

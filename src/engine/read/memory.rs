@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 5.
 
-use crate::digest::KeyPath;
 use crate::disk::Disk;
 use crate::disk::FileDisk;
 use crate::engine::memory::Memory;

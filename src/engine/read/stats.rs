@@ -3,15 +3,6 @@
 //! # Layer
 //! Layer 5.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
-
-use crate::error::{Error, Result};
-use crate::log::{Inspection, Record, RecordKind};
-
-use crate::engine::memory::Memory;
-use crate::engine::upkeep::Retention;
-
 /// Counts and sizes of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {

@@ -4,13 +4,11 @@
 //! Layer 5. Reads only.
 
 use crate::digest::{ContentDigest, Domain, TextDigest};
-use crate::error::Result;
 use crate::log::{Record, RecordKind};
 use crate::object::{Commit, Object, Reference};
 use crate::store::{Store, object_of};
 
 use super::CommitInfo;
-use crate::engine::memory::Memory;
 
 /// A record of the log that contains text.
 #[derive(Clone, Debug)]

@@ -8,17 +8,12 @@ use std::time::Duration;
 use crate::disk::if_there;
 use crate::error::{Error, Result};
 use crate::log::CompactionLock;
-use crate::object::Op;
 use crate::store::Store;
 use crate::trie::Trie;
 
-use super::derived_files::{FOLDER, check_name, write_derived};
+use super::derived_files::{FOLDER, write_derived};
 use super::last_access::{USES, USES_NEW};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
-use crate::engine::read::View;
-#[cfg(feature = "agent")]
-use crate::engine::read::derived::{Derived, Keep};
 
 /// The minimal number of objects changed since the last write that justifies another write. A reader applies fewer
 /// changes faster.

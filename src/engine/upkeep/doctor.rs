@@ -6,11 +6,10 @@
 //! # Invariants
 //! - DOC-1: the doctor changes nothing, even if the store does not open.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Disk, FileDisk, lock_holder};
-use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
+use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
 use crate::log;
 
 use self::ProblemSeverity::{Notice, Warning};

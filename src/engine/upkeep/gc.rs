@@ -19,9 +19,8 @@ use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Sink, Store};
 
-use super::{Retention, checkpoint_if_due};
+use super::checkpoint_if_due;
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 use crate::engine::write::{LogHandle, body_bytes};

@@ -21,7 +21,6 @@ use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Log, LogOptions
 use crate::store::{self, SalvageReport};
 
 use super::{VerifyDepth, examine};
-use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 
 /// The file that marks the folder of a running salvage; the salvage keeps the file locked.

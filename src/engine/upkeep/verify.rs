@@ -7,20 +7,17 @@
 //! # Layer
 //! Layer 5.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
-use crate::disk::{Disk, FileDisk};
+use crate::disk::Disk;
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
 use crate::log::{self, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
-use super::{Dangling, not_regular, open_log, places_of};
-use crate::engine::memory::Memory;
-use crate::engine::options::Options;
+use super::{Dangling, open_log, places_of};
 use crate::engine::settings::Settings;
 use crate::engine::write::body_bytes;
 

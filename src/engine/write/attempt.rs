@@ -9,10 +9,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, Result};
 
-use super::{Committed, Draft, Writer};
-use crate::engine::memory::Memory;
+use super::{Committed, Draft};
 
 /// A condition that a change must meet. Its error names, for a person or a model, the condition that failed and the
 /// reason.

@@ -16,18 +16,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, Root, TextDigest};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
 use super::{
-    Answer, Committed, Draft, LogHandle, Placed, PolicyVerdict, Request, StagedChange, Writer, add_changes,
-    body_bytes, tree,
+    Committed, Draft, LogHandle, Placed, Request, StagedChange, Writer, add_changes, body_bytes, tree,
 };
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::read::State;
 
 /// The head for the next commit. Until the group is durable, this head is newer than the log.

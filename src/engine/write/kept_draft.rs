@@ -16,16 +16,15 @@
 use std::collections::HashMap;
 
 use crate::calendar::DAY_MICROS;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
 use crate::trie::Shape;
 
-use super::{Draft, Writer, add_changes, check_trusted, newest_references};
+use super::{Draft, Writer, add_changes, newest_references};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
-use crate::engine::read::{View, named_by, text_of};
+use crate::engine::read::text_of;
 
 /// How long a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;

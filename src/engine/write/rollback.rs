@@ -27,7 +27,6 @@ use crate::trie::{Change as TrieChange, Entry};
 
 use super::{Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
 
 /// The hint for a lane with nothing left to undo.
@@ -220,9 +219,9 @@ pub(super) fn later_changes(error: Error) -> Error {
 #[derive(Clone, Debug)]
 #[must_use = "`by` does it"]
 pub struct Rollback<'a> {
-    inner: &'a Inner,
-    revision: Result<Revision>,
-    across_lanes: bool,
+    pub(super) inner: &'a Inner,
+    pub(super) revision: Result<Revision>,
+    pub(super) across_lanes: bool,
 }
 
 impl Rollback<'_> {

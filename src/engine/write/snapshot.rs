@@ -9,12 +9,11 @@
 use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
+use crate::object::{Reference, ReferenceClass, ReferenceName, Time};
 use crate::store::{CommitEntry, ReferenceEntry, Store};
 
-use super::{LogHandle, Ready, Writer, check_trusted};
+use super::{LogHandle, Ready, Writer};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::read::{named_by, text_of};
 

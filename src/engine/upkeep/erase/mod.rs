@@ -13,20 +13,17 @@
 mod survey;
 mod targets;
 
-use std::collections::BTreeSet;
-
-use crate::digest::{CommitDigest, DIGEST_LEN};
+use crate::digest::DIGEST_LEN;
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, CompactionLock, RecordKind, not_rewritten};
+use crate::log::{BatchBuilder, CompactionLock, not_rewritten};
 use crate::object::{Id, Op};
-use crate::store::{self, Live, Plan};
+use crate::store::{Live, Plan};
 use crate::trie::Shape;
 
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::read::CommitInfo;
-use crate::engine::write::{LogHandle, Note, Writer, add_links, check_trusted};
+use crate::engine::write::{LogHandle, Note, Writer, add_links};
 
 /// The targets and options of an erasure.
 #[derive(Clone, Debug, Default)]
