@@ -37,10 +37,10 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use unicode_normalization::UnicodeNormalization;
 
 pub(in crate::scan) use self::set::RuleSet;
 use super::finding::{Category, Severity};
+use super::unicode;
 
 /// If two secrets have the same span, the earlier rule is used, so the general family comes last.
 const SECRETS: [&str; 4] = [
@@ -153,14 +153,12 @@ fn secret() -> Category {
     Category::Secret
 }
 
-/// Reads the rules of `files`. Letters are decomposed, as in the copies of a text.
+/// Reads the rules of `files`. Keywords are spelled as in the copies of a text.
 fn read(files: &[&'static str]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
-    for rule in &mut rules {
-        for text in rule.keywords.iter_mut().chain([&mut rule.pattern]) {
-            if !text.is_ascii() {
-                *text = text.nfkd().collect::<String>().into();
-            }
+    for text in rules.iter_mut().flat_map(|rule| &mut rule.keywords) {
+        if !text.is_ascii() {
+            *text = unicode::spell(text).into();
         }
     }
     rules
@@ -172,8 +170,8 @@ fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
 }
 
 impl Rule {
-    /// Returns the regex, with names replaced by their texts. In a pattern for words, every space is optional, because
-    /// an invisible character may separate two words.
+    /// Returns the regex, with names replaced by their texts, spelled as in the copies of a text. In a pattern for words,
+    /// every space is optional, because an invisible character may separate two words.
     fn regex(&self) -> String {
         let mut text = self.pattern.to_string();
         while let Some((name, meaning)) = VOCABULARY
@@ -182,6 +180,9 @@ impl Rule {
             .find(|(name, _)| text.contains(name))
         {
             text = text.replace(&name, meaning);
+        }
+        if !text.is_ascii() {
+            text = unicode::spell(&text);
         }
         match self.view {
             View::Words => text.replace(' ', " ?"),

@@ -22,7 +22,7 @@ pub(crate) use self::classes::{JOINING, RIGHTWARD, Ranges};
 use super::finding::{Category, Finding, Severity};
 use super::source_map::SourceMap;
 
-pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin};
+pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin, spell};
 
 const SOFT_HYPHEN: char = '\u{AD}';
 
