@@ -50,7 +50,7 @@ const SECRETS: [&str; 4] = [
     include_str!("secrets/generic.toml"),
 ];
 
-const INJECTIONS: [&str; 17] = [
+const INJECTIONS: [&str; 26] = [
     include_str!("injection/en/override.toml"),
     include_str!("injection/en/role.toml"),
     include_str!("injection/en/delimiter.toml"),
@@ -63,17 +63,35 @@ const INJECTIONS: [&str; 17] = [
     include_str!("injection/en/guard.toml"),
     include_str!("injection/en/encoded.toml"),
     include_str!("injection/en/markup.toml"),
+    include_str!("injection/cs.toml"),
     include_str!("injection/de.toml"),
     include_str!("injection/es.toml"),
     include_str!("injection/fr.toml"),
+    include_str!("injection/hu.toml"),
+    include_str!("injection/id.toml"),
     include_str!("injection/it.toml"),
+    include_str!("injection/nl.toml"),
+    include_str!("injection/pl.toml"),
     include_str!("injection/pt.toml"),
+    include_str!("injection/ro.toml"),
+    include_str!("injection/sv.toml"),
+    include_str!("injection/tr.toml"),
+    include_str!("injection/vi.toml"),
 ];
 
 /// Languages in other scripts. Only texts with characters beyond ASCII are searched with these rules.
-const OTHER_SCRIPTS: [&str; 3] = [
+const OTHER_SCRIPTS: [&str; 12] = [
+    include_str!("injection/ar.toml"),
+    include_str!("injection/bn.toml"),
+    include_str!("injection/el.toml"),
+    include_str!("injection/fa.toml"),
+    include_str!("injection/he.toml"),
+    include_str!("injection/hi.toml"),
     include_str!("injection/ja.toml"),
+    include_str!("injection/ko.toml"),
     include_str!("injection/ru.toml"),
+    include_str!("injection/th.toml"),
+    include_str!("injection/uk.toml"),
     include_str!("injection/zh.toml"),
 ];
 
