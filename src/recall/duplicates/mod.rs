@@ -1,8 +1,9 @@
 //! Compares two short texts: same meaning, contradiction, or neither.
 //!
-//! Three gates reject a pair first: a negation in one text, opposite directions, and opposite words. A rejected pair is
-//! a contradiction, however similar the rest is. The other pairs get a score from shared and related words, numbers,
-//! the last word, and character n-grams. No statistics of a store are needed.
+//! Three gates reject a pair first: a negation in one text, opposite directions, and opposite words. So do statements
+//! that give one attribute two values. A rejected pair is no duplicate, however similar the rest is; it is a conflict if
+//! only one place differs and nothing explains the difference. The other pairs get a score from shared and related
+//! words, numbers, the last word, and character n-grams. No statistics of a store are needed.
 //!
 //! # Layer
 //! Above `recall::text` and, for the nearest documents, `recall::query`.
@@ -10,6 +11,7 @@
 //! # Invariants
 //! - DUP-1: a pair that a gate rejects is never a duplicate.
 
+mod values;
 mod words;
 
 use std::collections::HashSet;
@@ -26,8 +28,6 @@ use words::{Grams, Words, dice, grams, is_number};
 const REPORT: f32 = 0.37;
 /// The smallest similarity at which two texts are merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// The cover from which on a rejected pair is reported as a conflict, because both texts have the same topic.
-const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
 
@@ -57,6 +57,8 @@ named! {
         Direction => "they name opposite directions",
         /// One text has a word and the other its opposite.
         Opposite => "they use opposite words",
+        /// They give one attribute two values.
+        Value => "they give different values",
     }
 }
 
@@ -65,10 +67,10 @@ named! {
 pub struct Similarity {
     /// The likeness of the texts without the gates, 0 to 1.
     pub likeness: f32,
-    /// The share of their words that occur in the other text, or have a related word there.
-    pub cover: f32,
-    /// The gate that rejected the pair.
+    /// What rejected the pair.
     pub contradiction: Option<Contradiction>,
+    /// Whether the texts contradict each other, because nothing explains their difference.
+    pub is_conflict: bool,
 }
 
 /// The decision about a pair.
@@ -88,7 +90,7 @@ impl Similarity {
     /// Returns the decision about the pair.
     pub fn relation(&self) -> Relation {
         match self.contradiction {
-            Some(contradiction) if self.cover >= CONFLICT_COVER => Relation::Conflict(contradiction),
+            Some(contradiction) if self.is_conflict => Relation::Conflict(contradiction),
             None if self.likeness >= MERGE => Relation::Same,
             None if self.likeness >= REPORT => Relation::Duplicate,
             _ => Relation::Different,
@@ -119,10 +121,15 @@ fn compare(one: &Words, two: &Words) -> Similarity {
         + 0.6 * flag(one.last == two.last)
         + 2.1 * dice(&one.grams, &two.grams)
         - 0.8 * flag(one.goes_away() != two.goes_away() && only_one.len() + only_two.len() <= 2);
+    let gate = contradiction(one, two, &only_one, &only_two);
+    let found = one.statement.contradicts(&two.statement);
     Similarity {
         likeness: 1.0 / (1.0 + (-weight).exp()),
-        cover,
-        contradiction: contradiction(one, two, &only_one, &only_two),
+        contradiction: match found {
+            Some(Contradiction::Value) | None => found.or(gate),
+            Some(_) => gate.or(found),
+        },
+        is_conflict: found.is_some(),
     }
 }
 

@@ -1,0 +1,325 @@
+//! The languages of the comparison: the classes of words, and the words that stand for values.
+//!
+//! A list is a file of `words/values/`, with a line for each class. In the lines of values the place of a word is its
+//! value, commas join words of the same value, and `-` holds a place free. `_` joins the words of a phrase.
+//!
+//! # Layer
+//! Knows the word lists and the tokens.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::tokens::{Token, tokens};
+use super::value::{Unit, Value};
+use crate::recall::text::lists;
+use crate::recall::text::terms::term_of;
+
+named! {
+    /// What a word does in a statement.
+    pub(super) enum Class {
+        /// A function word without a meaning of its own.
+        Stop => "stop",
+        /// An article or a possessive.
+        Article => "article",
+        /// A form of "to be", or a verb that gives a measure.
+        Copula => "copula",
+        /// A form of the past.
+        Past => "past",
+        /// A preposition of means or place, of which a statement has one.
+        Means => "means",
+        /// Any preposition.
+        Preposition => "preposition",
+        /// The preposition of the one who does something.
+        Agent => "agent",
+        /// A negation.
+        Negation => "negation",
+        /// A condition, a plan or a guess.
+        Hypothetical => "hypothetical",
+        /// A report of what another one says or thinks.
+        Report => "report",
+        /// An addition to what was said.
+        Additive => "additive",
+        /// An addition, if it ends the statement.
+        EndAdditive => "end_additive",
+        /// A rough value.
+        Approximate => "approximate",
+        /// A noun that a number names: a port, a version.
+        NumberNoun => "number_noun",
+        /// A word that limits a statement to a time.
+        TimeFrame => "time_frame",
+        /// A phrase that puts a statement into another time.
+        PastFrame => "past_frame",
+        /// "Used to" as the past of a habit is no means.
+        PassiveUsed => "passive_used",
+        /// A verb that takes several objects at once.
+        ManyVerb => "many_verb",
+        /// A group of which one has several.
+        ManyNoun => "many_noun",
+        /// A list, whose label says nothing against another entry.
+        ListNoun => "list_noun",
+        /// A word that allows one value only.
+        Single => "single",
+        /// A word between two values whose order matters.
+        Swap => "swap",
+        /// Yes, true, on.
+        Yes => "yes",
+        /// No, false, off.
+        No => "no",
+        /// A word that differs without a difference of the statement.
+        Light => "light",
+        /// A verb of place.
+        Located => "located",
+        /// A verb whose preposition allows several values.
+        Loose => "loose",
+        /// A word that makes a wish of a condition.
+        Rather => "rather",
+        /// The hour of a clock.
+        Oclock => "oclock",
+        /// "In the morning": the first half of the day.
+        Morning => "morning",
+        /// "In the afternoon": the second half of the day.
+        Afternoon => "afternoon",
+        /// "Half past": thirty minutes after the hour.
+        Past30 => "half_past",
+        /// "Half" before the hour that comes: half an hour before it.
+        Before30 => "half_before",
+        /// "A quarter past".
+        Past15 => "quarter_past",
+        /// "A quarter to".
+        Before15 => "quarter_before",
+        /// "Twenty to": minutes before the hour.
+        Before => "minutes_before",
+        /// "Twenty past": minutes after the hour.
+        After => "minutes_past",
+        /// A fraction of a unit.
+        Quarter => "quarters",
+        /// One of a unit: "an hour".
+        One => "one",
+        /// A word with two meanings, of which the value needs a number or a preposition.
+        Ambiguous => "ambiguous",
+        /// A title before a name.
+        Title => "title",
+        /// The first person, whose own words are no report.
+        First => "first_person",
+        /// The particle of a topic, in Chinese and Japanese.
+        Topic => "topic",
+        /// A word that joins two parts of a number.
+        Joins => "joins",
+        /// An indefinite article.
+        Indefinite => "indefinite",
+        /// A word after which a clause begins.
+        Opens => "opens",
+        /// A country or a part of the world.
+        Region => "regions",
+        /// A relative pronoun.
+        Relative => "relative",
+        /// A word before the hour of a clock.
+        At => "at",
+        /// To stay away from something.
+        Avoids => "avoids",
+        /// To eat, drink, use or like something.
+        Takes => "takes",
+    }
+}
+
+/// A set of classes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Classes(u64);
+
+impl Classes {
+    pub(super) fn has(self, class: Class) -> bool {
+        self.0 & (1 << class as u64) != 0
+    }
+
+    pub(super) fn add(&mut self, class: Class) {
+        self.0 |= 1 << class as u64;
+    }
+}
+
+/// What a word or a phrase of a list means.
+#[derive(Clone, Debug)]
+pub(super) enum Meaning {
+    Class(Class),
+    Value(Value),
+    Unit(Unit),
+}
+
+/// The meanings of words and phrases, by their first word.
+#[derive(Default)]
+pub(super) struct Lexicon(HashMap<String, Vec<(Vec<String>, Meaning)>>);
+
+impl Lexicon {
+    fn add(&mut self, phrase: &str, meaning: Meaning) {
+        let mut pieces: Vec<String> = tokens(&phrase.replace('_', " "))
+            .into_iter()
+            .map(|token| token.text)
+            .collect();
+        if !pieces.is_empty() {
+            let first = pieces.remove(0);
+            self.0.entry(first).or_default().push((pieces, meaning));
+        }
+    }
+
+    /// Returns the meanings at the start of these tokens, each with its number of tokens.
+    pub(super) fn at<'l>(&'l self, tokens: &[Token]) -> impl Iterator<Item = (usize, &'l Meaning)> {
+        let entries = tokens.first().and_then(|first| self.0.get(&first.text));
+        entries.into_iter().flatten().filter_map(|(rest, meaning)| {
+            let next = tokens.get(1..=rest.len())?;
+            let is_here = rest.iter().zip(next).all(|(piece, token)| *piece == token.text);
+            is_here.then_some((rest.len() + 1, meaning))
+        })
+    }
+
+    /// Returns the number of tokens and the value of the longest phrase for a value.
+    pub(super) fn value_at(&self, tokens: &[Token]) -> Option<(usize, &Value)> {
+        let values = self.at(tokens).filter_map(|(length, meaning)| match meaning {
+            Meaning::Value(value) => Some((length, value)),
+            _ => None,
+        });
+        values.max_by_key(|&(length, _)| length)
+    }
+}
+
+/// A language.
+pub(super) struct Language {
+    pub(super) name: &'static str,
+    pub(super) lexicon: Lexicon,
+    /// Words that exclude each other.
+    pub(super) opposites: HashMap<String, Vec<String>>,
+    /// The stems of what a diet excludes, by the name of the diet.
+    pub(super) excluded: HashMap<String, Vec<String>>,
+}
+
+/// The units of all languages.
+static UNITS: LazyLock<Lexicon> = LazyLock::new(|| {
+    let mut units = Lexicon::default();
+    for (head, words) in lists::named(lists::UNITS) {
+        let mut head = head.split_whitespace();
+        let dimension = head.next().expect("a test reads the list");
+        let mut number = |or: f64| head.next().map_or(Some(or), |text| text.parse().ok());
+        let unit = Unit {
+            dimension,
+            factor: number(1.0).expect("a test reads the list"),
+            offset: number(0.0).expect("a test reads the list"),
+        };
+        for word in words {
+            units.add(word, Meaning::Unit(unit));
+        }
+    }
+    units
+});
+
+static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
+    let files = lists::VALUES.iter();
+    files.map(|(name, list)| Language::new(name, list)).collect()
+});
+
+/// Returns the number of tokens and the unit at the start of these tokens.
+pub(super) fn unit_at(tokens: &[Token]) -> Option<(usize, Unit)> {
+    let units = UNITS.at(tokens).filter_map(|(length, meaning)| match meaning {
+        Meaning::Unit(unit) => Some((length, *unit)),
+        _ => None,
+    });
+    units.max_by_key(|&(length, _)| length)
+}
+
+/// The words of two texts from which their language is guessed.
+const GUESS_WORDS: usize = 64;
+
+impl Language {
+    /// Returns the language with the most function words in these texts; of several, the first of the lists.
+    pub(super) fn of(one: &[Token], two: &[Token]) -> &'static Self {
+        let all = || one.iter().take(GUESS_WORDS).chain(two.iter().take(GUESS_WORDS));
+        let has = |range: std::ops::RangeInclusive<char>| {
+            all().any(|token| token.text.starts_with(|letter| range.contains(&letter)))
+        };
+        let named = |name: &str| LANGUAGES.iter().find(|language| language.name == name);
+        let by_script = if has('\u{3040}'..='\u{30ff}') {
+            named("ja")
+        } else if has('\u{3400}'..='\u{9fff}') {
+            named("zh")
+        } else {
+            None
+        };
+        let is_cyrillic = has('\u{400}'..='\u{4ff}');
+        by_script.unwrap_or_else(|| {
+            // A name in capitals is no sign of a language.
+            let words = || all().filter(|token| !token.is_capital || token.text.len() > 4);
+            let score = |language: &&Self| -> usize { words().map(|token| language.weight(token)).sum() };
+            let fits = |language: &&Self| matches!(language.name, "ru" | "uk") == is_cyrillic;
+            // The last of equal scores wins, and English is the first of the lists.
+            let best = LANGUAGES.iter().filter(fits).rev().max_by_key(score);
+            best.expect("there are languages")
+        })
+    }
+
+    /// Returns how much a word speaks for the language.
+    fn weight(&self, token: &Token) -> usize {
+        let meanings = self
+            .lexicon
+            .at(std::slice::from_ref(token))
+            .map(|(_, meaning)| match meaning {
+                Meaning::Class(Class::Stop | Class::Preposition | Class::Negation) => 3,
+                _ => 1,
+            });
+        meanings.max().unwrap_or(0)
+    }
+
+    /// Whether the language has no spaces between its words.
+    pub(super) fn is_spaceless(&self) -> bool {
+        matches!(self.name, "ja" | "zh")
+    }
+
+    fn new(name: &'static str, list: &'static str) -> Self {
+        let mut language = Self {
+            name,
+            lexicon: Lexicon::default(),
+            opposites: HashMap::new(),
+            excluded: HashMap::new(),
+        };
+        for (class, words) in lists::named(list) {
+            if class == "opposites" {
+                language.add_opposites(words);
+            } else if class == "diets" {
+                language.add_diets(words);
+            } else if let Some(class) = Class::from_name(class) {
+                for word in words {
+                    language.lexicon.add(word, Meaning::Class(class));
+                }
+            } else {
+                for (place, same) in words.enumerate().filter(|(_, same)| *same != "-") {
+                    let value = Value::of_list(class, place).expect("a test reads the list");
+                    for word in same.split(',') {
+                        language.lexicon.add(word, Meaning::Value(value.clone()));
+                    }
+                }
+            }
+        }
+        language
+    }
+
+    /// Adds diets such as `vegan,vegetarian/meat,fish`: each word before the slash excludes each word after it.
+    fn add_diets<'w>(&mut self, diets: impl Iterator<Item = &'w str>) {
+        for (names, foods) in diets.filter_map(|diet| diet.split_once('/')) {
+            for name in names.split(',') {
+                let excluded = self.excluded.entry(name.to_owned()).or_default();
+                excluded.extend(foods.split(',').map(term_of));
+            }
+        }
+    }
+
+    /// Adds pairs such as `open,opened/closed,shut`: each word before the slash excludes each word after it.
+    fn add_opposites<'w>(&mut self, pairs: impl Iterator<Item = &'w str>) {
+        for (one, two) in pairs.filter_map(|pair| pair.split_once('/')) {
+            for (from, to) in one
+                .split(',')
+                .flat_map(|from| two.split(',').map(move |to| (from, to)))
+            {
+                for (from, to) in [(from, to), (to, from)] {
+                    let known = self.opposites.entry(from.to_owned()).or_default();
+                    known.push(to.to_owned());
+                }
+            }
+        }
+    }
+}
