@@ -35,6 +35,7 @@ impl<'p> Side<'p> {
                 Value::Colour(_) | Value::Ordinal(_) | Value::Tongue(_) | Value::Code(_)
             )
         };
+        let are_names = other.owned().all(|token| token.is_capital);
         let has_like = |value: &Value| {
             other
                 .owned()
@@ -43,7 +44,10 @@ impl<'p> Side<'p> {
         let own = statement.own.iter().copied();
         let values = own.filter(|&at| {
             let value = statement.token(at).value.as_ref();
-            value.is_some_and(|value| !is_plain(value) || has_like(value))
+            value.is_some_and(|value| {
+                let is_tongue = matches!(value, Value::Tongue(_));
+                !is_plain(value) || has_like(value) || is_tongue && !are_names
+            })
         });
         let values: Vec<usize> = values.collect();
         Self {
@@ -118,7 +122,14 @@ fn differ(pair: &Pair, sides: &[Side<'_>; 2]) -> Option<Reason> {
     }
     let rest = one.rest + two.rest;
     if one.values.len() > 1 {
-        let in_row = |side: &Side<'_>| side.values.windows(2).all(|two| two[0] + 1 == two[1]);
+        let in_row = |side: &Side<'_>| {
+            let is_like = |at: usize| {
+                side.value(0)
+                    .zip(side.value(at))
+                    .is_some_and(|(one, two)| one.is_like(two))
+            };
+            (0..side.values.len()).all(|at| side.values[at] == side.values[0] + at && is_like(at))
+        };
         let is_range = sides.iter().all(in_row) && rest == 0 && one.values.len() <= RANGE_MAX;
         return (!is_range).then_some("many values");
     }
@@ -166,13 +177,12 @@ fn takes_several(pair: &Pair) -> bool {
 fn names_something(statement: &Statement, at: usize) -> Option<Reason> {
     let start = statement.content[at];
     let before = &statement.tokens[..start];
-    let last = at.checked_sub(1).map(|before| statement.token(before));
     let value = statement.token(at).value.as_ref();
     let is_bare = matches!(
         value,
         Some(Value::Number(_) | Value::Date { .. } | Value::Weekday(_))
     );
-    if is_bare && last.is_some_and(|last| is(last, Class::ManyNoun) && !last.is_possessive) {
+    if is_bare && statement.names_a_member(at, at) {
         return Some("the number of a member");
     }
     let next = statement.tokens.get(start + 1);

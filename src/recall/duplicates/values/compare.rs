@@ -34,6 +34,9 @@ pub(super) fn verdict(pair: &mut Pair) -> Verdict {
         return spaceless::verdict(pair);
     }
     pair.match_words();
+    if let Some(verdict) = opposite(pair) {
+        return verdict;
+    }
     pair.drop_light();
     let steps = [taste, tense, opposite, flag, negation, same, typed, label, role];
     steps

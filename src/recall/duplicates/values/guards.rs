@@ -13,6 +13,15 @@ pub(super) type Reason = &'static str;
 /// Returns what explains a difference of the pair, if anything does.
 pub(super) fn explained(pair: &Pair) -> Option<Reason> {
     let (one, two) = (&pair.one, &pair.two);
+    let asks = |statement: &Statement| {
+        statement
+            .tokens
+            .last()
+            .is_some_and(|last| last.kind == Kind::Mark && last.text == "?")
+    };
+    if asks(one) || asks(two) {
+        return Some("a question");
+    }
     if pair.is_parallel {
         return Some("another beginning");
     }

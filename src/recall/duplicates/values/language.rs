@@ -115,6 +115,12 @@ named! {
         Relative => "relative",
         /// A word before the hour of a clock.
         At => "at",
+        /// To live somewhere.
+        Lives => "lives",
+        /// To work somewhere.
+        Works => "works",
+        /// A birth, whose date is put in several ways.
+        Birth => "birth",
         /// To stay away from something.
         Avoids => "avoids",
         /// To eat, drink, use or like something.
@@ -186,6 +192,8 @@ pub(super) struct Language {
     pub(super) lexicon: Lexicon,
     /// Words that exclude each other.
     pub(super) opposites: HashMap<String, Vec<String>>,
+    /// The group of words that say the same.
+    pub(super) alike: HashMap<String, usize>,
     /// The stems of what a diet excludes, by the name of the diet.
     pub(super) excluded: HashMap<String, Vec<String>>,
 }
@@ -275,11 +283,17 @@ impl Language {
             name,
             lexicon: Lexicon::default(),
             opposites: HashMap::new(),
+            alike: HashMap::new(),
             excluded: HashMap::new(),
         };
         for (class, words) in lists::named(list) {
             if class == "opposites" {
                 language.add_opposites(words);
+            } else if class == "alike" {
+                for (group, words) in words.enumerate() {
+                    let words = words.split(',').map(|word| (word.to_owned(), group));
+                    language.alike.extend(words);
+                }
             } else if class == "diets" {
                 language.add_diets(words);
             } else if let Some(class) = Class::from_name(class) {
@@ -320,6 +334,74 @@ impl Language {
                     known.push(to.to_owned());
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn language(text: &str) -> &'static str {
+        Language::of(&tokens(text), &[]).name
+    }
+
+    #[test]
+    fn every_list_is_read_and_checked() {
+        for (name, list) in lists::VALUES {
+            for line in lists::lines(list) {
+                let (class, words) = line.split_once(':').unwrap_or_else(|| panic!("{name}: {line}"));
+                let count = words.split_whitespace().count();
+                let is_pairs = matches!(class, "opposites" | "diets");
+                let is_value = Value::of_list(class, 0).is_some();
+                assert!(count > 0, "{name}: {class} is empty");
+                let is_known = is_pairs || is_value || class == "alike" || Class::from_name(class).is_some();
+                assert!(is_known, "{name}: {class}");
+                let of_week = class == "weekdays" && count != 7;
+                let of_year = class == "months" && count != 12;
+                assert!(!of_week && !of_year, "{name}: {class} has {count} words");
+                for word in words.split_whitespace() {
+                    assert_eq!(word.contains('/'), is_pairs, "{name}: {class} {word}");
+                    for word in word.split([',', '/']).filter(|word| *word != "-") {
+                        let plain = tokens(&word.replace('_', " "));
+                        assert!(!plain.is_empty(), "{name}: {class} {word:?} is no word");
+                    }
+                }
+            }
+        }
+        assert_eq!(LANGUAGES.len(), lists::VALUES.len());
+        assert!(unit_at(&tokens("km")).is_some_and(|(_, unit)| unit.dimension == "length"));
+    }
+
+    #[test]
+    fn the_classes_fit_their_bits() {
+        assert!(Class::ALL.len() <= 64);
+        for class in Class::ALL {
+            let mut classes = Classes::default();
+            classes.add(class);
+            assert!(
+                Class::ALL
+                    .iter()
+                    .all(|other| classes.has(*other) == (*other == class))
+            );
+        }
+    }
+
+    #[test]
+    fn languages_are_told_apart() {
+        let cases = [
+            ("The server is in Oslo", "en"),
+            ("Der Server ist in Oslo", "de"),
+            ("Le serveur est à Oslo avec nous", "fr"),
+            ("El servidor está en la oficina", "es"),
+            ("Сервер стоит в офисе", "ru"),
+            ("办公室在三楼", "zh"),
+            ("会議は東京です", "ja"),
+            ("gate B14", "en"),
+            ("", "en"),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(language(text), wanted, "{text:?}");
         }
     }
 }

@@ -9,6 +9,7 @@ use super::language::Class;
 use super::pair::{Pair, Statement, is};
 use super::slot::Role;
 use super::tokens::{Kind, Token};
+use super::value::Value;
 use crate::recall::duplicates::Contradiction;
 
 /// The words of the value behind a label.
@@ -80,6 +81,12 @@ fn labels_a_member(statement: &Statement, separator: usize) -> bool {
 pub(super) fn role(pair: &mut Pair) -> Option<Verdict> {
     let (one, two) = (&pair.one, &pair.two);
     let (run_one, run_two) = (one.runs()[0], two.runs()[0]);
+    if [one, two].into_iter().any(is_of_anybody) {
+        return Some(Err("a subject that may be another one"));
+    }
+    if is_activity(one) && is_activity(two) {
+        return Some(Err("two activities"));
+    }
     if is_detail(one, two) || is_detail(two, one) {
         return Some(Err("a detail"));
     }
@@ -112,6 +119,21 @@ pub(super) fn role(pair: &mut Pair) -> Option<Verdict> {
     } else {
         Err(reason(roles))
     })
+}
+
+/// Whether a statement is about any one of a kind: "a man", "two dogs".
+fn is_of_anybody(statement: &Statement) -> bool {
+    statement
+        .tokens
+        .first()
+        .is_some_and(|first| is(first, Class::Indefinite) || matches!(first.value, Some(Value::Number(_))))
+}
+
+/// Whether a statement says what somebody is just doing, which changes all the time: "is dancing".
+fn is_activity(statement: &Statement) -> bool {
+    let start = statement.content[statement.own[0]];
+    let before = start.checked_sub(1).map(|before| &statement.tokens[before]);
+    before.is_some_and(|before| is(before, Class::Copula)) && statement.tokens[start].text.ends_with("ing")
 }
 
 /// Whether both runs have the same preposition inside, so that each side of it differs: "to work by bike", "to town by

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::language::{Class, Language};
 use super::tokens::{Kind, Token};
+use super::value::Value;
 use crate::recall::text::relations::LEXICON;
 
 /// The length from which on only the common clause of two texts is compared.
@@ -133,10 +134,11 @@ impl Pair {
                 .map(|(at, _)| at)
                 .collect();
         }
-        let (one, two) = (&self.one, &self.two);
+        let (language, one, two) = (self.language, &self.one, &self.two);
         let mut free_one: Vec<usize> = (0..one.content.len()).collect();
         let mut free_two: Vec<usize> = (0..two.content.len()).collect();
         let equal = |one: &Token, two: &Token| one.text == two.text && is_same(one, two);
+        let is_related = |one: &Token, two: &Token| is_related(language, one, two);
         let passes: [(usize, &dyn Fn(&Token, &Token) -> bool); 3] = [
             (usize::MAX, &equal),
             (usize::MAX, &is_same),
@@ -171,12 +173,25 @@ impl Pair {
         }
         let both = |class: Class| self.one.marker(class).is_some() && self.two.marker(class).is_some();
         let both_single = both(Class::Single);
+        // "Lives in" and "works in" are two attributes.
+        let has = |statement: &Statement, class: Class| statement.owned().any(|token| is(token, class));
+        let differ = |one: &Statement, two: &Statement| has(one, Class::Lives) && has(two, Class::Works);
+        if differ(&self.one, &self.two) || differ(&self.two, &self.one) {
+            return;
+        }
+        let is_dated = |statement: &Statement| {
+            statement
+                .owned()
+                .any(|token| matches!(token.value, Some(Value::Date { .. })))
+        };
+        let are_dated = is_dated(&self.one) && is_dated(&self.two);
         let heavy = |statement: &Statement| -> Vec<usize> {
             let is_light = |token: &Token| {
                 is(token, Class::Light)
                     || is(token, Class::Located)
                     || is(token, Class::Title)
                     || both_single && is(token, Class::Single)
+                    || are_dated && is(token, Class::Birth)
             };
             let own = statement.own.iter().copied();
             own.filter(|&at| !is_light(statement.token(at))).collect()
@@ -218,13 +233,22 @@ fn is_form(one: &Token, two: &Token) -> bool {
 }
 
 /// Whether a synonym list joins two words.
-fn is_related(one: &Token, two: &Token) -> bool {
+fn is_related(language: &Language, one: &Token, two: &Token) -> bool {
     let relation = |from: &Token, to: &Token| {
         LEXICON
             .get(&from.term)
             .is_some_and(|related| related.contains_key(&to.term))
     };
-    one.is_word() && two.is_word() && !is_opposite(one, two) && (relation(one, two) || relation(two, one))
+    let is_alike = || {
+        language
+            .alike
+            .get(&one.text)
+            .is_some_and(|group| language.alike.get(&two.text) == Some(group))
+    };
+    one.is_word()
+        && two.is_word()
+        && !is_opposite(one, two)
+        && (relation(one, two) || relation(two, one) || is_alike())
 }
 
 /// Whether the general list has two words as opposites.
@@ -317,4 +341,70 @@ pub(super) fn nearest_sentences(one: &[Token], two: &[Token]) -> Option<(Vec<Tok
         }
     }
     best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recall::duplicates::values::tokens::tokens;
+    use crate::recall::duplicates::values::typed::typed;
+
+    fn pair(one: &str, two: &str) -> Pair {
+        let (one, two) = (tokens(one), tokens(two));
+        let language = Language::of(&one, &two);
+        Pair::new(language, typed(language, &one), typed(language, &two))
+    }
+
+    fn own(statement: &Statement) -> Vec<&str> {
+        statement.owned().map(|token| token.text.as_str()).collect()
+    }
+
+    #[test]
+    fn words_are_matched_whatever_their_order() {
+        let cases: &[(&str, &str, &[&str], &[&str])] = &[
+            (
+                "We use restic for backups",
+                "For backups we use borg",
+                &["restic"],
+                &["borg"],
+            ),
+            (
+                "Ana spends her vacation in Rome",
+                "Ana spends her holiday in Rome",
+                &[],
+                &[],
+            ),
+            (
+                "The minutes are kept in Dutch",
+                "They keep the minutes in Greek",
+                &["dutch"],
+                &["greek"],
+            ),
+        ];
+        for (one, two, own_one, own_two) in cases {
+            let mut pair = pair(one, two);
+            pair.match_words();
+            pair.drop_light();
+            assert_eq!(
+                (own(&pair.one), own(&pair.two)),
+                (own_one.to_vec(), own_two.to_vec())
+            );
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_to_their_common_clause() {
+        let long = "After a long morning of mails, calls and coffee that nobody wanted, Jo confirmed that";
+        let other = "In the afternoon, while we were packing the last of the boxes, it turned out that";
+        let pair = pair(
+            &format!("{long} the depot opens at nine."),
+            &format!("{other} the depot opens at eleven."),
+        );
+        let texts = |statement: &Statement| -> Vec<String> {
+            statement.tokens.iter().map(|token| token.text.clone()).collect()
+        };
+        assert_eq!(texts(&pair.one)[..3], ["that", "the", "depot"]);
+        assert_eq!(texts(&pair.two)[..3], ["that", "the", "depot"]);
+        assert!(!pair.is_parallel);
+    }
 }

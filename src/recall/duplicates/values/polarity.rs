@@ -10,6 +10,11 @@ use super::tokens::{Kind, Token};
 use super::value::Value;
 use crate::recall::duplicates::Contradiction;
 
+/// Syllables that negate the rest of a word.
+const NEGATING: [&str; 8] = ["un", "in", "im", "ir", "il", "dis", "non", "not"];
+/// The length that a negated word exceeds: "cover" is not the opposite of "discover".
+const NEGATED_MIN: usize = 5;
+
 /// The same question with opposite answers.
 pub(super) fn answer(pair: &mut Pair) -> Option<Verdict> {
     let mark = |statement: &Statement| {
@@ -108,7 +113,9 @@ pub(super) fn opposite(pair: &mut Pair) -> Option<Verdict> {
                 .get(key)
                 .is_some_and(|known| known.contains(&to.text) || known.contains(&to.term))
         });
-        from.is_word() && to.is_word() && (listed || is_opposite(from, to))
+        from.is_word()
+            && to.is_word()
+            && (listed || is_opposite(from, to) || negates(from, to) || negates(to, from))
     };
     let found = one.owned().any(|from| two.owned().any(|to| exclude(from, to)));
     if found && (one.negations() > 0) != (two.negations() > 0) {
@@ -120,6 +127,12 @@ pub(super) fn opposite(pair: &mut Pair) -> Option<Verdict> {
     let beside = one.own.len().min(two.own.len()) == 1 && one.own.len().max(two.own.len()) <= 3;
     (found && !typed && !spread && !negated && beside && pair.common >= 1)
         .then_some(Ok(Contradiction::Opposite))
+}
+
+/// Whether a word is another one with a syllable that negates it: "uncomfortable".
+fn negates(word: &Token, other: &Token) -> bool {
+    let rest = |prefix: &&str| word.text.strip_prefix(*prefix) == Some(other.text.as_str());
+    other.text.len() > NEGATED_MIN && NEGATING.iter().any(|prefix| rest(&prefix))
 }
 
 /// The same words with opposite prepositions: over and under.

@@ -117,7 +117,7 @@ fn next(letters: &[char], at: usize, found: &mut Vec<Token>) -> usize {
             found.push(Token::new(path, Kind::Word));
             length
         }
-        '-' if second == '>' => mark("->", Kind::Separator, 2, found),
+        '-' if second == '>' => mark(":", Kind::Separator, 2, found),
         '-' if starts && second.is_ascii_digit() => 1 + digits(&rest[1..], true, found),
         '=' | '→' | ':' => mark(":", Kind::Separator, 1, found),
         '°' => degrees(rest, found),
@@ -222,8 +222,11 @@ fn word(rest: &[char], found: &mut Vec<Token>) -> usize {
     let raw: String = rest[..end].iter().collect();
     let is_capital = rest[0].is_uppercase() || raw.chars().any(|letter| letter.is_ascii_digit());
     let is_genitive = raw.ends_with('s') && rest.get(end).copied().is_some_and(is_apostrophe);
+    // "Printer B": a single capital that begins no sentence.
+    let is_inside = found.last().is_some_and(|last| last.kind != Kind::Mark);
+    let is_letter = is_inside && end == 1 && rest[0].is_ascii_uppercase() && rest[0] != 'I';
     for (text, is_possessive) in parts(&normal(&raw), is_genitive) {
-        let value = is_code(&text).then(|| Value::Code(text.clone()));
+        let value = (is_letter || is_code(&text)).then(|| Value::Code(text.clone()));
         found.push(Token {
             value,
             is_possessive,
@@ -267,4 +270,47 @@ fn parts(word: &str, is_genitive: bool) -> Vec<(String, bool)> {
         found.push((head, is_genitive));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_split_as_the_table_says() {
+        let cases: &[(&str, &[&str])] = &[
+            ("Anna's cat isn't here.", &["anna", "cat", "isnt", "here", "."]),
+            ("L'été d’Ana", &["l", "ete", "d", "ana"]),
+            ("port: 8080 -> v4.2", &["port", ":", "8080", ":", "4.2"]),
+            ("1,100.5 m at 9:30", &["1,100.5", "m", "at", "9:30"]),
+            ("seat 22F, 5km, 2nd", &["seat", "22f", ",", "5", "km", ",", "2nd"]),
+            ("/var/log/x.txt, node.js", &["/var/log/x.txt", "node.js"]),
+            ("20 °C or 68°F", &["20", "°c", "or", "68", "°f"]),
+            ("９：３０、カメラを", &["9:30", ",", "カメラ", "を"]),
+            ("Straße ёж", &["strasse", "еж"]),
+            ("👩‍💻 \u{0}", &[]),
+        ];
+        for (text, wanted) in cases {
+            let found: Vec<String> = tokens(text).into_iter().map(|token| token.text).collect();
+            assert_eq!(found, *wanted, "of {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_genitive_and_a_capital_are_seen() {
+        let found = tokens("The Bakkers' house and Anna's");
+        let genitives: Vec<&str> = found
+            .iter()
+            .filter(|token| token.is_possessive)
+            .map(|token| token.text.as_str())
+            .collect();
+        assert_eq!(genitives, ["bakkers", "anna"]);
+        assert!(found[1].is_capital && !found[2].is_capital);
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        assert_eq!(tokens(&"a ".repeat(100_000)).len(), TOKENS_MAX);
+        assert!(tokens(&"x".repeat(100_000))[0].text.len() <= TERM_BYTES_MAX);
+    }
 }

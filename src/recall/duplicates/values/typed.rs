@@ -90,9 +90,12 @@ fn ends(token: Option<&Token>) -> bool {
 fn word_value(language: &Language, before: &[Token], rest: &[Token]) -> Option<(Token, usize)> {
     let first = rest.first().filter(|token| token.is_word())?;
     let is_vague = first.classes.has(Class::Ambiguous) && {
-        let after = before
-            .last()
-            .is_some_and(|last| last.value.is_some() || last.classes.has(Class::Preposition));
+        let after = before.last().is_some_and(|last| {
+            let classes = [Class::Preposition, Class::Copula];
+            last.value.is_some()
+                || last.kind == Kind::Separator
+                || classes.iter().any(|class| last.classes.has(*class))
+        });
         !after && number_of(rest.get(1)).is_none()
     };
     if is_vague {
@@ -146,4 +149,108 @@ pub(super) fn phrase_length(language: &Language, rest: &[Token], class: Class) -
 pub(super) fn joined(tokens: &[Token], language: &Language) -> String {
     let texts: Vec<&str> = tokens.iter().map(|token| token.text.as_str()).collect();
     texts.join(if language.is_spaceless() { "" } else { " " })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recall::duplicates::values::tokens::tokens;
+
+    /// Returns the first value of a text, in the language of both texts.
+    fn values(one: &str, two: &str) -> (Option<Value>, Option<Value>) {
+        let (one, two) = (tokens(one), tokens(two));
+        let language = Language::of(&one, &two);
+        let first = |tokens: &[Token]| typed(language, tokens).into_iter().find_map(|token| token.value);
+        (first(&one), first(&two))
+    }
+
+    #[test]
+    fn equal_values_agree_however_they_are_written() {
+        let cases = [
+            ("it is 2 m wide", "it is 200 cm wide"),
+            ("it is 1,500 g", "it is 1.5 kg"),
+            ("it takes half an hour", "it takes 30 minutes"),
+            ("it takes three quarters of an hour", "it takes 45 min"),
+            ("it takes an hour", "it takes 60 minutes"),
+            ("he is five foot seven", "he is 1.70 m"),
+            ("it costs $ 15", "it costs 15 dollars"),
+            ("the oven is at 200 °C", "the oven is at 392 °F"),
+            ("it begins at a quarter past ten", "it begins at 10:15"),
+            ("it begins at half past eight", "it begins at 8:30 am"),
+            ("it begins at twenty to seven", "it begins at 6:40"),
+            ("it begins at 3 pm", "it begins at 15:00"),
+            ("it begins at noon", "it begins at 12:00"),
+            ("it is on 5 May 2024", "it is on May 5, 2024"),
+            ("it is on the fifth of May", "it is on 5 May"),
+            ("there are twenty five", "there are 25"),
+            ("there are two hundred", "there are 200"),
+            ("it is the 4th", "it is the fourth"),
+            ("er kommt um halb acht", "er kommt um 7:30"),
+            ("es kostet achtzig Euro", "es kostet 80 Euro"),
+            ("la reunión es a las doce y media", "la reunión es a las 12:30"),
+            ("le train part à 18h30", "le train part à 18:30"),
+            ("перерыв длится час", "перерыв длится 60 минут"),
+            ("会议在下午三点半", "会议在15:30"),
+            ("合同于三月五日到期", "合同于3月5日到期"),
+            ("会費は三千円です", "会費は3000円です"),
+        ];
+        for (one, two) in cases {
+            let (Some(first), Some(second)) = values(one, two) else {
+                panic!("{one:?} or {two:?} has no value: {:?}", values(one, two));
+            };
+            let same = first.is_like(&second) && first.agrees(&second);
+            assert!(same, "VAL-1: {one:?} {first:?}, {two:?} {second:?}");
+        }
+    }
+
+    #[test]
+    fn other_values_of_a_kind_do_not_agree() {
+        let cases = [
+            ("it is 2 m wide", "it is 2 km wide"),
+            ("it begins at 9:15", "it begins at 9:45"),
+            ("it begins at seven", "it begins at half past eight"),
+            ("it is on 4 May", "it is on 4 June"),
+            ("it is in March 2026", "it is in March 2027"),
+            ("the release is 1.2.3", "the release is 1.2.4"),
+            ("it is on Monday", "it is on Friday"),
+            ("it is red", "it is blue"),
+            ("it is in French", "it is in Greek"),
+            ("enabled: yes", "enabled: no"),
+            ("seat 22F", "seat 9C"),
+        ];
+        for (one, two) in cases {
+            let (Some(first), Some(second)) = values(one, two) else {
+                panic!("{one:?} or {two:?} has no value");
+            };
+            assert!(
+                first.is_like(&second) && !first.agrees(&second),
+                "{first:?} {second:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_value_in_more_detail_agrees() {
+        for (one, two) in [
+            ("it runs 16", "it runs 16.2"),
+            ("it is in July", "it is on 11 July"),
+            ("it is in May 2024", "it is on 3 May 2024"),
+        ] {
+            let (first, second) = values(one, two);
+            let same = first.zip(second).is_some_and(|(one, two)| one.agrees(&two));
+            assert!(same, "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_with_two_meanings_is_a_month_only_beside_a_number_or_a_preposition() {
+        for (text, is_month) in [
+            ("we may go", false),
+            ("they march home", false),
+            ("it is in May", true),
+            ("it is on March 3", true),
+        ] {
+            assert_eq!(values(text, text).0.is_some(), is_month, "{text:?}");
+        }
+    }
 }

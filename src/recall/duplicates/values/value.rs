@@ -68,7 +68,7 @@ impl Value {
             (Self::Number(_) | Self::Version(_), Self::Number(_) | Self::Version(_))
             | (Self::Month(_) | Self::Date { .. }, Self::Month(_) | Self::Date { .. }) => true,
             (Self::Clock(_), Self::Number(hour)) | (Self::Number(hour), Self::Clock(_)) => {
-                (0.0..=24.0).contains(hour) && hour.fract() < 1e-9
+                (0.0..=24.0).contains(hour) && (hour * 2.0).fract() < 1e-9
             }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
