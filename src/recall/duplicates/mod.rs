@@ -11,17 +11,18 @@
 //! # Invariants
 //! - DUP-1: a pair that a gate rejects is never a duplicate.
 
+mod contradiction;
 mod values;
 mod words;
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::recall::index::{Index, Key};
 use crate::recall::query::Scratch;
-use crate::recall::text::lists::{self, CAPTION_SYNONYMS, OPPOSITES, SYNONYMS};
+use crate::recall::text::lists::{CAPTION_SYNONYMS, SYNONYMS};
 use crate::recall::text::relations::{Relations, relations};
-use crate::recall::text::terms::term_of;
+pub use contradiction::Contradiction;
+use contradiction::are_opposites;
 use words::{Grams, Words, dice, grams, is_number};
 
 /// The smallest similarity that is reported as a duplicate.
@@ -40,28 +41,6 @@ const RELATED: f32 = 0.8;
 const CHARACTERS_MIN: f32 = 0.55;
 
 static RELATIONS: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS, CAPTION_SYNONYMS]));
-static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
-    let pairs = lists::words(OPPOSITES).filter_map(|pair| pair.split_once('/'));
-    let terms = pairs.map(|(one, two)| (term_of(one), term_of(two)));
-    terms
-        .flat_map(|(one, two)| [(one.clone(), two.clone()), (two, one)])
-        .collect()
-});
-
-named! {
-    /// The reason why two texts contradict each other.
-    pub enum Contradiction {
-        /// One text has a negation.
-        Negation => "one of them has a negation",
-        /// They name opposite directions.
-        Direction => "they name opposite directions",
-        /// One text has a word and the other its opposite.
-        Opposite => "they use opposite words",
-        /// They give one attribute two values.
-        Value => "they give different values",
-    }
-}
-
 /// The comparison of two texts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Similarity {
@@ -145,11 +124,9 @@ fn contradiction(
     if one.goes_against(two) {
         return Some(Contradiction::Direction);
     }
-    let opposite = only_one.iter().any(|of_one| {
-        only_two
-            .iter()
-            .any(|of_two| ANTONYMS.contains(&(of_one.clone(), of_two.clone())))
-    });
+    let opposite = only_one
+        .iter()
+        .any(|of_one| only_two.iter().any(|of_two| are_opposites(of_one, of_two)));
     opposite.then_some(Contradiction::Opposite)
 }
 

@@ -3,14 +3,13 @@
 //! # Layer
 //! Knows pairs of statements and the roles of words.
 
-use super::compare::Verdict;
-use super::guards::Reason;
 use super::language::Class;
 use super::pair::{Pair, Statement, is, is_function};
 use super::slot::Role;
 use super::tokens::Kind;
 use super::value::Value;
-use crate::recall::duplicates::Contradiction;
+use super::verdict::{Reason, Verdict};
+use crate::recall::duplicates::contradiction::Contradiction;
 
 /// The largest number of values of a range, such as "from 9 to 17".
 const RANGE_MAX: usize = 3;
@@ -89,7 +88,7 @@ impl<'p> Side<'p> {
 }
 
 /// Two values of one kind.
-pub(super) fn typed(pair: &mut Pair) -> Option<Verdict> {
+pub(super) fn typed(pair: &Pair) -> Option<Verdict> {
     let sides = [Side::new(&pair.one, &pair.two), Side::new(&pair.two, &pair.one)];
     if sides.iter().all(|side| side.values.is_empty()) {
         return None;

@@ -6,7 +6,7 @@
 //! Knows pairs of statements and all the steps.
 
 use super::attribute::typed;
-use super::guards::{Reason, differs_in_tense, explained};
+use super::guards::{differs_in_tense, explained};
 use super::language::Class;
 use super::naming::{label, role};
 use super::pair::{Pair, Statement, is, is_function};
@@ -14,10 +14,8 @@ use super::polarity::{answer, flag, labelled_flag, negation, opposite};
 use super::spaceless;
 use super::taste::taste;
 use super::tokens::{Kind, Token};
-use crate::recall::duplicates::Contradiction;
-
-/// A contradiction, or the reason why there is none.
-pub(super) type Verdict = Result<Contradiction, Reason>;
+use super::verdict::Verdict;
+use crate::recall::duplicates::contradiction::Contradiction;
 
 /// Decides about a pair.
 pub(super) fn verdict(pair: &mut Pair) -> Verdict {
@@ -38,19 +36,17 @@ pub(super) fn verdict(pair: &mut Pair) -> Verdict {
         return verdict;
     }
     pair.drop_light();
-    let steps = [taste, tense, opposite, flag, negation, same, typed, label, role];
-    steps
-        .iter()
-        .find_map(|step| step(pair))
-        .unwrap_or(Err("nothing decides"))
+    let steps = [taste, tense, opposite, flag, negation, same, typed, label];
+    let decided = steps.iter().find_map(|step| step(pair));
+    decided.unwrap_or_else(|| role(pair))
 }
 
-fn tense(pair: &mut Pair) -> Option<Verdict> {
+fn tense(pair: &Pair) -> Option<Verdict> {
     differs_in_tense(pair).then_some(Err("the past"))
 }
 
 /// The same words: a contradiction only if two of them change places around "over".
-fn same(pair: &mut Pair) -> Option<Verdict> {
+fn same(pair: &Pair) -> Option<Verdict> {
     let (one, two) = (&pair.one, &pair.two);
     if pair.common == 0 {
         return Some(Err("nothing in common"));

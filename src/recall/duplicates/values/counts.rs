@@ -8,60 +8,44 @@ use super::tokens::{Kind, Token};
 use super::typed::{has, joined, number_of};
 use super::value::Value;
 
-/// The characters of numbers: the digits, and the powers of ten.
-const SINO: &str = "〇零一二两三四五六七八九十百千万半";
-
-/// Characters that follow a number.
-const COUNTERS: &str = "点時时月日号人个台年歳岁階楼回件名本冊枚";
-
 /// A number in Chinese characters, if it has several or something is counted.
 pub(super) fn sino_number(language: &Language, _: &[Token], rest: &[Token]) -> Option<(Token, usize)> {
-    if !language.is_spaceless() {
-        return None;
-    }
-    let digits: Vec<char> = rest
+    let digits: Vec<usize> = rest
         .iter()
-        .take_while(|token| token.value.is_none() && token.kind == Kind::Word)
-        .map_while(|token| token.text.chars().next().filter(|letter| SINO.contains(*letter)))
-        .take(16)
+        .take_while(|token| token.is_word())
+        .map_while(|token| language.sino.get(&token.text).copied())
+        .take(SINO_MAX)
         .collect();
     let next = rest.get(digits.len())?;
-    let is_counted = COUNTERS.contains(&next.text) || unit_at(&rest[digits.len()..]).is_some();
+    let is_counted = next.classes.has(Class::Counter) || unit_at(&rest[digits.len()..]).is_some();
     if digits.is_empty() || (digits.len() == 1 && !is_counted) {
         return None;
     }
-    let text = digits.iter().collect();
+    let text = joined(&rest[..digits.len()], language);
     Some((Token::of_value(text, Value::Number(sino(&digits))), digits.len()))
 }
 
-fn sino(digits: &[char]) -> f64 {
-    const VALUES: &str = "〇一二三四五六七八九";
+/// The largest number of characters of a number.
+const SINO_MAX: usize = 16;
+/// The place of the half in the list of characters, behind the digits and the powers of ten.
+pub(super) const SINO_HALF: usize = 14;
+
+/// Returns the number of these places in the list: ten digits, ten, hundred, thousand, ten thousand, half.
+fn sino(places: &[usize]) -> f64 {
     let (mut high, mut middle, mut low) = (0.0, 0.0, 0.0);
-    for digit in digits {
-        let power = match digit {
-            '十' => 10.0,
-            '百' => 100.0,
-            '千' => 1_000.0,
-            '万' => {
+    for place in places {
+        match place {
+            10..=12 => {
+                middle += f64::max(low, 1.0) * [10.0, 100.0, 1_000.0][place - 10];
+                low = 0.0;
+            }
+            13 => {
                 high += f64::max(middle + low, 1.0) * 10_000.0;
                 (middle, low) = (0.0, 0.0);
-                continue;
             }
-            '半' => {
-                low += 0.5;
-                continue;
-            }
-            '两' => {
-                low = 2.0;
-                continue;
-            }
-            digit => {
-                low = VALUES.chars().position(|one| one == *digit).unwrap_or(0) as f64;
-                continue;
-            }
-        };
-        middle += f64::max(low, 1.0) * power;
-        low = 0.0;
+            &SINO_HALF => low += 0.5,
+            digit => low = *digit as f64,
+        }
     }
     high + middle + low
 }
@@ -98,23 +82,28 @@ pub(super) fn compound(_: &Language, _: &[Token], rest: &[Token]) -> Option<(Tok
 /// A number with a unit after it, or a currency before it.
 pub(super) fn quantity(language: &Language, _: &[Token], rest: &[Token]) -> Option<(Token, usize)> {
     let (value, length) = currency_first(rest)
-        .or_else(|| month(language, rest))
+        .or_else(|| month(rest))
         .or_else(|| measure(rest))?;
     Some((Token::of_value(joined(&rest[..length], language), value), length))
 }
 
+/// The currencies whose sign stands before the number.
+const CURRENCIES: [&str; 4] = ["dollar", "euro", "sterling", "yen"];
+
 /// "$ 5".
 fn currency_first(rest: &[Token]) -> Option<(Value, usize)> {
-    let (length, unit) = unit_at(rest).filter(|_| matches!(rest[0].text.as_str(), "$" | "€" | "£" | "¥"))?;
+    let is_sign = !rest[0].text.contains(char::is_alphanumeric);
+    let (length, unit) = unit_at(rest).filter(|(_, unit)| is_sign && CURRENCIES.contains(&unit.dimension))?;
     let count = number_of(rest.get(length))?;
     Some((Value::Quantity(count, unit), length + 1))
 }
 
-/// A month of the calendar: "3月".
-fn month(language: &Language, rest: &[Token]) -> Option<(Value, usize)> {
+/// A month of the calendar, as a number and the character of the month.
+fn month(rest: &[Token]) -> Option<(Value, usize)> {
     let number = number_of(rest.first()).filter(|number| (1.0..=12.0).contains(number))?;
-    let is_month = language.is_spaceless() && rest.get(1).is_some_and(|token| token.text == "月");
-    is_month.then_some((Value::Month(number as usize - 1), 2))
+    let is_month = has(rest.get(1), Class::MonthSign);
+    let month = usize::try_from(number as i64 - 1).ok().filter(|_| is_month)?;
+    Some((Value::Month(month), 2))
 }
 
 /// "5 km", "half an hour", "three quarters of an hour", "1 h 40 min", "five foot seven".
@@ -154,7 +143,7 @@ fn measure(rest: &[Token]) -> Option<(Value, usize)> {
 /// The length of an inch in metres.
 const INCH: f64 = 0.0254;
 
-/// One of a unit of time: "an hour", "час". Only after a verb or a preposition, because "four times a day" is a rate.
+/// One of a unit of time: "an hour". Only after a verb or a preposition, because "four times a day" is a rate.
 pub(super) fn one_unit(language: &Language, before: &[Token], rest: &[Token]) -> Option<(Token, usize)> {
     let first = rest.first().filter(|token| token.is_word())?;
     let last = before.last();

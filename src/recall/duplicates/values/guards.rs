@@ -6,9 +6,7 @@
 use super::language::Class;
 use super::pair::{Pair, Statement, is};
 use super::tokens::{Kind, Token};
-
-/// Why two statements do not contradict each other; tests show it.
-pub(super) type Reason = &'static str;
+use super::verdict::Reason;
 
 /// Returns what explains a difference of the pair, if anything does.
 pub(super) fn explained(pair: &Pair) -> Option<Reason> {

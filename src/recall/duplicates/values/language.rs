@@ -115,6 +115,16 @@ named! {
         Relative => "relative",
         /// A word before the hour of a clock.
         At => "at",
+        /// A character that counts what the number before it numbers.
+        Counter => "counters",
+        /// The character behind the number of a month.
+        MonthSign => "month_sign",
+        /// The character behind the number of a day.
+        DaySign => "day_sign",
+        /// The character behind the minutes of a clock.
+        MinuteSign => "minute_sign",
+        /// A particle that ends a part of a statement, in Japanese.
+        Particle => "particles",
         /// To live somewhere.
         Lives => "lives",
         /// To work somewhere.
@@ -192,6 +202,8 @@ pub(super) struct Language {
     pub(super) lexicon: Lexicon,
     /// Words that exclude each other.
     pub(super) opposites: HashMap<String, Vec<String>>,
+    /// The characters of numbers: ten digits, the powers of ten, half.
+    pub(super) sino: HashMap<String, usize>,
     /// The group of words that say the same.
     pub(super) alike: HashMap<String, usize>,
     /// The stems of what a diet excludes, by the name of the diet.
@@ -283,16 +295,21 @@ impl Language {
             name,
             lexicon: Lexicon::default(),
             opposites: HashMap::new(),
+            sino: HashMap::new(),
             alike: HashMap::new(),
             excluded: HashMap::new(),
         };
         for (class, words) in lists::named(list) {
             if class == "opposites" {
                 language.add_opposites(words);
-            } else if class == "alike" {
-                for (group, words) in words.enumerate() {
-                    let words = words.split(',').map(|word| (word.to_owned(), group));
-                    language.alike.extend(words);
+            } else if class == "alike" || class == "sino" {
+                let known = if class == "sino" {
+                    &mut language.sino
+                } else {
+                    &mut language.alike
+                };
+                for (place, words) in words.enumerate() {
+                    known.extend(words.split(',').map(|word| (word.to_owned(), place)));
                 }
             } else if class == "diets" {
                 language.add_diets(words);
@@ -355,7 +372,10 @@ mod tests {
                 let is_pairs = matches!(class, "opposites" | "diets");
                 let is_value = Value::of_list(class, 0).is_some();
                 assert!(count > 0, "{name}: {class} is empty");
-                let is_known = is_pairs || is_value || class == "alike" || Class::from_name(class).is_some();
+                let is_known = is_pairs
+                    || is_value
+                    || matches!(class, "alike" | "sino")
+                    || Class::from_name(class).is_some();
                 assert!(is_known, "{name}: {class}");
                 let of_week = class == "weekdays" && count != 7;
                 let of_year = class == "months" && count != 12;

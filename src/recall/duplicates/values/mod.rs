@@ -8,7 +8,7 @@
 //! Above `recall::text`.
 //!
 //! # Invariants
-//! - VAL-1: equal values are no contradiction, however they are written.
+//! - DIF-1: equal values are no contradiction, however they are written.
 
 mod attribute;
 mod compare;
@@ -25,12 +25,13 @@ mod times;
 mod tokens;
 mod typed;
 mod value;
+mod verdict;
 
 use language::Language;
 use pair::{Pair, nearest_sentences};
 use tokens::Token;
 
-use super::Contradiction;
+use super::contradiction::Contradiction;
 
 #[cfg(test)]
 mod tests;
@@ -48,7 +49,7 @@ impl Statement {
         self.verdict(other).ok()
     }
 
-    fn verdict(&self, other: &Self) -> compare::Verdict {
+    fn verdict(&self, other: &Self) -> verdict::Verdict {
         let language = Language::of(&self.0, &other.0);
         let (one, two) = (typed::typed(language, &self.0), typed::typed(language, &other.0));
         let sentences = nearest_sentences(&one, &two);

@@ -3,14 +3,13 @@
 //! # Layer
 //! Knows pairs of statements and the roles of words.
 
-use super::compare::Verdict;
-use super::guards::Reason;
 use super::language::Class;
 use super::pair::{Pair, Statement, is};
 use super::slot::Role;
 use super::tokens::{Kind, Token};
 use super::value::Value;
-use crate::recall::duplicates::Contradiction;
+use super::verdict::{Reason, Verdict};
+use crate::recall::duplicates::contradiction::Contradiction;
 
 /// The words of the value behind a label.
 const LABELLED_MAX: usize = 7;
@@ -22,7 +21,7 @@ const LABEL_MAX: usize = 9;
 const DESCRIPTION_MIN: usize = 3;
 
 /// The value behind a label.
-pub(super) fn label(pair: &mut Pair) -> Option<Verdict> {
+pub(super) fn label(pair: &Pair) -> Option<Verdict> {
     let (one, two) = (&pair.one, &pair.two);
     let runs = [one.runs().len(), two.runs().len()];
     if runs != [1, 1] {
@@ -78,32 +77,32 @@ fn labels_a_member(statement: &Statement, separator: usize) -> bool {
 }
 
 /// Words in the place of a single-valued attribute.
-pub(super) fn role(pair: &mut Pair) -> Option<Verdict> {
+pub(super) fn role(pair: &Pair) -> Verdict {
     let (one, two) = (&pair.one, &pair.two);
     let (run_one, run_two) = (one.runs()[0], two.runs()[0]);
     if [one, two].into_iter().any(is_of_anybody) {
-        return Some(Err("a subject that may be another one"));
+        return Err("a subject that may be another one");
     }
     if is_activity(one) && is_activity(two) {
-        return Some(Err("two activities"));
+        return Err("two activities");
     }
     if is_detail(one, two) || is_detail(two, one) {
-        return Some(Err("a detail"));
+        return Err("a detail");
     }
     let roles = [one.role(run_one), two.role(run_two)];
     if is_split(one, two, run_one, run_two) {
-        return Some(Err("several differences"));
+        return Err("several differences");
     }
     let is_both = |role: Role| roles.contains(&role);
     let single = one.marker(Class::Single).is_some() && two.marker(Class::Single).is_some();
     if single && !is_both(Role::Subject) && !is_both(Role::Member) {
-        return Some(Ok(Contradiction::Value));
+        return Ok(Contradiction::Value);
     }
     if is_both(Role::Member) {
-        return Some(Err("a member"));
+        return Err("a member");
     }
     if one.takes_many(run_one.0) && two.takes_many(run_two.0) {
-        return Some(Err("several objects"));
+        return Err("several objects");
     }
     let is_placed = |role: &Role| matches!(role, Role::Place | Role::Fronted | Role::Predicate | Role::Agent);
     let decided = if roles.iter().all(is_placed) {
@@ -114,11 +113,11 @@ pub(super) fn role(pair: &mut Pair) -> Option<Verdict> {
             || is_pair(Role::Predicate, Role::Subject) && pair.common >= 1
             || is_pair(Role::Agent, Role::Subject)
     };
-    Some(if decided {
+    if decided {
         Ok(Contradiction::Value)
     } else {
         Err(reason(roles))
-    })
+    }
 }
 
 /// Whether a statement is about any one of a kind: "a man", "two dogs".
@@ -176,7 +175,7 @@ fn is_detail(statement: &Statement, other: &Statement) -> bool {
     is_repeated || is_wide || is_described || is_named(statement, other)
 }
 
-/// Whether one statement has a common noun, and the other one a name for it: "in a database", "in SQLite".
+/// Whether one statement has a common noun, and the other one a name for it: "in a database", "in Postgres".
 fn is_named(statement: &Statement, other: &Statement) -> bool {
     let start = statement.content[statement.own[0]];
     let article = start.checked_sub(1).map(|before| &statement.tokens[before]);

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::language::{Class, Language};
 use super::tokens::{Kind, Token};
 use super::value::Value;
+use crate::recall::duplicates::contradiction::are_opposites;
 use crate::recall::text::relations::LEXICON;
 
 /// The length from which on only the common clause of two texts is compared.
@@ -29,6 +30,9 @@ pub(super) struct Statement {
     /// The places in `content` of words that the other statement does not have.
     pub(super) own: Vec<usize>,
 }
+
+/// Whether two tokens match.
+type Match<'m> = &'m dyn Fn(&Token, &Token) -> bool;
 
 /// Two statements in a language.
 pub(super) struct Pair {
@@ -139,7 +143,7 @@ impl Pair {
         let mut free_two: Vec<usize> = (0..two.content.len()).collect();
         let equal = |one: &Token, two: &Token| one.text == two.text && is_same(one, two);
         let is_related = |one: &Token, two: &Token| is_related(language, one, two);
-        let passes: [(usize, &dyn Fn(&Token, &Token) -> bool); 3] = [
+        let passes: [(usize, Match<'_>); 3] = [
             (usize::MAX, &equal),
             (usize::MAX, &is_same),
             (RELATED_MAX, &is_related),
@@ -253,19 +257,21 @@ fn is_related(language: &Language, one: &Token, two: &Token) -> bool {
 
 /// Whether the general list has two words as opposites.
 pub(super) fn is_opposite(one: &Token, two: &Token) -> bool {
-    super::super::ANTONYMS.contains(&(one.term.clone(), two.term.clone()))
+    are_opposites(&one.term, &two.term)
+}
+
+/// Returns the stem of a word, or the text of a mark.
+fn name(token: &Token) -> &str {
+    if token.term.is_empty() {
+        &token.text
+    } else {
+        &token.term
+    }
 }
 
 /// Returns where the clause begins that two long texts have in common; `None` if they have none.
 fn common_clause(one: &[Token], two: &[Token]) -> Option<(usize, usize)> {
     let mut numbers: HashMap<&str, u32> = HashMap::new();
-    fn name(token: &Token) -> &str {
-        if token.term.is_empty() {
-            &token.text
-        } else {
-            &token.term
-        }
-    }
     for token in one.iter().chain(two) {
         let next = numbers.len() as u32;
         numbers.entry(name(token)).or_insert(next);

@@ -3,12 +3,12 @@
 //! # Layer
 //! Knows pairs of statements.
 
-use super::compare::Verdict;
 use super::language::Class;
 use super::pair::{Pair, Statement, is, is_function, is_opposite, is_same};
 use super::tokens::{Kind, Token};
 use super::value::Value;
-use crate::recall::duplicates::Contradiction;
+use super::verdict::Verdict;
+use crate::recall::duplicates::contradiction::Contradiction;
 
 /// Syllables that negate the rest of a word.
 const NEGATING: [&str; 8] = ["un", "in", "im", "ir", "il", "dis", "non", "not"];
@@ -16,7 +16,7 @@ const NEGATING: [&str; 8] = ["un", "in", "im", "ir", "il", "dis", "non", "not"];
 const NEGATED_MIN: usize = 5;
 
 /// The same question with opposite answers.
-pub(super) fn answer(pair: &mut Pair) -> Option<Verdict> {
+pub(super) fn answer(pair: &Pair) -> Option<Verdict> {
     let mark = |statement: &Statement| {
         let at = statement
             .tokens
@@ -86,7 +86,7 @@ pub(super) fn labelled_flag(pair: &mut Pair) -> Option<Verdict> {
 }
 
 /// Yes and no in sentences: what follows them only explains them.
-pub(super) fn flag(pair: &mut Pair) -> Option<Verdict> {
+pub(super) fn flag(pair: &Pair) -> Option<Verdict> {
     let first = |statement: &Statement| match statement.owned().next()?.value {
         Some(Value::Flag(flag)) => Some(flag),
         _ => None,
@@ -101,7 +101,7 @@ pub(super) fn flag(pair: &mut Pair) -> Option<Verdict> {
 }
 
 /// Opposite words, with at most one word beside them.
-pub(super) fn opposite(pair: &mut Pair) -> Option<Verdict> {
+pub(super) fn opposite(pair: &Pair) -> Option<Verdict> {
     let (one, two) = (&pair.one, &pair.two);
     if one.own.is_empty() && two.own.is_empty() {
         return opposite_directions(one, two);
@@ -132,7 +132,7 @@ pub(super) fn opposite(pair: &mut Pair) -> Option<Verdict> {
 /// Whether a word is another one with a syllable that negates it: "uncomfortable".
 fn negates(word: &Token, other: &Token) -> bool {
     let rest = |prefix: &&str| word.text.strip_prefix(*prefix) == Some(other.text.as_str());
-    other.text.len() > NEGATED_MIN && NEGATING.iter().any(|prefix| rest(&prefix))
+    other.text.len() > NEGATED_MIN && NEGATING.iter().any(rest)
 }
 
 /// The same words with opposite prepositions: over and under.
@@ -151,7 +151,7 @@ fn opposite_directions(one: &Statement, two: &Statement) -> Option<Verdict> {
 }
 
 /// A negation in one statement only.
-pub(super) fn negation(pair: &mut Pair) -> Option<Verdict> {
+pub(super) fn negation(pair: &Pair) -> Option<Verdict> {
     let (one, two) = (&pair.one, &pair.two);
     if (one.negations() > 0) == (two.negations() > 0) {
         return None;

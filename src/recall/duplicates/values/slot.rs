@@ -123,19 +123,16 @@ impl Statement {
     /// Whether a verb before a place takes several objects at once.
     pub(super) fn takes_many(&self, at: usize) -> bool {
         let start = self.content[at];
-        let mut tokens = self.tokens[..start].iter().enumerate();
-        tokens.any(|(verb, token)| {
+        let mut verbs = (0..start).filter(|verb| is(&self.tokens[*verb], Class::ManyVerb));
+        verbs.any(|verb| {
             let rest = &self.tokens[verb + 1..start];
-            let passive = verb
-                .checked_sub(1)
-                .is_some_and(|before| is(&self.tokens[before], Class::Copula));
-            is(token, Class::ManyVerb)
-                && !passive
-                && !rest.iter().any(|token| is(token, Class::Copula))
-                && !(token.term == "have"
-                    && rest
-                        .first()
-                        .is_some_and(|next| matches!(next.text.as_str(), "to" | "been")))
+            let is_passive = verb > 0 && is(&self.tokens[verb - 1], Class::Copula);
+            // "Has to be", "has been".
+            let is_auxiliary = self.tokens[verb].term == "have"
+                && rest
+                    .first()
+                    .is_some_and(|next| matches!(next.text.as_str(), "to" | "been"));
+            !(is_passive || is_auxiliary || rest.iter().any(|token| is(token, Class::Copula)))
         })
     }
 }

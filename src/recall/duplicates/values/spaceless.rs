@@ -5,11 +5,11 @@
 //! # Layer
 //! Knows pairs of statements.
 
-use super::compare::Verdict;
 use super::language::Class;
 use super::pair::{Pair, is, is_same};
 use super::tokens::{Kind, Token};
-use crate::recall::duplicates::Contradiction;
+use super::verdict::Verdict;
+use crate::recall::duplicates::contradiction::Contradiction;
 
 /// The largest number of characters of a differing part.
 const PART_MAX: usize = 8;
@@ -53,10 +53,7 @@ pub(super) fn verdict(pair: &Pair) -> Verdict {
     if let Some(verdict) = values(own_one, own_two, front, common) {
         return verdict;
     }
-    let is_added = |own: &[Token]| {
-        own.last()
-            .is_some_and(|last| matches!(last.text.as_str(), "も" | "也"))
-    };
+    let is_added = |own: &[Token]| own.last().is_some_and(|last| is(last, Class::EndAdditive));
     if is_added(own_one) || is_added(own_two) {
         return Err("an addition");
     }
@@ -70,10 +67,7 @@ pub(super) fn verdict(pair: &Pair) -> Verdict {
         return Err("several objects");
     }
     // A particle inside the part means that more than one word differs.
-    let has_particle = |own: &[Token]| {
-        own.iter()
-            .any(|token| matches!(token.text.as_str(), "で" | "に" | "を" | "が"))
-    };
+    let has_particle = |own: &[Token]| has(own, Class::Particle);
     if has_particle(own_one) || has_particle(own_two) {
         return Err("several differences");
     }

@@ -3,18 +3,18 @@
 //! # Layer
 //! Knows pairs of statements, and the kinds of the lexicon.
 
-use super::compare::Verdict;
 use super::language::Class;
 use super::pair::{Pair, Statement, is};
 use super::tokens::Token;
-use crate::recall::duplicates::Contradiction;
+use super::verdict::Verdict;
+use crate::recall::duplicates::contradiction::Contradiction;
 use crate::recall::text::relations::LEXICON;
 
 /// The words of the avoiding statement beside its subject, its verb and its topic: a time or a reason would limit it.
 const BESIDE_MAX: usize = 1;
 
 /// One statement avoids what the other one takes.
-pub(super) fn taste(pair: &mut Pair) -> Option<Verdict> {
+pub(super) fn taste(pair: &Pair) -> Option<Verdict> {
     let (one, two) = (&pair.one, &pair.two);
     let found = conflict(pair, one, two) || conflict(pair, two, one);
     found.then_some(Ok(Contradiction::Opposite))
@@ -56,7 +56,7 @@ fn conflict(pair: &Pair, avoiding: &Statement, taking: &Statement) -> bool {
             || is(token, Class::Light)
     };
     let topics =
-        |token: &&Token| !is_verb(token) && !taken.first().is_some_and(|first| first.term == token.term);
+        |token: &&Token| !is_verb(token) && taken.first().is_none_or(|first| first.term != token.term);
     let avoided_topics: Vec<&Token> = avoided.iter().skip(1).filter(topics).collect();
     let excludes = |topic: &Token| {
         taken.iter().skip(1).filter(|token| !is_verb(token)).any(|token| {

@@ -129,7 +129,7 @@ fn a_pair_is_judged_the_same_in_both_directions() {
         let pair: Json = serde_json::from_str(line).unwrap();
         let [one, two] = ["a", "b"].map(|field| Statement::new(pair[field].as_str().unwrap()));
         assert_eq!(one.contradicts(&two), two.contradicts(&one), "{line}");
-        assert_eq!(one.contradicts(&one), None, "VAL-1: {line}");
+        assert_eq!(one.contradicts(&one), None, "DIF-1: {line}");
     }
 }
 
@@ -268,6 +268,6 @@ fn no_text_makes_the_comparison_fail() {
     for pair in texts.windows(2) {
         let [one, two] = [&pair[0], &pair[1]].map(|text| Statement::new(text));
         assert_eq!(one.contradicts(&two).is_some(), one.verdict(&two).is_ok());
-        assert_eq!(one.contradicts(&one), None, "VAL-1");
+        assert_eq!(one.contradicts(&one), None, "DIF-1");
     }
 }

@@ -3,6 +3,7 @@
 //! # Layer
 //! Knows the tokens and the languages.
 
+use super::counts::SINO_HALF;
 use super::language::{Class, Language, unit_at};
 use super::tokens::{Kind, Token};
 use super::typed::{has, joined, number_of, phrase_length, value_of};
@@ -51,11 +52,11 @@ fn minutes_first(rest: &[Token]) -> Option<(f64, usize)> {
     Some((hour * 60.0 + sign * minutes, 3))
 }
 
-/// "Nine o'clock", "8 pm", "14.30 Uhr", "下午三点半".
+/// "Nine o'clock", "8 pm", "14.30 Uhr".
 fn hour_first(language: &Language, before: &[Token], rest: &[Token]) -> Option<(f64, usize)> {
     let hour = number_of(rest.first()).filter(|hour| (0.0..=24.0).contains(hour))?;
     let unit = unit_at(&rest[1..]);
-    // "3 時間" is a time span. "Часа" may be the hour of a clock or a time span; what is around it tells.
+    // Some words are the hour of a clock or a time span; what is around them tells.
     let is_span = match unit {
         Some((length, _)) => {
             length > 1 || !has(before.last(), Class::At) && half_of_day(hour, &rest[2..]).1 == 0
@@ -83,22 +84,16 @@ fn hour_first(language: &Language, before: &[Token], rest: &[Token]) -> Option<(
     {
         hour += 12.0;
     }
-    let (minutes, more) = if language.is_spaceless() {
-        sino_minutes(&rest[1 + oclock..])
-    } else {
-        (0.0, 0)
-    };
+    let (minutes, more) = sino_minutes(language, &rest[1 + oclock..]);
     Some((hour * 60.0 + minutes, 1 + oclock + half + more))
 }
 
-/// Returns the minutes after "点" or "時".
-fn sino_minutes(rest: &[Token]) -> (f64, usize) {
-    match (
-        number_of(rest.first()),
-        rest.get(1).map(|token| token.text.as_str()),
-    ) {
-        (Some(minutes), Some("分")) => (minutes, 2),
-        _ if rest.first().is_some_and(|token| token.text == "半") => (30.0, 1),
+/// Returns the minutes behind an hour in Chinese or Japanese, and the number of their tokens.
+fn sino_minutes(language: &Language, rest: &[Token]) -> (f64, usize) {
+    let is_half = |token: &Token| language.sino.get(&token.text) == Some(&SINO_HALF);
+    match number_of(rest.first()) {
+        Some(minutes) if has(rest.get(1), Class::MinuteSign) => (minutes, 2),
+        _ if rest.first().is_some_and(is_half) => (30.0, 1),
         _ => (0.0, 0),
     }
 }
@@ -144,23 +139,21 @@ pub(super) fn date(language: &Language, _: &[Token], rest: &[Token]) -> Option<(
     Some((Token::of_value(text, Value::Date { year, month, day }), at))
 }
 
-/// Returns the day behind a month, and the place after it: "May the fifth", "6月30日".
+/// Returns the day behind a month, and the place after it: "May the fifth".
 fn day_behind(rest: &[Token], at: usize) -> (Option<u32>, usize) {
     let next = at + usize::from(has(rest.get(at), Class::Article));
     let day = day_of(rest.get(next));
     if day.is_none() {
         return (None, at);
     }
-    let is_counted = rest
-        .get(next + 1)
-        .is_some_and(|token| matches!(token.text.as_str(), "日" | "号"));
+    let is_counted = has(rest.get(next + 1), Class::DaySign);
     (day, next + 1 + usize::from(is_counted))
 }
 
 fn whole(token: Option<&Token>) -> Option<u32> {
     match value_of(token) {
         Some(Value::Number(number) | Value::Ordinal(number)) if *number >= 1.0 && number.fract() < 1e-9 => {
-            Some(*number as u32)
+            u32::try_from(*number as i64).ok()
         }
         _ => None,
     }

@@ -89,7 +89,7 @@ fn normal(raw: &str) -> String {
     let mut out = String::new();
     fold(raw, &mut out);
     out.truncate(out.floor_char_boundary(TERM_BYTES_MAX));
-    out.replace('ß', "ss").replace('ё', "е")
+    out.replace('\u{df}', "ss").replace('\u{451}', "\u{435}")
 }
 
 /// Returns the tokens of a text.
@@ -119,12 +119,14 @@ fn next(letters: &[char], at: usize, found: &mut Vec<Token>) -> usize {
         }
         '-' if second == '>' => mark(":", Kind::Separator, 2, found),
         '-' if starts && second.is_ascii_digit() => 1 + digits(&rest[1..], true, found),
-        '=' | '→' | ':' => mark(":", Kind::Separator, 1, found),
-        '°' => degrees(rest, found),
-        '%' | '€' | '$' | '£' | '¥' | '—' => mark(&rest[0].to_string(), Kind::Word, 1, found),
+        '=' | '\u{2192}' | ':' => mark(":", Kind::Separator, 1, found),
+        '\u{b0}' => degrees(rest, found),
+        '%' | '$' | '\u{20ac}' | '\u{a3}' | '\u{a5}' | '\u{2014}' => {
+            mark(&rest[0].to_string(), Kind::Word, 1, found)
+        }
         '?' | '.' | ',' | ';' | '!' | '(' => mark(&rest[0].to_string(), Kind::Mark, 1, found),
-        '。' | '\n' => mark(".", Kind::Mark, 1, found),
-        '、' => mark(",", Kind::Mark, 1, found),
+        '\u{3002}' | '\n' => mark(".", Kind::Mark, 1, found),
+        '\u{3001}' => mark(",", Kind::Mark, 1, found),
         letter if letter.is_ascii_digit() => digits(rest, false, found),
         '\u{30a0}'..='\u{30ff}' => {
             let length = while_true(|letter| matches!(letter, '\u{30a0}'..='\u{30ff}'));
@@ -142,14 +144,14 @@ fn mark(text: &str, kind: Kind, length: usize, found: &mut Vec<Token>) -> usize 
     length
 }
 
-/// Adds "°C", "°F" or "°".
+/// Adds the sign of degrees, with the letter of Celsius or Fahrenheit.
 fn degrees(rest: &[char], found: &mut Vec<Token>) -> usize {
     let space = usize::from(rest.get(1) == Some(&' '));
     let scale = rest.get(1 + space).map(char::to_ascii_lowercase);
     let ends = !rest.get(2 + space).is_some_and(|letter| letter.is_alphanumeric());
     match scale {
-        Some(scale @ ('c' | 'f')) if ends => mark(&format!("°{scale}"), Kind::Word, 2 + space, found),
-        _ => mark("°", Kind::Word, 1, found),
+        Some(scale @ ('c' | 'f')) if ends => mark(&format!("\u{b0}{scale}"), Kind::Word, 2 + space, found),
+        _ => mark("\u{b0}", Kind::Word, 1, found),
     }
 }
 

@@ -199,7 +199,7 @@ mod tests {
                 panic!("{one:?} or {two:?} has no value: {:?}", values(one, two));
             };
             let same = first.is_like(&second) && first.agrees(&second);
-            assert!(same, "VAL-1: {one:?} {first:?}, {two:?} {second:?}");
+            assert!(same, "DIF-1: {one:?} {first:?}, {two:?} {second:?}");
         }
     }
 
