@@ -34,19 +34,20 @@ impl<'p> Side<'p> {
                 Value::Colour(_) | Value::Ordinal(_) | Value::Tongue(_) | Value::Code(_)
             )
         };
-        let are_names = other.owned().all(|token| token.is_capital);
         let has_like = |value: &Value| {
-            other
-                .owned()
-                .any(|token| token.value.as_ref().is_some_and(|other| other.is_like(value)))
+            let mut values = other.owned().filter_map(|token| token.value.as_ref());
+            values.any(|other| other.is_like(value))
+        };
+        // "In English" and "in the kitchen", "blue" and "made of wool" are no two values of one attribute.
+        let is_foreign = |value: &Value| match value {
+            Value::Tongue(_) => !other.owned().all(|token| token.is_capital),
+            Value::Colour(_) => !is_joint(other),
+            _ => false,
         };
         let own = statement.own.iter().copied();
         let values = own.filter(|&at| {
             let value = statement.token(at).value.as_ref();
-            value.is_some_and(|value| {
-                let is_tongue = matches!(value, Value::Tongue(_));
-                !is_plain(value) || has_like(value) || is_tongue && !are_names
-            })
+            value.is_some_and(|value| !is_plain(value) || has_like(value) || is_foreign(value))
         });
         let values: Vec<usize> = values.collect();
         Self {
@@ -74,17 +75,17 @@ impl<'p> Side<'p> {
             && before.iter().any(|token| is(token, Class::Preposition))
     }
 
-    /// Whether the own words stand together, as in "lime green".
-    fn is_joint(&self) -> bool {
-        let own = self.statement.own.iter();
-        let places: Vec<usize> = own.map(|&at| self.statement.content[at]).collect();
-        places.windows(2).all(|two| two[0] + 1 == two[1])
-    }
-
     /// Whether a subject stands before the value that only this statement has.
     fn has_subject(&self) -> bool {
         self.statement.own.first() == Some(&0) && self.values[0] > 0
     }
+}
+
+/// Whether the own words of a statement stand together, as in "lime green".
+fn is_joint(statement: &Statement) -> bool {
+    let own = statement.own.iter();
+    let places: Vec<usize> = own.map(|&at| statement.content[at]).collect();
+    places.windows(2).all(|two| two[0] + 1 == two[1])
 }
 
 /// Two values of one kind.
@@ -161,7 +162,8 @@ fn is_reworded(pair: &Pair, sides: &[Side<'_>; 2]) -> bool {
     };
     let one_sided = one.rest.min(two.rest) == 0 && rest <= REWORDED_MAX && pair.common >= least;
     let is_colour = matches!(one.value(0), Some(Value::Colour(_)));
-    let shaded = is_colour && one.rest.max(two.rest) <= 1 && sides.iter().all(Side::is_joint);
+    let shaded =
+        is_colour && one.rest.max(two.rest) <= 1 && sides.iter().all(|side| is_joint(side.statement));
     (one_sided || shaded) && !sides.iter().any(Side::has_subject)
 }
 

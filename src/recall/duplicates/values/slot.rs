@@ -123,10 +123,11 @@ impl Statement {
     /// Whether a verb before a place takes several objects at once.
     pub(super) fn takes_many(&self, at: usize) -> bool {
         let start = self.content[at];
-        let mut verbs = (0..start).filter(|verb| is(&self.tokens[*verb], Class::ManyVerb));
+        // The first word of a statement is its subject: "support".
+        let mut verbs = (1..start).filter(|verb| is(&self.tokens[*verb], Class::ManyVerb));
         verbs.any(|verb| {
             let rest = &self.tokens[verb + 1..start];
-            let is_passive = verb > 0 && is(&self.tokens[verb - 1], Class::Copula);
+            let is_passive = is(&self.tokens[verb - 1], Class::Copula);
             // "Has to be", "has been".
             let is_auxiliary = self.tokens[verb].term == "have"
                 && rest

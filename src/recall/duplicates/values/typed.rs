@@ -46,7 +46,16 @@ pub(super) fn typed(language: &Language, tokens: &[Token]) -> Vec<Token> {
         is_title = has(Some(token), Class::Title);
         !is_dot
     });
-    let rules: [Rule; 7] = [word_value, sino_number, compound, clock, quantity, one_unit, date];
+    let rules: [Rule; 8] = [
+        word_value,
+        shade,
+        sino_number,
+        compound,
+        clock,
+        quantity,
+        one_unit,
+        date,
+    ];
     for rule in rules {
         tokens = rewrite(language, &tokens, rule);
     }
@@ -108,6 +117,12 @@ fn word_value(language: &Language, before: &[Token], rest: &[Token]) -> Option<(
     let mut token = Token::of_value(joined(&rest[..length], language), value);
     (token.classes, token.is_capital) = (first.classes, first.is_capital);
     Some((token, length))
+}
+
+/// Two words for one colour: "navy blue".
+fn shade(_: &Language, _: &[Token], rest: &[Token]) -> Option<(Token, usize)> {
+    let is_colour = |at: usize| matches!(value_of(rest.get(at)), Some(Value::Colour(_)));
+    (is_colour(0) && is_colour(1)).then(|| (rest[1].clone(), 2))
 }
 
 /// Yes or no, if it stands behind a label, or at the end of a clause.
