@@ -6,8 +6,8 @@
 //! Knows pairs of statements and all the steps.
 
 use super::attribute::typed;
+use super::class::Class;
 use super::guards::{differs_in_tense, explained};
-use super::language::Class;
 use super::naming::{label, role};
 use super::pair::{Pair, Statement, is, is_function};
 use super::polarity::{answer, flag, labelled_flag, negation, opposite};

@@ -3,7 +3,8 @@
 //! # Layer
 //! Knows the tokens and the languages.
 
-use super::language::{Class, Language, unit_at};
+use super::class::Class;
+use super::language::{Language, unit_at};
 use super::tokens::{Kind, Token};
 use super::typed::{has, joined, number_of};
 use super::value::Value;

@@ -3,7 +3,7 @@
 //! # Layer
 //! Knows pairs of statements.
 
-use super::language::Class;
+use super::class::Class;
 use super::pair::{Pair, Statement, is};
 use super::tokens::{Kind, Token};
 use super::verdict::Reason;

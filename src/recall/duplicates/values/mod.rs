@@ -11,6 +11,8 @@
 //! - DIF-1: equal values are no contradiction, however they are written.
 
 mod attribute;
+mod class;
+mod clause;
 mod compare;
 mod counts;
 mod guards;
@@ -27,8 +29,9 @@ mod typed;
 mod value;
 mod verdict;
 
+use clause::nearest_sentences;
 use language::Language;
-use pair::{Pair, nearest_sentences};
+use pair::Pair;
 use tokens::Token;
 
 use super::contradiction::Contradiction;

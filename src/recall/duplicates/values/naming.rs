@@ -3,7 +3,7 @@
 //! # Layer
 //! Knows pairs of statements and the roles of words.
 
-use super::language::Class;
+use super::class::Class;
 use super::pair::{Pair, Statement, is};
 use super::slot::Role;
 use super::tokens::{Kind, Token};

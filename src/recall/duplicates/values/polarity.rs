@@ -3,7 +3,7 @@
 //! # Layer
 //! Knows pairs of statements.
 
-use super::language::Class;
+use super::class::Class;
 use super::pair::{Pair, Statement, is, is_function, is_opposite, is_same};
 use super::tokens::{Kind, Token};
 use super::value::Value;

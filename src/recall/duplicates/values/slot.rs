@@ -3,7 +3,7 @@
 //! # Layer
 //! Knows pairs of statements.
 
-use super::language::Class;
+use super::class::Class;
 use super::pair::{Statement, is, is_function};
 use super::tokens::Kind;
 

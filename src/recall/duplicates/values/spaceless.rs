@@ -5,7 +5,7 @@
 //! # Layer
 //! Knows pairs of statements.
 
-use super::language::Class;
+use super::class::Class;
 use super::pair::{Pair, is, is_same};
 use super::tokens::{Kind, Token};
 use super::verdict::Verdict;

@@ -3,7 +3,7 @@
 //! # Layer
 //! Knows pairs of statements, and the kinds of the lexicon.
 
-use super::language::Class;
+use super::class::Class;
 use super::pair::{Pair, Statement, is};
 use super::tokens::Token;
 use super::verdict::Verdict;
@@ -20,57 +20,57 @@ pub(super) fn taste(pair: &Pair) -> Option<Verdict> {
     found.then_some(Ok(Contradiction::Opposite))
 }
 
+/// Whether one statement avoids what the other one takes.
 fn conflict(pair: &Pair, avoiding: &Statement, taking: &Statement) -> bool {
     let words = |statement: &Statement| -> Vec<Token> {
         let content = statement.content.iter().map(|&at| statement.tokens[at].clone());
         content.collect()
     };
     let (avoided, taken) = (words(avoiding), words(taking));
-    let is_against = |tokens: &[Token]| {
-        tokens
-            .iter()
-            .any(|token| is(token, Class::Avoids) || is(token, Class::Negation))
+    let (Some(subject), Some(other)) = (avoided.first(), taken.first()) else {
+        return false;
     };
     let has = |tokens: &[Token], class: Class| tokens.iter().any(|token| is(token, class));
-    let is_diet = |token: &Token| pair.language.excluded.contains_key(&token.text);
-    let by_diet = avoided.iter().any(is_diet);
+    let is_against = |tokens: &[Token]| has(tokens, Class::Avoids) || has(tokens, Class::Negation);
+    let has_diet = |tokens: &[Token]| {
+        tokens
+            .iter()
+            .any(|token| pair.language.excluded.contains_key(&token.text))
+    };
     let by_verb =
         has(&avoided, Class::Avoids) || has(&avoided, Class::Negation) && has(&avoided, Class::Takes);
-    let takes = has(&taken, Class::Takes) && !is_against(&taken) && !taken.iter().any(is_diet);
-    if !takes
-        || !(by_verb || by_diet && !is_against(&avoided))
-        || avoided.iter().any(|token| token.value.is_some())
-    {
+    let avoids = by_verb || has_diet(&avoided) && !is_against(&avoided);
+    let takes = has(&taken, Class::Takes) && !is_against(&taken) && !has_diet(&taken);
+    let is_limited = avoided.iter().any(|token| token.value.is_some());
+    let holds = |tokens: &[Token], subject: &Token| tokens.iter().any(|token| token.term == subject.term);
+    if !avoids || !takes || is_limited || !(holds(&taken, subject) || holds(&avoided, other)) {
         return false;
     }
-    let same_subject = avoided
-        .first()
-        .is_some_and(|subject| taken.iter().any(|token| token.term == subject.term))
-        || taken
-            .first()
-            .is_some_and(|subject| avoided.iter().any(|token| token.term == subject.term));
-    let is_verb = |token: &Token| {
-        is(token, Class::Avoids)
-            || is(token, Class::Takes)
-            || is(token, Class::Negation)
-            || is(token, Class::Light)
+    let topics = avoided.iter().skip(1);
+    let topics: Vec<&Token> = topics
+        .filter(|token| !is_verb(token) && token.term != other.term)
+        .collect();
+    let is_taken = |topic: &&&Token| {
+        let mut objects = taken.iter().skip(1).filter(|token| !is_verb(token));
+        objects.any(|object| excludes(pair, topic, object, by_verb))
     };
-    let topics =
-        |token: &&Token| !is_verb(token) && taken.first().is_none_or(|first| first.term != token.term);
-    let avoided_topics: Vec<&Token> = avoided.iter().skip(1).filter(topics).collect();
-    let excludes = |topic: &Token| {
-        taken.iter().skip(1).filter(|token| !is_verb(token)).any(|token| {
-            let listed = pair.language.excluded.get(&topic.text);
-            let is_listed = listed.is_some_and(|words| words.contains(&token.term));
-            // A kind that is avoided excludes its members.
-            let is_member = LEXICON
-                .get(&topic.term)
-                .and_then(|related| related.get(&token.term));
-            is_listed
-                || by_verb && (topic.term == token.term || is_member.is_some_and(|weight| *weight >= 1.0))
-        })
-    };
-    let beside = avoided_topics.iter().filter(|topic| !excludes(topic)).count();
-    let found = avoided_topics.len() > beside;
-    same_subject && found && beside <= BESIDE_MAX
+    let found = topics.iter().filter(is_taken).count();
+    found > 0 && topics.len() - found <= BESIDE_MAX
+}
+
+/// Whether a word only says that somebody takes or avoids something.
+fn is_verb(token: &Token) -> bool {
+    let classes = [Class::Avoids, Class::Takes, Class::Negation, Class::Light];
+    classes.into_iter().any(|class| is(token, class))
+}
+
+/// Whether who avoids a topic does not take an object: the diet excludes it, or it is the topic or one of its kind.
+fn excludes(pair: &Pair, topic: &Token, object: &Token, by_verb: bool) -> bool {
+    let listed = pair.language.excluded.get(&topic.text);
+    let members = LEXICON.get(&topic.term);
+    let is_member = members
+        .and_then(|members| members.get(&object.term))
+        .is_some_and(|weight| *weight >= 1.0);
+    listed.is_some_and(|words| words.contains(&object.term))
+        || by_verb && (topic.term == object.term || is_member)
 }

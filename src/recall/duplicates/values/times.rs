@@ -3,8 +3,9 @@
 //! # Layer
 //! Knows the tokens and the languages.
 
+use super::class::Class;
 use super::counts::SINO_HALF;
-use super::language::{Class, Language, unit_at};
+use super::language::{Language, unit_at};
 use super::tokens::{Kind, Token};
 use super::typed::{has, joined, number_of, phrase_length, value_of};
 use super::value::Value;

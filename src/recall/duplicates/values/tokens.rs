@@ -9,7 +9,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::language::Classes;
+use super::class::Classes;
 use super::value::{Value, number};
 use crate::recall::text::runs::{is_apostrophe, is_spaceless};
 use crate::recall::text::terms::{TERM_BYTES_MAX, fold, term_of};

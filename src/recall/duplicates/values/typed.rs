@@ -6,8 +6,9 @@
 //! # Layer
 //! Knows the tokens and the languages.
 
+use super::class::Class;
 use super::counts::{compound, one_unit, quantity, sino_number};
-use super::language::{Class, Language, Meaning};
+use super::language::{Language, Meaning};
 use super::times::{clock, date};
 use super::tokens::{Kind, Token};
 use super::value::Value;
