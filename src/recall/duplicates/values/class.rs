@@ -96,6 +96,8 @@ named! {
         Joins => "joins",
         /// An indefinite article.
         Indefinite => "indefinite",
+        /// A word for what another sentence names.
+        Pronoun => "pronouns",
         /// A word after which a clause begins.
         Opens => "opens",
         /// A country or a part of the world.

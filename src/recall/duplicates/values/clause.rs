@@ -92,7 +92,9 @@ pub(super) fn nearest_sentences(one: &[Token], two: &[Token]) -> Option<(Vec<Tok
         let terms = terms(sentence);
         for (other, other_terms) in of_two.iter().zip(&terms_two) {
             let common = terms.intersection(other_terms).count();
-            if common > best.0 {
+            // A greeting or a name in common is no common topic.
+            let is_near = common * 2 >= terms.len().max(other_terms.len());
+            if is_near && common > best.0 {
                 best = (common, Some((sentence.to_vec(), other.to_vec())));
             }
         }

@@ -120,12 +120,13 @@ pub(super) fn role(pair: &Pair) -> Verdict {
     }
 }
 
-/// Whether a statement is about any one of a kind: "a man", "two dogs".
+/// Whether a statement is about any one of a kind, or about what another sentence names: "a man", "two dogs", "it".
 fn is_of_anybody(statement: &Statement) -> bool {
-    statement
-        .tokens
-        .first()
-        .is_some_and(|first| is(first, Class::Indefinite) || matches!(first.value, Some(Value::Number(_))))
+    statement.tokens.first().is_some_and(|first| {
+        is(first, Class::Indefinite)
+            || is(first, Class::Pronoun)
+            || matches!(first.value, Some(Value::Number(_)))
+    })
 }
 
 /// Whether a statement says what somebody is just doing, which changes all the time: "is dancing".
