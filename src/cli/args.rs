@@ -39,6 +39,9 @@ pub(crate) struct SharedOptions {
     /// Read a damaged store at the newest state before the damage
     #[arg(long, global = true)]
     pub(crate) degraded: bool,
+    /// Read a store that came from elsewhere, as foreign text and without writing
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) untrusted_store: bool,
     /// The settings file of an agent's verbs [default: treering.toml in the folder that holds the store]
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) settings: Option<PathBuf>,

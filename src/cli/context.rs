@@ -13,6 +13,7 @@
 use std::env;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{LaneOptions, SharedOptions};
@@ -20,11 +21,12 @@ use super::errors::{refused, system_kind};
 use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
+use super::trusted_stores::{self, check_found, check_owner};
 use super::verb::Groups;
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::Time;
+use crate::object::{Origin, Time};
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
@@ -114,7 +116,22 @@ impl Context {
     }
 
     /// Returns the folder of the store.
+    ///
+    /// # Errors
+    /// `Denied` (code `untrusted_store`): the store is not the user's (CLI-5).
     pub(crate) fn store(&self) -> Result<PathBuf> {
+        let store = self.found_store()?;
+        if self.options.untrusted_store {
+            return Ok(store);
+        }
+        let is_named = self.named_store().is_some() || project_store().is_none();
+        let check = if is_named { check_owner } else { check_found };
+        check(&store)?;
+        Ok(store)
+    }
+
+    /// Returns the folder of the store, whether it is trusted or not.
+    pub(crate) fn found_store(&self) -> Result<PathBuf> {
         let found = self.named_store().or_else(project_store);
         // Else it is the store of the user, in the XDG data folder.
         let found = found.or_else(|| xdg_folder("XDG_DATA_HOME", ".local/share"));
@@ -145,9 +162,14 @@ impl Context {
 
     /// Returns the engine's options for reading.
     pub(crate) fn reading_options(&self) -> Options {
-        self.engine_options()
+        let options = self
+            .engine_options()
             .read_only(true)
-            .degraded(self.options.degraded)
+            .degraded(self.options.degraded);
+        if self.options.untrusted_store {
+            return options.best_origin(Origin::Import);
+        }
+        options
     }
 
     /// Opens the store for reading: takes no lock, writes nothing.
@@ -187,6 +209,7 @@ impl Context {
             if created {
                 let text = format!("created a new store in {}", shown(path));
                 context.output.note("store_created", text);
+                context.register(path);
             }
             Ok(memory)
         })
@@ -199,6 +222,14 @@ impl Context {
         open: impl FnOnce(&mut Self, &Path) -> Result<Memory>,
     ) -> Result<Memory> {
         self.is_written |= to_write;
+        if to_write && self.options.untrusted_store {
+            return Err(Error::new(
+                ErrorKind::Denied,
+                "--untrusted-store reads a store and never writes it",
+            )
+            .with_code(ErrorCode::UntrustedStore)
+            .with_hint("treering trust-store makes the store yours"));
+        }
         let memory = match &self.kept {
             Some(kept) => {
                 if to_write {
@@ -261,6 +292,14 @@ impl Context {
         format!("seq {seq}, root {root}")
     }
 
+    /// Adds a store that the run created to the user's trusted stores.
+    pub(crate) fn register(&mut self, path: &Path) {
+        if let Err(error) = trusted_stores::register(path) {
+            let text = format!("the new store is not registered as yours: {error}; name it with --store DIR");
+            self.output.warn("store_not_registered", &text);
+        }
+    }
+
     /// Creates a store; fails if there is one.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
         if let Some(kept) = &self.kept {
@@ -279,7 +318,9 @@ impl Context {
             Err(_) => {
                 refuse_other_folder(path)?;
                 let created = self.engine_options().hash(hash).create(path);
-                return created.map_err(|error| explain(error, path));
+                let memory = created.map_err(|error| explain(error, path))?;
+                self.register(path);
+                return Ok(memory);
             }
         };
         let message = format!("{} is already a store", shown(path));
@@ -335,7 +376,11 @@ pub(crate) fn path_in(variable: &str) -> Option<PathBuf> {
 /// Returns the nearest `.treering` at or above the current folder.
 fn project_store() -> Option<PathBuf> {
     let here = env::current_dir().ok()?;
+    // A folder above that belongs to another user may hold a store of that user.
+    let is_own =
+        |folder: &&Path| fs::metadata(folder).is_ok_and(|folder| folder.uid() == trusted_stores::user());
     here.ancestors()
+        .take_while(is_own)
         .map(|folder| folder.join(PROJECT_FOLDER))
         .find(|folder| folder.is_dir())
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::digest::{HashSuite, HistoryRoot, Root};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind};
+use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind, read_format};
 use crate::object::{Commit, HistoryTree, Op, Origin};
 use crate::store::Store;
 use crate::threads::{Builder, Mutex, sleep};
@@ -54,6 +54,21 @@ impl Memory {
     /// The errors of [`Options::create`].
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         Options::new().create(path)
+    }
+
+    /// Returns the id of the store in the folder `path`, without opening the store.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_store`) if there is no store; `Corrupt`, `UnsupportedFormat`, `Io`.
+    pub(crate) fn id_of_store(path: impl AsRef<Path>) -> Result<[u8; 16]> {
+        let path = path.as_ref();
+        let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
+        let format = read_format(&disk, Mode::ReadOnly)?;
+        let format =
+            format.ok_or_else(|| Error::not_found(format!("there is no store in {}", path.display())));
+        Ok(format
+            .map_err(|error| error.with_code(ErrorCode::NoStore))?
+            .instance)
     }
 
     /// Creates a memory that lives only in this process, for tests and temporary work.

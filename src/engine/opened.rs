@@ -59,6 +59,7 @@ impl Opened {
         disk: Arc<dyn Disk>,
         store: Store,
     ) -> Self {
+        store.records.cap_origins(settings.best_origin);
         Self {
             lineage,
             instance,
@@ -75,6 +76,12 @@ impl Opened {
     /// Returns the store, which contains the log as far as this process has read it.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.current.load_full()
+    }
+
+    /// Replaces the store by one that contains the same commits.
+    pub(crate) fn replace(&self, store: Store) {
+        store.records.cap_origins(self.settings.best_origin);
+        self.current.store(Arc::new(store));
     }
 
     /// Skips the damaged object at `key` if the handle is degraded; otherwise returns the error.

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{NewObject, Time};
+use crate::object::{NewObject, Origin, Time};
 
 use super::upkeep::Retention;
 
@@ -152,6 +152,8 @@ pub(crate) struct Settings {
     /// The number of versions since the newest checkpoint from which on states count as large.
     pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
+    /// The best class that an object has for readers.
+    pub(crate) best_origin: Origin,
     /// A suite that replaces the one of the store's hash, for tests of collisions.
     pub(crate) suite: Option<HashSuite>,
 }
@@ -176,6 +178,7 @@ impl Default for Settings {
             checkpoint_heavy_bytes: 4 << 20,
             checkpoint_heavy_versions: 1 << 17,
             automatic_gc: Some(Retention::automatic()),
+            best_origin: Origin::DirectUser,
             suite: None,
         }
     }

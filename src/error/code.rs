@@ -206,6 +206,8 @@ codes! {
     UnsupportedDocument = "unsupported_document",
     /// A newer version wrote the store.
     UnsupportedFormat = "unsupported_format",
+    /// The store was only found, and the user has not trusted it, or it belongs to another user.
+    UntrustedStore = "untrusted_store",
     /// The command line is invalid.
     Usage = "usage",
 }

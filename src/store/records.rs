@@ -17,7 +17,7 @@ use crate::digest::{
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
-use crate::object::{Commit, Object};
+use crate::object::{Commit, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
 use super::base::Base;
@@ -39,6 +39,8 @@ pub(crate) struct Records {
     lost: AtomicU64,
     /// The checkpoint, if the store was opened from one.
     base: Option<Arc<Base>>,
+    /// The best class that an object has for readers.
+    best_origin: OnceLock<Origin>,
     /// The records of each map in a rewritten log, by the place of the first record.
     map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,
 }
@@ -59,8 +61,14 @@ impl Records {
             erased: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             base,
+            best_origin: OnceLock::new(),
             map_record: Mutex::default(),
         }
+    }
+
+    /// Limits the class of trust of every object that is read from now on. The first limit stays.
+    pub(crate) fn cap_origins(&self, best: Origin) {
+        self.best_origin.get_or_init(|| best);
     }
 
     /// Returns the reader of the log.
@@ -146,6 +154,10 @@ impl Records {
     }
 
     fn with_content(&self, object: Object) -> Result<Object> {
+        let object = match self.best_origin.get() {
+            Some(best) => object.with_best_origin(*best),
+            None => object,
+        };
         let Some((digest, _)) = object.content_digest() else {
             return Ok(object);
         };

@@ -63,4 +63,5 @@ mod program;
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod stories;
 mod tidy;
+mod trusted_stores;
 mod vectors;

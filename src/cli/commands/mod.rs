@@ -78,6 +78,7 @@ mod snapshot;
 mod stats;
 mod tally;
 mod tree;
+mod trust_store;
 mod undo;
 mod verify;
 
@@ -143,6 +144,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<contains::Contains>("contains"),
             entry::<check_proof::CheckProof>("check-proof"),
             entry::<stats::Stats>("stats"),
+            entry::<trust_store::TrustStore>("trust-store"),
         ],
     ),
     #[cfg(feature = "agent")]

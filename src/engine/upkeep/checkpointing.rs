@@ -163,7 +163,7 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
         return Ok(());
     };
     let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, reread(&source.opened, log))?;
-    source.opened.current.store(Arc::new(resting));
+    source.opened.replace(resting);
     // The caches keep the previous store alive.
     source.clear();
     Ok(())
