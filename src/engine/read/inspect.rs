@@ -4,21 +4,14 @@
 //! Layer 5. Reads only.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, to_hex};
-use crate::disk::{Disk, FileDisk};
-use crate::error::{Error, Result};
-use crate::log::{Inspection, Locator, Log, LogOptions, Mode, RecordKind};
-use crate::object::{Id, Object};
-use crate::store::{self, CheckpointInfo, LogId};
+use crate::error::Result;
+use crate::object::Id;
 use crate::trie::{Entry, NodeKind};
 
-use super::{CommitInfo, View, revision};
+use super::{CommitInfo, View};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
-use crate::engine::upkeep::places_of;
 
 /// A possible meaning of the first digits of a digest.
 #[derive(Clone, Debug)]
@@ -43,7 +36,12 @@ pub enum Meaning {
 const NODE_LEVELS: usize = 3;
 
 impl Inner {
-    fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
+    pub(super) fn commits_and_roots(
+        &self,
+        low: [u8; 32],
+        high: [u8; 32],
+        limit: usize,
+    ) -> Result<Vec<Meaning>> {
         let store = self.store();
         let meanings: [fn(CommitInfo) -> Meaning; 2] = [Meaning::Commit, Meaning::Root];
         let mut found = Vec::new();
@@ -57,7 +55,12 @@ impl Inner {
         Ok(found)
     }
 
-    fn versions_between(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
+    pub(super) fn versions_between(
+        &self,
+        low: [u8; 32],
+        high: [u8; 32],
+        limit: usize,
+    ) -> Result<Vec<Meaning>> {
         let store = self.store();
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
         let total = store.kept() as u64;
@@ -87,7 +90,7 @@ impl Inner {
     }
 }
 
-fn erased(digest: [u8; 32], by: CommitDigest) -> Meaning {
+pub(super) fn erased(digest: [u8; 32], by: CommitDigest) -> Meaning {
     Meaning::Erased(digest, Some(by).filter(|by| *by != CommitDigest::NOBODY))
 }
 
@@ -99,7 +102,7 @@ impl View {
     }
 
     /// Returns the entries whose key path starts with these digits, in order.
-    fn entries_below(&self, digits: &str, limit: usize) -> Result<Vec<Entry>> {
+    pub(super) fn entries_below(&self, digits: &str, limit: usize) -> Result<Vec<Entry>> {
         let is_below = |entry: &Result<Entry>| {
             let key = entry.as_ref().map(|entry| entry.key.to_hex());
             key.map_or(true, |key| key.starts_with(digits))
@@ -109,7 +112,7 @@ impl View {
     }
 
     /// Adds the nodes of the top levels whose digests start with these digits.
-    fn nodes_named(
+    pub(super) fn nodes_named(
         &self,
         digits: &str,
         path: &mut Vec<u8>,
@@ -132,71 +135,5 @@ impl View {
             }
         }
         Ok(())
-    }
-}
-
-impl Memory {
-    /// Returns the files of the store in the folder `path`, even if the store does not open. Reads no file yet.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such folder; `Io`.
-    pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        let places = places_of(&disk);
-        Ok(Inspection::new(disk).asking(places))
-    }
-
-    /// Returns the checkpoints of the store in the folder `path`, newest first, even if the store does not open.
-    /// Opening uses the first usable one.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
-    pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        // If the log does not open, the checkpoints cannot be compared with it.
-        let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
-        store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
-    }
-
-    /// Returns the places in the log of a version: of its record, and of its content if that is a separate record.
-    ///
-    /// # Errors
-    /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Locator>> {
-        let store = self.inner.store();
-        let (records, digest) = (&store.records, object.digest());
-        let own = records.find_place(digest)?;
-        let own = own.ok_or_else(|| Error::not_found(format!("the version {digest} is not kept")))?;
-        let content = object.content_digest();
-        let content = content.map(|(content, _)| records.find(RecordKind::Content, content.as_bytes()));
-        let content = content.transpose()?.flatten().map(|record| record.locator);
-        Ok([Some(own), content].into_iter().flatten().collect())
-    }
-
-    /// Returns every possible meaning of the first digits of a digest, at most `limit` of each sort: kept commits and
-    /// roots, versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if a record or node cannot be
-    /// read.
-    pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
-        let digits = digits.to_ascii_lowercase();
-        let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
-        let invalid = || Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits"));
-        let (low, high) = range.ok_or_else(invalid)?;
-        let mut found = self.inner.commits_and_roots(low, high, limit)?;
-        found.extend(self.inner.versions_between(low, high, limit)?);
-        let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
-        // A digest that no kept state contains is found only by all of its digits.
-        if low == high && !found.iter().any(is_told) {
-            let by = view.state.store.records.erasure(&low)?;
-            found.extend(by.map(|by| erased(low, by)));
-        }
-        for entry in view.entries_below(&digits, limit)? {
-            let id = view.state.load(&entry)?.id().clone();
-            found.push(Meaning::KeyPath(entry.key, id));
-        }
-        view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;
-        Ok(found)
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod erased;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod inspect;
+mod memory;
 mod proof;
 pub(crate) mod query;
 pub(crate) mod revision;

@@ -3,15 +3,6 @@
 //! # Layer
 //! Layer 5.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
-
-use crate::error::{Error, Result};
-use crate::log::{Inspection, Record, RecordKind};
-
-use crate::engine::memory::Memory;
-use crate::engine::upkeep::Retention;
-
 /// Counts and sizes of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -87,95 +78,4 @@ pub struct Space {
     pub policy_bytes: u64,
     /// The bytes that garbage collection with the standard policy would free.
     pub dead_bytes: u64,
-}
-
-impl Memory {
-    /// Counts the objects, versions, commits and bytes of the store. Reads every object of the head.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub fn stats(&self) -> Result<Stats> {
-        let (view, store) = (self.inner.view(), self.inner.store());
-        let (mut live_bytes, mut orphans) = (0, 0);
-        let mut contents = HashSet::new();
-        for object in view.kept_objects() {
-            let object = object?;
-            live_bytes += object.bytes().len() as u64;
-            // A content that several objects share is counted once.
-            if let Some((digest, length)) = object.content_digest()
-                && !object.lacks_content()
-                && contents.insert(digest)
-            {
-                live_bytes += length;
-            }
-            if let Some(parent) = object.parent() {
-                let key = store.suite.key_path(parent);
-                orphans += u64::from(view.state.entry_at(&key)?.is_none());
-            }
-        }
-        let gaps = store.gaps();
-        let writing = self.inner.log.lock();
-        let ((segments, used_bytes), log_bytes) = (writing.log.size(), writing.log.batch_bytes());
-        drop(writing);
-        let files = Inspection::new(Arc::clone(&self.inner.opened().disk)).files()?;
-        let bytes_in = |folder: &str| {
-            let inside = files.iter().filter(|(name, _)| name.starts_with(folder));
-            inside.map(|(_, bytes)| bytes).sum::<u64>()
-        };
-        Ok(Stats {
-            objects: view.len(),
-            history: store.records.versions(),
-            commits: store.kept() as u64,
-            thinned: gaps.iter().map(|gap| gap.count).sum(),
-            gaps: gaps.len() as u64,
-            erased: store.records.erased(),
-            snapshots: self.snapshots()?.len() as u64,
-            segments: segments as u64,
-            log_bytes,
-            disk_bytes: bytes_in(""),
-            checkpoint_bytes: bytes_in("checkpoint/"),
-            set_aside_bytes: bytes_in("log/").saturating_sub(used_bytes),
-            live_bytes,
-            orphans,
-        })
-    }
-
-    /// Returns the space of the log by the reason for keeping it, and how much of it the standard
-    /// [`Retention`](crate::Retention) would free. Reads the whole log.
-    ///
-    /// # Errors
-    /// The errors of [`Self::gc`].
-    pub(crate) fn space(&self) -> Result<Space> {
-        let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
-        self.inner.refresh()?;
-        let cut = self.inner.cut(&self.inner.log.lock());
-        cut.read(self.inner.settings(), "read", &mut |batch| {
-            let is_known = |record: &&Record| !matches!(record.kind, RecordKind::Ignorable(_));
-            for record in batch.records.iter().filter(is_known) {
-                let kind = kinds.entry(record.kind).or_insert(KindSpace {
-                    kind: record.kind.name(),
-                    records: 0,
-                    bytes: 0,
-                });
-                kind.records += 1;
-                kind.bytes += record.body.len() as u64;
-            }
-            Ok(())
-        })?;
-        let mut kinds: Vec<_> = kinds.into_values().collect();
-        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
-        let bytes_with = |kept: &[usize]| Ok::<_, Error>(self.inner.preview(&cut, kept)?.bytes);
-        let standard = Retention::default();
-        let now = self.inner.retention_time(&cut.store, None)?;
-        let present_bytes = bytes_with(&[cut.commits.saturating_sub(1)])?;
-        let named = bytes_with(&Retention::nothing().choose(&cut.store, cut.commits, now)?)?;
-        let kept = bytes_with(&standard.choose(&cut.store, cut.commits, now)?)?;
-        Ok(Space {
-            kinds,
-            present_bytes,
-            named_bytes: named.saturating_sub(present_bytes),
-            policy_bytes: kept.saturating_sub(named),
-            dead_bytes: cut.bytes.saturating_sub(kept),
-        })
-    }
 }

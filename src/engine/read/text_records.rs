@@ -4,13 +4,11 @@
 //! Layer 5. Reads only.
 
 use crate::digest::{ContentDigest, Domain, TextDigest};
-use crate::error::Result;
 use crate::log::{Record, RecordKind};
 use crate::object::{Commit, Object, Reference};
 use crate::store::{Store, object_of};
 
 use super::CommitInfo;
-use crate::engine::memory::Memory;
 
 /// A record of the log that contains text.
 #[derive(Clone, Debug)]
@@ -30,7 +28,7 @@ pub enum TextRecord {
 }
 
 /// Returns a record as a text record; `None` if it contains only digests.
-fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
+pub(super) fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
     let said = || String::from_utf8_lossy(&record.body).into_owned();
     let hash = |domain| store.suite.hash_bytes(domain, &record.body);
     Some(match record.kind {
@@ -44,22 +42,4 @@ fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
         RecordKind::Reference => TextRecord::Reference(Reference::decode(&record.body).ok()?),
         _ => return None,
     })
-}
-
-impl Memory {
-    /// Passes every record of the log that contains text to `visit`, in the order of the log. A record may be passed
-    /// twice; erased ones are not passed. Reads the whole log.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if the log cannot be read, and the errors of `visit`.
-    pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
-        self.inner.refresh()?;
-        let cut = self.inner.cut(&self.inner.log.lock());
-        let settings = self.inner.settings();
-        cut.read(settings, "search", &mut |batch| {
-            let texts = batch.records.iter();
-            let mut texts = texts.filter_map(|record| text_record(&cut.store, record));
-            texts.try_for_each(&mut *visit)
-        })
-    }
 }

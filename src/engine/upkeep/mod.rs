@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod gc;
 pub(crate) mod last_access;
+mod memory;
 mod paths;
 pub(crate) mod retention;
 pub(crate) mod salvage;

@@ -7,20 +7,17 @@
 //! # Layer
 //! Layer 5.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
-use crate::disk::{Disk, FileDisk};
+use crate::disk::Disk;
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
 use crate::log::{self, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
-use super::{Dangling, not_regular, open_log, places_of};
-use crate::engine::memory::Memory;
-use crate::engine::options::Options;
+use super::{Dangling, open_log, places_of};
 use crate::engine::settings::Settings;
 use crate::engine::write::body_bytes;
 
@@ -255,49 +252,4 @@ fn rebuild(
     }
     let missing = dangling.missing(&store)?;
     Ok((store, missing))
-}
-
-impl Memory {
-    /// Reads and checks the whole store again, and compares it with the part that this handle has read before.
-    ///
-    /// # Errors
-    /// `Io` if the store cannot be read at all; damage is in the report.
-    ///
-    /// # Example
-    /// ```
-    /// use treering::upkeep::VerifyDepth;
-    /// use treering::{Id, Kind, Memory, NewObject, Writer};
-    ///
-    /// let memory = Memory::in_memory()?;
-    /// memory.put(NewObject::new(Id::new("tea")?, Kind::new("fact")?), &Writer::user())?;
-    /// let report = memory.verify(VerifyDepth::Full)?;
-    /// assert!(report.ok && report.damage.is_empty());
-    /// assert_eq!(report.versions, 1);
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
-        // The log on disk must contain at least the head that this handle knows.
-        let head = self.inner.store().head()?;
-        if !self.inner.settings().read_only {
-            self.sync()?;
-        }
-        let (disk, settings) = (&self.inner.opened().disk, self.inner.settings());
-        examine(disk, settings, depth, Some(&head))
-    }
-
-    /// Checks the store in the folder `path`, even if it does not open. Writes nothing.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no store; `UnsupportedFormat`; `Io`.
-    pub(crate) fn verify_store(
-        path: impl AsRef<Path>,
-        options: &Options,
-        depth: VerifyDepth,
-    ) -> Result<VerifyReport> {
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        if let Some(error) = not_regular(&*disk).into_iter().next() {
-            return Err(error);
-        }
-        examine(&disk, &options.settings, depth, None)
-    }
 }

@@ -16,18 +16,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, Root, TextDigest};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
 use super::{
-    Answer, Committed, Draft, LogHandle, Placed, PolicyVerdict, Request, StagedChange, Writer, add_changes,
-    body_bytes, tree,
+    Committed, Draft, LogHandle, Placed, Request, StagedChange, Writer, add_changes, body_bytes, tree,
 };
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::read::State;
 
 /// The head for the next commit. Until the group is durable, this head is newer than the log.
@@ -194,7 +192,11 @@ impl Inner {
     }
 
     /// Commits the drafts of a group. Returns the answer to each request.
-    fn commit_group(&self, writing: &mut LogHandle, group: &[Request]) -> Result<Vec<Result<Committed>>> {
+    pub(super) fn commit_group(
+        &self,
+        writing: &mut LogHandle,
+        group: &[Request],
+    ) -> Result<Vec<Result<Committed>>> {
         let (store, head, mut tip) = self.tip(writing)?;
         let mut ready = Vec::new();
         let mut outcomes = Vec::with_capacity(group.len());
@@ -319,79 +321,5 @@ impl Inner {
         reference.lane = Some(writer.lane().to_owned());
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
         Ok(name)
-    }
-}
-
-impl Memory {
-    /// Commits a draft, unless it changes nothing.
-    ///
-    /// `op` is the verb in the audit log: 1 to 32 characters of `a-z` and `_`.
-    ///
-    /// # Errors
-    /// `Conflict`, naming the ids, if another writer changed an object that the draft changes or expects.
-    /// `InvalidInput` if the tree of parents would break. `Denied` by the policy, or (code `less_trusted`) by the
-    /// draft's [`Authorisation`](crate::Authorisation). `Busy` if another process holds the lock. `Io` and `Poisoned`
-    /// if the commit could not be made durable.
-    ///
-    /// # Durability
-    /// When the call returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
-    pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
-        self.inner.opened().check_writable()?;
-        self.inner.check_own(&draft)?;
-        draft.writer.check()?;
-        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
-            return Err(
-                Error::invalid(format!("`{op}` is reserved for the engine")).with_code(ErrorCode::ReservedOp)
-            );
-        }
-        let draft = self.review(draft, op)?;
-        draft.check_authorisation()?;
-        let answer = Arc::new(Answer::default());
-        self.inner.queue.lock().push(Request {
-            draft,
-            op: op.to_owned(),
-            answer: Arc::clone(&answer),
-        });
-        let mut writing = self.inner.log.lock();
-        if answer.lock().is_none() {
-            let group = std::mem::take(&mut *self.inner.queue.lock());
-            let inner = &self.inner;
-            let answers = inner.write_with(&mut writing, |writing| inner.commit_group(writing, &group));
-            let answers = answers.unwrap_or_else(|error| vec![Err(error); group.len()]);
-            for (request, answer) in group.iter().zip(answers) {
-                *request.answer.lock() = Some(answer);
-            }
-        }
-        drop(writing);
-        let answer = answer.lock().take();
-        answer.unwrap_or_else(|| Err(Error::internal("a draft got no answer from its group commit")))
-    }
-
-    /// Returns the draft after the policy's review.
-    fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
-        let Some(policy) = &self.inner.policy else {
-            return Ok(draft);
-        };
-        if draft.is_empty() {
-            return Ok(draft);
-        }
-        let denied =
-            |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
-        match policy.review(&draft) {
-            PolicyVerdict::Accept => Ok(draft),
-            PolicyVerdict::Replace(objects) => {
-                for object in objects {
-                    draft.put(object)?;
-                }
-                Ok(draft)
-            }
-            PolicyVerdict::Refuse(reason) => Err(denied(&reason)),
-            PolicyVerdict::Quarantine(reason) => {
-                let name = self.inner.reject(&draft, &reason)?.unwrap_or_default();
-                Err(denied(&reason)
-                    .with_code(ErrorCode::Quarantined)
-                    .with_hint(format!("the change is kept as {name}")))
-            }
-        }
     }
 }

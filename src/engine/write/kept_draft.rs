@@ -16,16 +16,15 @@
 use std::collections::HashMap;
 
 use crate::calendar::DAY_MICROS;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
 use crate::trie::Shape;
 
-use super::{Draft, Writer, add_changes, check_trusted, newest_references};
+use super::{Draft, Writer, add_changes, newest_references};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
-use crate::engine::read::{View, named_by, text_of};
+use crate::engine::read::text_of;
 
 /// How long a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
@@ -47,7 +46,7 @@ fn weight(changes: &[StagedChange]) -> usize {
 }
 
 /// Chooses the name under which a refused change is kept, and the kept changes that it replaces.
-fn rejected(
+pub(super) fn rejected(
     store: &Store,
     changes: &[StagedChange],
     number: u64,
@@ -105,7 +104,7 @@ fn rejected(
 }
 
 /// Returns the reference of a kept draft.
-fn draft_named(store: &Store, name: &ReferenceName) -> Result<Reference> {
+pub(super) fn draft_named(store: &Store, name: &ReferenceName) -> Result<Reference> {
     let reference = store.references().get(name).map(|entry| entry.reference.clone());
     reference
         .filter(|reference| reference.root.is_some())
@@ -147,7 +146,7 @@ impl Inner {
     }
 
     /// Stages one change of a kept draft in a new draft.
-    fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
+    pub(super) fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
         let records = &self.store().records;
         match change.digest {
             Some(digest) => {
@@ -175,7 +174,7 @@ impl Inner {
 
     /// Writes a draft's versions and a reference to them. `place` gets the changes and the number of the batch, and
     /// names the reference.
-    fn keep_draft(
+    pub(super) fn keep_draft(
         &self,
         draft: &Draft,
         place: impl FnOnce(&Store, &[StagedChange], u64) -> Result<Place>,
@@ -205,73 +204,6 @@ impl Inner {
             }
             self.write_references(writing, batch, &head)?;
             Ok(name)
-        })
-    }
-}
-
-impl Memory {
-    /// Saves a draft as `drafts/NAME`, for a later process to continue. The state does not change.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the draft is empty or the name invalid; as [`Self::commit`].
-    ///
-    /// # Durability
-    /// When the call returns, the change is as durable as a commit.
-    pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
-        if draft.is_empty() {
-            return Err(Error::invalid("an empty draft cannot be saved"));
-        }
-        let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
-        let place = |store: &Store, _: &[StagedChange], _| {
-            if store.references().get(&name).is_some() {
-                return Err(
-                    Error::invalid(format!("a draft named {} already exists", name.rest()))
-                        .with_code(ErrorCode::NameTaken)
-                        .with_hint("choose another name"),
-                );
-            }
-            Ok((name, draft.writer.clone(), Vec::new()))
-        };
-        self.inner.keep_draft(draft, place).map(drop)
-    }
-
-    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`) on its original base state. It lacks
-    /// versions that were erased since.
-    ///
-    /// # Errors
-    /// `NotFound` if no draft has this name, or its base state is no longer kept.
-    pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
-        let full = ReferenceName::new(name)?;
-        let store = self.inner.store();
-        let reference = draft_named(&store, &full)?;
-        let lost = || Error::not_found(format!("the state that {name} is based on is not kept"));
-        let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
-        let base = View::new(&self.inner.source, &store, base)?;
-        let mut draft = Draft::new(base, writer.clone());
-        for change in reference.changes {
-            self.inner.stage_kept(&mut draft, &change)?;
-        }
-        Ok(draft)
-    }
-
-    /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
-    ///
-    /// # Errors
-    /// `NotFound` if no draft has this name; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused
-    /// one; as [`Self::commit`].
-    ///
-    /// # Durability
-    /// When the call returns, the change is as durable as a commit.
-    pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
-        let full = ReferenceName::new(name)?;
-        if full.class() == ReferenceClass::Rejected {
-            // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
-            // change.
-            check_trusted(writer.trust, "drop quarantined content")?;
-        }
-        self.inner.write_as(writer, |writing| {
-            draft_named(&self.inner.store(), &full)?;
-            self.inner.drop_reference(writing, full, writer)
         })
     }
 }

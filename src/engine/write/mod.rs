@@ -9,6 +9,7 @@ pub(crate) mod commit;
 pub(crate) mod draft;
 pub(crate) mod kept_draft;
 pub(crate) mod log_handle;
+mod memory;
 pub(crate) mod policy;
 pub(crate) mod request;
 pub(crate) mod restore;

@@ -27,7 +27,6 @@ use crate::trie::{Change as TrieChange, Entry};
 
 use super::{Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
 
 /// The hint for a lane with nothing left to undo.
@@ -121,7 +120,7 @@ impl Inner {
     }
 
     /// Plans an undo or redo on the head. Also returns the draft of the changes.
-    fn plan_reversal(&self, op: &str, writer: &Writer) -> Result<(Reversing, Draft)> {
+    pub(super) fn plan_reversal(&self, op: &str, writer: &Writer) -> Result<(Reversing, Draft)> {
         let base = self.view();
         let (head, store) = (&base.state, &base.state.store);
         let (target, before) = to_reverse(store, op, writer)?;
@@ -171,7 +170,7 @@ impl Inner {
     }
 
     /// Undoes or redoes a commit; `op` selects which.
-    fn reverse(&self, op: &str, writer: &Writer) -> Result<Committed> {
+    pub(super) fn reverse(&self, op: &str, writer: &Writer) -> Result<Committed> {
         self.write_as(writer, |writing| {
             let (plan, draft) = self.plan_reversal(op, writer)?;
             let note = Note::new(op, Some(plan.target.digest), writer);
@@ -188,7 +187,7 @@ impl Inner {
 }
 
 /// Returns the error of an undo or redo that would break the tree of parents.
-fn later_changes(error: Error) -> Error {
+pub(super) fn later_changes(error: Error) -> Error {
     match error.code() {
         ErrorCode::NoParent | ErrorCode::HasChildren | ErrorCode::ParentCycle => {
             let ids = error.ids().to_vec();
@@ -220,9 +219,9 @@ fn later_changes(error: Error) -> Error {
 #[derive(Clone, Debug)]
 #[must_use = "`by` does it"]
 pub struct Rollback<'a> {
-    inner: &'a Inner,
-    revision: Result<Revision>,
-    across_lanes: bool,
+    pub(super) inner: &'a Inner,
+    pub(super) revision: Result<Revision>,
+    pub(super) across_lanes: bool,
 }
 
 impl Rollback<'_> {
@@ -330,57 +329,5 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
                 "`restore REV ID` restores single objects from a kept state; `rollback REV` restores the whole state",
             ))
         }
-    }
-}
-
-impl Memory {
-    /// Reverses the newest commit of the writer's lane that is not yet undone. An id that already has its earlier
-    /// version stays unchanged.
-    ///
-    /// # Errors
-    /// `NotFound` if the lane has no commit to undo, or (code `erased`) if only an erased version prevents the undo.
-    /// `Conflict`, listing the ids, if another commit changed one of them since. `Denied` (code `less_trusted`) as
-    /// [`Rollback::by`]. Else as [`Self::commit`].
-    ///
-    /// # Durability
-    /// When the call returns, the change is as durable as a commit.
-    pub fn undo(&self, writer: &Writer) -> Result<Committed> {
-        self.inner.reverse(Op::UNDO, writer)
-    }
-
-    /// Redoes the lane's newest undo, if the lane has not committed since.
-    ///
-    /// # Errors
-    /// The errors of [`Self::undo`].
-    ///
-    /// # Durability
-    /// When the call returns, the change is as durable as a commit.
-    pub fn redo(&self, writer: &Writer) -> Result<Committed> {
-        self.inner.reverse(Op::REDO, writer)
-    }
-
-    /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
-    ///
-    /// It is refused (code `other_lanes`) if writers of other lanes committed since; [`Rollback::across_lanes`] includes
-    /// their work. `revision` is a [`Revision`], its text, the digest of a commit, or a root.
-    pub fn rollback(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Rollback<'_> {
-        Rollback {
-            inner: &self.inner,
-            revision: revision.try_into().map_err(Into::into),
-            across_lanes: false,
-        }
-    }
-
-    /// Returns the preview of [`Self::undo`] or [`Self::redo`]; `op` selects which.
-    ///
-    /// # Errors
-    /// The errors of [`Self::undo`].
-    pub(crate) fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
-        let (plan, draft) = self.inner.plan_reversal(op, writer)?;
-        let tree = self
-            .inner
-            .check_tree(&draft.base.state, BTreeMap::new(), draft.staged.iter());
-        tree.map_err(later_changes)?;
-        Ok(plan)
     }
 }

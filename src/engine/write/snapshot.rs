@@ -9,12 +9,11 @@
 use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
+use crate::object::{Reference, ReferenceClass, ReferenceName, Time};
 use crate::store::{CommitEntry, ReferenceEntry, Store};
 
-use super::{LogHandle, Ready, Writer, check_trusted};
+use super::{LogHandle, Ready, Writer};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::read::{named_by, text_of};
 
@@ -66,7 +65,7 @@ pub struct ReferenceInfo {
 
 impl SnapshotInfo {
     /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
-    fn of(store: &Store, reference: &Reference) -> Result<Option<Self>> {
+    pub(super) fn of(store: &Store, reference: &Reference) -> Result<Option<Self>> {
         let Some(target) = named_by(store, reference.commit)? else {
             return Ok(None);
         };
@@ -116,7 +115,7 @@ impl Inner {
             .map(drop)
     }
 
-    fn take_snapshot(
+    pub(super) fn take_snapshot(
         &self,
         writing: &mut LogHandle,
         name: Option<&str>,
@@ -147,7 +146,7 @@ impl Inner {
     }
 
     /// Returns the snapshot with this name, if it names a commit of this history.
-    fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
+    pub(super) fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
         let store = self.store();
         let reference = store.references().get(name).map(|entry| entry.reference.clone());
         reference.map_or(Ok(None), |reference| SnapshotInfo::of(&store, &reference))
@@ -174,71 +173,4 @@ pub(crate) fn newest_references(store: &Store) -> Vec<Reference> {
     let mut entries: Vec<_> = references.iter().collect();
     entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
     entries.into_iter().map(|entry| entry.reference.clone()).collect()
-}
-
-impl Memory {
-    /// Makes a snapshot of the head, with a name or in the ring of the writer's lane. The cost does not depend on the
-    /// size of the state.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the name is invalid or taken; as [`Self::commit`].
-    ///
-    /// # Durability
-    /// When the call returns, the change is as durable as a commit.
-    pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
-        name.map_or(Ok(()), check_snapshot_name)?;
-        self.inner
-            .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer))
-    }
-
-    /// Deletes the name of a snapshot; commits and states stay.
-    ///
-    /// # Errors
-    /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
-    /// [`Self::commit`].
-    pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
-        // change.
-        check_trusted(writer.trust, "delete the name of a snapshot")?;
-        self.inner.write_as(writer, |writing| {
-            let none = || {
-                Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them")
-            };
-            let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
-            let info = self.inner.snapshot_named(&full)?.ok_or_else(none)?;
-            self.inner.drop_reference(writing, full, writer)?;
-            Ok(info)
-        })
-    }
-
-    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out
-    /// snapshots of damaged commits.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if the commit or text of a snapshot cannot be read.
-    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
-        let store = self.inner.store();
-        let references = newest_references(&store).into_iter();
-        let snapshots = references.filter(|reference| reference.name.class() == ReferenceClass::Snapshots);
-        let infos = snapshots.map(|reference| SnapshotInfo::of(&store, &reference));
-        let passes = |info: &Result<_>| {
-            let error = info.as_ref().err();
-            !(self.inner.settings().degraded && error.is_some_and(Error::is_corruption))
-        };
-        infos.filter(passes).filter_map(Result::transpose).collect()
-    }
-
-    /// Returns all references of every class, newest first.
-    pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
-        let store = self.inner.store();
-        let info = |reference: Reference| ReferenceInfo {
-            name: reference.name.as_str().to_owned(),
-            commit: reference.commit,
-            time: reference.time,
-            actor: reference.actor,
-            session: reference.session,
-            reason: text_of(&store, reference.reason),
-        };
-        newest_references(&store).into_iter().map(info).collect()
-    }
 }

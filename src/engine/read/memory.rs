@@ -1,0 +1,207 @@
+//! The methods of [`Memory`] that count and inspect.
+//!
+//! # Layer
+//! Layer 5.
+
+use crate::disk::Disk;
+use crate::disk::FileDisk;
+use crate::engine::memory::Memory;
+use crate::engine::read::View;
+use crate::engine::read::inspect::Meaning;
+use crate::engine::read::inspect::erased;
+use crate::engine::read::revision;
+use crate::engine::read::stats::KindSpace;
+use crate::engine::read::stats::Space;
+use crate::engine::read::stats::Stats;
+use crate::engine::read::text_records::TextRecord;
+use crate::engine::read::text_records::text_record;
+use crate::engine::upkeep::Retention;
+use crate::engine::upkeep::places_of;
+use crate::error::Error;
+use crate::error::Result;
+use crate::log::Inspection;
+use crate::log::Locator;
+use crate::log::Log;
+use crate::log::LogOptions;
+use crate::log::Mode;
+use crate::log::Record;
+use crate::log::RecordKind;
+use crate::object::Object;
+use crate::store;
+use crate::store::CheckpointInfo;
+use crate::store::LogId;
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Memory {
+    /// Counts the objects, versions, commits and bytes of the store. Reads every object of the head.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn stats(&self) -> Result<Stats> {
+        let (view, store) = (self.inner.view(), self.inner.store());
+        let (mut live_bytes, mut orphans) = (0, 0);
+        let mut contents = HashSet::new();
+        for object in view.kept_objects() {
+            let object = object?;
+            live_bytes += object.bytes().len() as u64;
+            // A content that several objects share is counted once.
+            if let Some((digest, length)) = object.content_digest()
+                && !object.lacks_content()
+                && contents.insert(digest)
+            {
+                live_bytes += length;
+            }
+            if let Some(parent) = object.parent() {
+                let key = store.suite.key_path(parent);
+                orphans += u64::from(view.state.entry_at(&key)?.is_none());
+            }
+        }
+        let gaps = store.gaps();
+        let writing = self.inner.log.lock();
+        let ((segments, used_bytes), log_bytes) = (writing.log.size(), writing.log.batch_bytes());
+        drop(writing);
+        let files = Inspection::new(Arc::clone(&self.inner.opened().disk)).files()?;
+        let bytes_in = |folder: &str| {
+            let inside = files.iter().filter(|(name, _)| name.starts_with(folder));
+            inside.map(|(_, bytes)| bytes).sum::<u64>()
+        };
+        Ok(Stats {
+            objects: view.len(),
+            history: store.records.versions(),
+            commits: store.kept() as u64,
+            thinned: gaps.iter().map(|gap| gap.count).sum(),
+            gaps: gaps.len() as u64,
+            erased: store.records.erased(),
+            snapshots: self.snapshots()?.len() as u64,
+            segments: segments as u64,
+            log_bytes,
+            disk_bytes: bytes_in(""),
+            checkpoint_bytes: bytes_in("checkpoint/"),
+            set_aside_bytes: bytes_in("log/").saturating_sub(used_bytes),
+            live_bytes,
+            orphans,
+        })
+    }
+
+    /// Returns the space of the log by the reason for keeping it, and how much of it the standard
+    /// [`Retention`](crate::Retention) would free. Reads the whole log.
+    ///
+    /// # Errors
+    /// The errors of [`Self::gc`].
+    pub(crate) fn space(&self) -> Result<Space> {
+        let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
+        cut.read(self.inner.settings(), "read", &mut |batch| {
+            let is_known = |record: &&Record| !matches!(record.kind, RecordKind::Ignorable(_));
+            for record in batch.records.iter().filter(is_known) {
+                let kind = kinds.entry(record.kind).or_insert(KindSpace {
+                    kind: record.kind.name(),
+                    records: 0,
+                    bytes: 0,
+                });
+                kind.records += 1;
+                kind.bytes += record.body.len() as u64;
+            }
+            Ok(())
+        })?;
+        let mut kinds: Vec<_> = kinds.into_values().collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
+        let bytes_with = |kept: &[usize]| Ok::<_, Error>(self.inner.preview(&cut, kept)?.bytes);
+        let standard = Retention::default();
+        let now = self.inner.retention_time(&cut.store, None)?;
+        let present_bytes = bytes_with(&[cut.commits.saturating_sub(1)])?;
+        let named = bytes_with(&Retention::nothing().choose(&cut.store, cut.commits, now)?)?;
+        let kept = bytes_with(&standard.choose(&cut.store, cut.commits, now)?)?;
+        Ok(Space {
+            kinds,
+            present_bytes,
+            named_bytes: named.saturating_sub(present_bytes),
+            policy_bytes: kept.saturating_sub(named),
+            dead_bytes: cut.bytes.saturating_sub(kept),
+        })
+    }
+
+    /// Returns the files of the store in the folder `path`, even if the store does not open. Reads no file yet.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io`.
+    pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        let places = places_of(&disk);
+        Ok(Inspection::new(disk).asking(places))
+    }
+
+    /// Returns the checkpoints of the store in the folder `path`, newest first, even if the store does not open.
+    /// Opening uses the first usable one.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
+    pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        // If the log does not open, the checkpoints cannot be compared with it.
+        let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
+        store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
+    }
+
+    /// Returns the places in the log of a version: of its record, and of its content if that is a separate record.
+    ///
+    /// # Errors
+    /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Locator>> {
+        let store = self.inner.store();
+        let (records, digest) = (&store.records, object.digest());
+        let own = records.find_place(digest)?;
+        let own = own.ok_or_else(|| Error::not_found(format!("the version {digest} is not kept")))?;
+        let content = object.content_digest();
+        let content = content.map(|(content, _)| records.find(RecordKind::Content, content.as_bytes()));
+        let content = content.transpose()?.flatten().map(|record| record.locator);
+        Ok([Some(own), content].into_iter().flatten().collect())
+    }
+
+    /// Returns every possible meaning of the first digits of a digest, at most `limit` of each sort: kept commits and
+    /// roots, versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if a record or node cannot be
+    /// read.
+    pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
+        let digits = digits.to_ascii_lowercase();
+        let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
+        let invalid = || Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits"));
+        let (low, high) = range.ok_or_else(invalid)?;
+        let mut found = self.inner.commits_and_roots(low, high, limit)?;
+        found.extend(self.inner.versions_between(low, high, limit)?);
+        let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
+        // A digest that no kept state contains is found only by all of its digits.
+        if low == high && !found.iter().any(is_told) {
+            let by = view.state.store.records.erasure(&low)?;
+            found.extend(by.map(|by| erased(low, by)));
+        }
+        for entry in view.entries_below(&digits, limit)? {
+            let id = view.state.load(&entry)?.id().clone();
+            found.push(Meaning::KeyPath(entry.key, id));
+        }
+        view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;
+        Ok(found)
+    }
+
+    /// Passes every record of the log that contains text to `visit`, in the order of the log. A record may be passed
+    /// twice; erased ones are not passed. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read, and the errors of `visit`.
+    pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
+        let settings = self.inner.settings();
+        cut.read(settings, "search", &mut |batch| {
+            let texts = batch.records.iter();
+            let mut texts = texts.filter_map(|record| text_record(&cut.store, record));
+            texts.try_for_each(&mut *visit)
+        })
+    }
+}

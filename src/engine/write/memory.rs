@@ -1,0 +1,395 @@
+//! The methods of [`Memory`] that commit, and that name and restore states.
+//!
+//! # Layer
+//! Layer 5.
+
+use crate::engine::memory::Memory;
+use crate::engine::read::Revision;
+use crate::engine::read::View;
+use crate::engine::read::named_by;
+use crate::engine::read::text_of;
+use crate::engine::write::Answer;
+use crate::engine::write::Committed;
+use crate::engine::write::Draft;
+use crate::engine::write::PolicyVerdict;
+use crate::engine::write::Request;
+use crate::engine::write::Writer;
+use crate::engine::write::attempt::Attempted;
+use crate::engine::write::attempt::Check;
+use crate::engine::write::attempt::Refusal;
+use crate::engine::write::attempt::caught;
+use crate::engine::write::check_trusted;
+use crate::engine::write::kept_draft::draft_named;
+use crate::engine::write::newest_references;
+use crate::engine::write::rollback::Reversing;
+use crate::engine::write::rollback::Rollback;
+use crate::engine::write::rollback::later_changes;
+use crate::engine::write::snapshot::ReferenceInfo;
+use crate::engine::write::snapshot::SnapshotInfo;
+use crate::error::Error;
+use crate::error::ErrorCode;
+use crate::error::ErrorKind;
+use crate::error::Result;
+use crate::object::Op;
+use crate::object::Reference;
+use crate::object::ReferenceClass;
+use crate::object::ReferenceName;
+use crate::object::StagedChange;
+use crate::object::check_snapshot_name;
+use crate::store::Store;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Memory {
+    /// As [`Self::attempt`], on a draft, with a commit of operation `op`. The function `told` redacts a reason before
+    /// it is written.
+    pub(crate) fn attempt_as<T>(
+        &self,
+        op: &str,
+        mut draft: Draft,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+        told: &dyn Fn(&str) -> String,
+    ) -> Result<Attempted<T>, Refusal> {
+        draft.snapshot_before();
+        // ATT-1: until `commit` below, only the draft is touched.
+        let value = match caught("the change", || change(&mut draft)) {
+            Ok(Ok(value)) => value,
+            Ok(Err(error)) => {
+                let why = format!("the change failed: {error}");
+                return Err(self.refused(&draft, &told(&why), Some(error)));
+            }
+            Err(why) => return Err(self.refused(&draft, &told(&why), None)),
+        };
+        for check in checks {
+            if let Err(why) = caught("a check", || check(&draft)).and_then(|verdict| verdict) {
+                return Err(self.refused(&draft, &told(&why), None));
+            }
+        }
+        let committed = self.commit(draft, op)?;
+        Ok(Attempted { value, committed })
+    }
+
+    /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review; the state does
+    /// not change. Returns the name for [`Self::open_draft`]; `None` if nothing is staged.
+    ///
+    /// A change that the same actor and session repeat for the same reason is kept once. A store keeps changes of a
+    /// total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a new change
+    /// replaces the oldest changes of the actor and session with the largest weight. Its reason names the replaced
+    /// ones. A change that weighs more than the changes of any actor and session replaces none, and may exceed the
+    /// total.
+    ///
+    /// # Errors
+    /// The errors of [`Self::save_draft`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        self.inner.check_writer(&draft.writer)?;
+        self.inner.reject(draft, reason)
+    }
+
+    /// Runs `change` on a draft, then the checks. Then commits the draft, with an automatic snapshot of the state
+    /// before. If the change fails or panics, or a check refuses it, nothing is committed, and the staged changes are
+    /// kept under `rejected/` with the reason.
+    ///
+    /// # Errors
+    /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; as
+    /// [`Self::commit`].
+    ///
+    /// ```
+    /// use treering::{Draft, Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let no_removals = |draft: &Draft| match draft.counts().removed {
+    ///     0 => Ok(()),
+    ///     count => Err(format!("it removes {count} objects")),
+    /// };
+    /// let id = Id::new("plan")?;
+    /// memory.put(NewObject::new(id.clone(), Kind::new("note")?), &Writer::user())?;
+    /// let refused = memory.attempt(&Writer::user(), |draft| draft.remove(&id), &[&no_removals]);
+    /// assert!(refused.is_err());
+    /// assert!(memory.view().contains(&id)?);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn attempt<T>(
+        &self,
+        writer: &Writer,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+    ) -> Result<Attempted<T>> {
+        self.inner.check_writer(writer)?;
+        let attempted = self.attempt_as("attempt", self.draft(writer), change, checks, &str::to_owned);
+        attempted.map_err(|refusal| refusal.error)
+    }
+
+    /// Keeps the staged changes of a refused draft. Reports the change's own error, or else the reason.
+    fn refused(&self, draft: &Draft, reason: &str, own: Option<Error>) -> Refusal {
+        let rejected = || Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
+        let error = own.unwrap_or_else(rejected);
+        let kept = self.inner.reject(draft, reason);
+        let hint = match &kept {
+            Ok(None) => return error.into(),
+            Ok(Some(name)) => format!("nothing was changed; the staged change is kept as {name}"),
+            Err(lost) => format!("nothing was changed, and the staged change could not be kept: {lost}"),
+        };
+        let error = match error.hint() {
+            Some(_) => error,
+            None => error.with_hint(hint),
+        };
+        let kept = kept.ok().flatten();
+        Refusal { error, kept }
+    }
+
+    /// Makes a snapshot of the head, with a name or in the ring of the writer's lane. The cost does not depend on the
+    /// size of the state.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is invalid or taken; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
+        name.map_or(Ok(()), check_snapshot_name)?;
+        self.inner
+            .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer))
+    }
+
+    /// Deletes the name of a snapshot; commits and states stay.
+    ///
+    /// # Errors
+    /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
+    /// [`Self::commit`].
+    pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+        // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
+        // change.
+        check_trusted(writer.trust, "delete the name of a snapshot")?;
+        self.inner.write_as(writer, |writing| {
+            let none = || {
+                Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them")
+            };
+            let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
+            let info = self.inner.snapshot_named(&full)?.ok_or_else(none)?;
+            self.inner.drop_reference(writing, full, writer)?;
+            Ok(info)
+        })
+    }
+
+    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out
+    /// snapshots of damaged commits.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the commit or text of a snapshot cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        let store = self.inner.store();
+        let references = newest_references(&store).into_iter();
+        let snapshots = references.filter(|reference| reference.name.class() == ReferenceClass::Snapshots);
+        let infos = snapshots.map(|reference| SnapshotInfo::of(&store, &reference));
+        let passes = |info: &Result<_>| {
+            let error = info.as_ref().err();
+            !(self.inner.settings().degraded && error.is_some_and(Error::is_corruption))
+        };
+        infos.filter(passes).filter_map(Result::transpose).collect()
+    }
+
+    /// Returns all references of every class, newest first.
+    pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
+        let store = self.inner.store();
+        let info = |reference: Reference| ReferenceInfo {
+            name: reference.name.as_str().to_owned(),
+            commit: reference.commit,
+            time: reference.time,
+            actor: reference.actor,
+            session: reference.session,
+            reason: text_of(&store, reference.reason),
+        };
+        newest_references(&store).into_iter().map(info).collect()
+    }
+
+    /// Commits a draft, unless it changes nothing.
+    ///
+    /// `op` is the verb in the audit log: 1 to 32 characters of `a-z` and `_`.
+    ///
+    /// # Errors
+    /// `Conflict`, naming the ids, if another writer changed an object that the draft changes or expects.
+    /// `InvalidInput` if the tree of parents would break. `Denied` by the policy, or (code `less_trusted`) by the
+    /// draft's [`Authorisation`](crate::Authorisation). `Busy` if another process holds the lock. `Io` and `Poisoned`
+    /// if the commit could not be made durable.
+    ///
+    /// # Durability
+    /// When the call returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
+    pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
+        self.inner.opened().check_writable()?;
+        self.inner.check_own(&draft)?;
+        draft.writer.check()?;
+        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
+            return Err(
+                Error::invalid(format!("`{op}` is reserved for the engine")).with_code(ErrorCode::ReservedOp)
+            );
+        }
+        let draft = self.review(draft, op)?;
+        draft.check_authorisation()?;
+        let answer = Arc::new(Answer::default());
+        self.inner.queue.lock().push(Request {
+            draft,
+            op: op.to_owned(),
+            answer: Arc::clone(&answer),
+        });
+        let mut writing = self.inner.log.lock();
+        if answer.lock().is_none() {
+            let group = std::mem::take(&mut *self.inner.queue.lock());
+            let inner = &self.inner;
+            let answers = inner.write_with(&mut writing, |writing| inner.commit_group(writing, &group));
+            let answers = answers.unwrap_or_else(|error| vec![Err(error); group.len()]);
+            for (request, answer) in group.iter().zip(answers) {
+                *request.answer.lock() = Some(answer);
+            }
+        }
+        drop(writing);
+        let answer = answer.lock().take();
+        answer.unwrap_or_else(|| Err(Error::internal("a draft got no answer from its group commit")))
+    }
+
+    /// Returns the draft after the policy's review.
+    fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
+        let Some(policy) = &self.inner.policy else {
+            return Ok(draft);
+        };
+        if draft.is_empty() {
+            return Ok(draft);
+        }
+        let denied =
+            |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
+        match policy.review(&draft) {
+            PolicyVerdict::Accept => Ok(draft),
+            PolicyVerdict::Replace(objects) => {
+                for object in objects {
+                    draft.put(object)?;
+                }
+                Ok(draft)
+            }
+            PolicyVerdict::Refuse(reason) => Err(denied(&reason)),
+            PolicyVerdict::Quarantine(reason) => {
+                let name = self.inner.reject(&draft, &reason)?.unwrap_or_default();
+                Err(denied(&reason)
+                    .with_code(ErrorCode::Quarantined)
+                    .with_hint(format!("the change is kept as {name}")))
+            }
+        }
+    }
+
+    /// Reverses the newest commit of the writer's lane that is not yet undone. An id that already has its earlier
+    /// version stays unchanged.
+    ///
+    /// # Errors
+    /// `NotFound` if the lane has no commit to undo, or (code `erased`) if only an erased version prevents the undo.
+    /// `Conflict`, listing the ids, if another commit changed one of them since. `Denied` (code `less_trusted`) as
+    /// [`Rollback::by`]. Else as [`Self::commit`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn undo(&self, writer: &Writer) -> Result<Committed> {
+        self.inner.reverse(Op::UNDO, writer)
+    }
+
+    /// Redoes the lane's newest undo, if the lane has not committed since.
+    ///
+    /// # Errors
+    /// The errors of [`Self::undo`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn redo(&self, writer: &Writer) -> Result<Committed> {
+        self.inner.reverse(Op::REDO, writer)
+    }
+
+    /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
+    ///
+    /// It is refused (code `other_lanes`) if writers of other lanes committed since; [`Rollback::across_lanes`] includes
+    /// their work. `revision` is a [`Revision`], its text, the digest of a commit, or a root.
+    pub fn rollback(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Rollback<'_> {
+        Rollback {
+            inner: &self.inner,
+            revision: revision.try_into().map_err(Into::into),
+            across_lanes: false,
+        }
+    }
+
+    /// Returns the preview of [`Self::undo`] or [`Self::redo`]; `op` selects which.
+    ///
+    /// # Errors
+    /// The errors of [`Self::undo`].
+    pub(crate) fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
+        let (plan, draft) = self.inner.plan_reversal(op, writer)?;
+        let tree = self
+            .inner
+            .check_tree(&draft.base.state, BTreeMap::new(), draft.staged.iter());
+        tree.map_err(later_changes)?;
+        Ok(plan)
+    }
+
+    /// Saves a draft as `drafts/NAME`, for a later process to continue. The state does not change.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the draft is empty or the name invalid; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
+        if draft.is_empty() {
+            return Err(Error::invalid("an empty draft cannot be saved"));
+        }
+        let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
+        let place = |store: &Store, _: &[StagedChange], _| {
+            if store.references().get(&name).is_some() {
+                return Err(
+                    Error::invalid(format!("a draft named {} already exists", name.rest()))
+                        .with_code(ErrorCode::NameTaken)
+                        .with_hint("choose another name"),
+                );
+            }
+            Ok((name, draft.writer.clone(), Vec::new()))
+        };
+        self.inner.keep_draft(draft, place).map(drop)
+    }
+
+    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`) on its original base state. It lacks
+    /// versions that were erased since.
+    ///
+    /// # Errors
+    /// `NotFound` if no draft has this name, or its base state is no longer kept.
+    pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
+        let full = ReferenceName::new(name)?;
+        let store = self.inner.store();
+        let reference = draft_named(&store, &full)?;
+        let lost = || Error::not_found(format!("the state that {name} is based on is not kept"));
+        let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
+        let base = View::new(&self.inner.source, &store, base)?;
+        let mut draft = Draft::new(base, writer.clone());
+        for change in reference.changes {
+            self.inner.stage_kept(&mut draft, &change)?;
+        }
+        Ok(draft)
+    }
+
+    /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
+    ///
+    /// # Errors
+    /// `NotFound` if no draft has this name; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused
+    /// one; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
+        let full = ReferenceName::new(name)?;
+        if full.class() == ReferenceClass::Rejected {
+            // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
+            // change.
+            check_trusted(writer.trust, "drop quarantined content")?;
+        }
+        self.inner.write_as(writer, |writing| {
+            draft_named(&self.inner.store(), &full)?;
+            self.inner.drop_reference(writing, full, writer)
+        })
+    }
+}
