@@ -3,35 +3,19 @@
 //! # Layer
 //! Layer 5.
 
-use crate::disk::Disk;
-use crate::disk::FileDisk;
+use crate::disk::{Disk, FileDisk};
 use crate::engine::memory::Memory;
-use crate::engine::read::View;
-use crate::engine::read::inspect::Meaning;
-use crate::engine::read::inspect::erased;
-use crate::engine::read::revision;
-use crate::engine::read::stats::KindSpace;
-use crate::engine::read::stats::Space;
-use crate::engine::read::stats::Stats;
-use crate::engine::read::text_records::TextRecord;
-use crate::engine::read::text_records::text_record;
-use crate::engine::upkeep::Retention;
-use crate::engine::upkeep::places_of;
-use crate::error::Error;
-use crate::error::Result;
-use crate::log::Inspection;
-use crate::log::Locator;
-use crate::log::Log;
-use crate::log::LogOptions;
-use crate::log::Mode;
-use crate::log::Record;
-use crate::log::RecordKind;
+use crate::engine::read::inspect::{Meaning, erased};
+use crate::engine::read::stats::{KindSpace, Space, Stats};
+use crate::engine::read::text_records::{TextRecord, text_record};
+use crate::engine::read::{View, revision};
+use crate::engine::upkeep::{Retention, places_of};
+use crate::error::{Error, Result};
+use crate::log::{Inspection, Locator, Log, LogOptions, Mode, Record, RecordKind};
 use crate::object::Object;
 use crate::store;
-use crate::store::CheckpointInfo;
-use crate::store::LogId;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use crate::store::{CheckpointInfo, LogId};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,38 +4,16 @@
 //! Layer 5.
 
 use crate::engine::memory::Memory;
-use crate::engine::read::Revision;
-use crate::engine::read::View;
-use crate::engine::read::named_by;
-use crate::engine::read::text_of;
-use crate::engine::write::Answer;
-use crate::engine::write::Committed;
-use crate::engine::write::Draft;
-use crate::engine::write::PolicyVerdict;
-use crate::engine::write::Request;
-use crate::engine::write::Writer;
-use crate::engine::write::attempt::Attempted;
-use crate::engine::write::attempt::Check;
-use crate::engine::write::attempt::Refusal;
-use crate::engine::write::attempt::caught;
-use crate::engine::write::check_trusted;
+use crate::engine::read::{Revision, View, named_by, text_of};
+use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
 use crate::engine::write::kept_draft::draft_named;
-use crate::engine::write::newest_references;
-use crate::engine::write::rollback::Reversing;
-use crate::engine::write::rollback::Rollback;
-use crate::engine::write::rollback::later_changes;
-use crate::engine::write::snapshot::ReferenceInfo;
-use crate::engine::write::snapshot::SnapshotInfo;
-use crate::error::Error;
-use crate::error::ErrorCode;
-use crate::error::ErrorKind;
-use crate::error::Result;
-use crate::object::Op;
-use crate::object::Reference;
-use crate::object::ReferenceClass;
-use crate::object::ReferenceName;
-use crate::object::StagedChange;
-use crate::object::check_snapshot_name;
+use crate::engine::write::rollback::{Reversing, Rollback, later_changes};
+use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
+use crate::engine::write::{
+    Answer, Committed, Draft, PolicyVerdict, Request, Writer, check_trusted, newest_references,
+};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::{Op, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 use crate::store::Store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
