@@ -48,27 +48,25 @@ pub(crate) struct Audited {
     pub ids: Vec<String>,
 }
 
-impl Agent {
-    /// The matching commits up to that of `view`, newest first. A filter by kind or id also reads the changes of each commit.
-    pub(crate) fn audit(
-        &self,
-        view: &View,
-        request: AuditRequest,
-    ) -> impl Iterator<Item = Result<Audited>> + use<> {
-        let since = request.since;
-        let audit = Audit {
-            memory: self.memory().clone(),
-            newest: view.commit().commit.seq,
-            request,
-        };
-        // Each commit is later than its parent, so all commits after the first earlier one are earlier too.
-        let is_in_time = move |info: &Result<CommitInfo>| match info {
-            Ok(info) => since.is_none_or(|since| since <= info.commit.time),
-            Err(_) => true,
-        };
-        let commits = self.memory().commits().take_while(is_in_time);
-        commits.filter_map(move |info| info.and_then(|info| audit.line(info)).transpose())
-    }
+/// The matching commits up to that of `view`, newest first. A filter by kind or id also reads the changes of each commit.
+pub(crate) fn audit(
+    agent: &Agent,
+    view: &View,
+    request: AuditRequest,
+) -> impl Iterator<Item = Result<Audited>> + use<> {
+    let since = request.since;
+    let audit = Audit {
+        memory: agent.memory().clone(),
+        newest: view.commit().commit.seq,
+        request,
+    };
+    // Each commit is later than its parent, so all commits after the first earlier one are earlier too.
+    let is_in_time = move |info: &Result<CommitInfo>| match info {
+        Ok(info) => since.is_none_or(|since| since <= info.commit.time),
+        Err(_) => true,
+    };
+    let commits = agent.memory().commits().take_while(is_in_time);
+    commits.filter_map(move |info| info.and_then(|info| audit.line(info)).transpose())
 }
 
 /// The conditions of the lines, and the store from which they are read.
@@ -163,7 +161,7 @@ mod tests {
     }
 
     fn seqs(agent: &Agent, request: AuditRequest) -> Vec<u64> {
-        let lines = agent.audit(&agent.memory().view(), request);
+        let lines = audit(&agent, &agent.memory().view(), request);
         lines.map(|line| line.unwrap().info.commit.seq).collect()
     }
 
@@ -266,9 +264,7 @@ mod tests {
         }
         drop(memory.commit(draft, "put").unwrap());
         let agent = Agent::new(memory, Settings::default());
-        let line = agent
-            .audit(&agent.memory().view(), AuditRequest::default())
-            .next();
+        let line = audit(&agent, &agent.memory().view(), AuditRequest::default()).next();
         let line = line.unwrap().unwrap();
         assert_eq!((line.ids.len(), line.info.commit.op.as_str()), (20, "put"));
     }

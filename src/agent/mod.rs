@@ -65,11 +65,12 @@ mod test_memory;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trust;
+mod verbs;
 pub(crate) mod vocabulary;
 mod words;
 
 pub use agent::Agent;
-pub(crate) use audit::{AuditRequest, Audited};
+pub(crate) use audit::{AuditRequest, Audited, audit};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use followed::Reached;
@@ -80,6 +81,7 @@ pub use guard::{
 };
 pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
+pub(crate) use remember::follow_lines;
 pub use remember::{
     Alike, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered, Status,
 };

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use aho_corasick::AhoCorasick;
 
-use super::blocks::{FoundFile, TakeBlocks};
+use super::blocks::{FoundFile, TakeBlocks, take_blocks};
 use super::forget::Forgetting;
-use super::guard::{Checks, StagedLine};
-use super::import::{Foreign, ForeignFormat};
+use super::guard::{Checks, StagedLine, commit_staged, drop_staged, stage};
+use super::import::{Foreign, ForeignFormat, take_foreign};
 use super::notes::{NewNote, Replace};
 use super::session::extraction::FactScope;
-use super::session::{Append, NewEntry};
+use super::session::{Append, NewEntry, end_session, summarise};
 use super::trust::PersonSays;
 use super::*;
 use crate::engine::{Draft, Options, Writer};
@@ -114,7 +114,7 @@ fn guarded(agent: &Agent, change: impl FnOnce(&mut Draft) -> Result<()>, checks:
 fn staged(agent: &Agent, name: &str, line: &str, writer: &Writer) -> Result<()> {
     let lines = [StagedLine::parse(agent, line.as_bytes()).map(|line| (1, line))];
     let rules = TrustRules::default();
-    agent.stage(name, lines, &rules, writer).map(drop)
+    stage(&agent, name, lines, &rules, writer).map(drop)
 }
 
 fn held(agent: &Agent, number: usize) -> String {
@@ -140,7 +140,7 @@ fn blocks(agent: &Agent, path: &str, text: String) -> Result<()> {
         path: path.to_owned(),
         bytes: Ok(text.into_bytes()),
     };
-    agent.take_blocks(&[file], &take, &Writer::user()).map(drop)
+    take_blocks(&agent, &[file], &take, &Writer::user()).map(drop)
 }
 
 fn foreign(agent: &Agent, format: ForeignFormat, text: &str) -> Result<()> {
@@ -150,7 +150,7 @@ fn foreign(agent: &Agent, format: ForeignFormat, text: &str) -> Result<()> {
         scope: None,
         place: Place::default(),
     };
-    agent.take_foreign(&foreign, &Writer::user()).map(drop)
+    take_foreign(&agent, &foreign, &Writer::user()).map(drop)
 }
 
 fn line(agent: &Agent, text: String) -> Result<()> {
@@ -397,21 +397,22 @@ const WAYS: &[(&str, bool, Way)] = &[
         let reply = format!(
             "[{{\"scope\": \"env\", \"fact\": \"The key of the large server is {secret} for everybody.\"}}]"
         );
-        agent.end_session(
+        end_session(
+            &agent,
             &Reach::All,
             &session,
             Some(&reply),
             Some(true),
             &Writer::user().reason(secret),
         )?;
-        agent
-            .summarise(
-                &Reach::All,
-                &session,
-                &|_| Some(secret.to_owned()),
-                &Writer::user().reason(secret),
-            )
-            .map(drop)
+        summarise(
+            &agent,
+            &Reach::All,
+            &session,
+            &|_| Some(secret.to_owned()),
+            &Writer::user().reason(secret),
+        )
+        .map(drop)
     }),
     ("guard text", true, |agent, secret, number| {
         guarded(
@@ -520,16 +521,14 @@ const WAYS: &[(&str, bool, Way)] = &[
             &format!("{{\"id\":\"sc/{number}\",\"kind\":\"fact\"}}"),
             &writer,
         )?;
-        agent
-            .commit_staged(&name, &Checks::default(), &writer)?
-            .into_result()?;
+        commit_staged(&agent, &name, &Checks::default(), &writer)?.into_result()?;
         staged(
             agent,
             &name,
             &format!("{{\"id\":\"sd/{number}\",\"kind\":\"fact\"}}"),
             &writer,
         )?;
-        agent.drop_staged(&name, &writer)
+        drop_staged(&agent, &name, &writer)
     }),
     ("promote reason", true, |agent, secret, number| {
         let name = id(&format!("p/{number}"));

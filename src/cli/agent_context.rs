@@ -15,6 +15,7 @@ use super::args::LaneOptions;
 use super::context::{Context, path_in, shown};
 use super::errors::{Done, input_error};
 use super::output::printable;
+use crate::agent::trust::held_reason;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
 use crate::error::Result;
@@ -138,7 +139,7 @@ impl Context {
     pub(crate) fn note_held(&mut self, agent: &Agent, held: impl IntoIterator<Item: AsRef<str>>) {
         for held in held {
             let held = held.as_ref();
-            let why = agent.held_reason(held).map(|why| format!(": {why}"));
+            let why = held_reason(agent, held).map(|why| format!(": {why}"));
             let why = printable(&why.unwrap_or_default());
             let text = format!("quarantined as {held} for a person to review{why}");
             self.output.note("quarantined", text);

@@ -121,100 +121,97 @@ pub(crate) struct TakenBlocks {
     pub commit: CommitInfo,
 }
 
-impl Agent {
-    /// Imports edited block files, in one commit of the operation `import`.
-    ///
-    /// # Errors
-    /// The errors of a commit; `Denied` (code `less_trusted`): the writer would prune blocks that are more trusted. A
-    /// fault in one file does not affect the others.
-    pub(crate) fn take_blocks(
-        &self,
-        files: &[FoundFile],
-        take: &TakeBlocks,
-        writer: &Writer,
-    ) -> Result<TakenBlocks> {
-        let done = change(self, writer, &Rule::IMPORT, |change| {
-            let view = change.base().clone();
-            let read: Vec<_> = files.iter().map(read_found).collect();
-            // The number of files that state each id. BEX-3: a block whose file exists is not pruned, whatever the file
-            // contains now.
-            let mut kept = BTreeMap::new();
-            for (file, read) in files.iter().zip(&read) {
-                if let Ok(id) = id_of_path(&file.path) {
-                    kept.entry(id).or_insert(0);
-                }
-                if let Ok(read) = read {
-                    *kept.entry(read.block.id.clone()).or_insert(0) += 1;
-                }
+/// Imports edited block files, in one commit of the operation `import`.
+///
+/// # Errors
+/// The errors of a commit; `Denied` (code `less_trusted`): the writer would prune blocks that are more trusted. A
+/// fault in one file does not affect the others.
+pub(crate) fn take_blocks(
+    agent: &Agent,
+    files: &[FoundFile],
+    take: &TakeBlocks,
+    writer: &Writer,
+) -> Result<TakenBlocks> {
+    let done = change(agent, writer, &Rule::IMPORT, |change| {
+        let view = change.base().clone();
+        let read: Vec<_> = files.iter().map(read_found).collect();
+        // The number of files that state each id. BEX-3: a block whose file exists is not pruned, whatever the file
+        // contains now.
+        let mut kept = BTreeMap::new();
+        for (file, read) in files.iter().zip(&read) {
+            if let Ok(id) = id_of_path(&file.path) {
+                kept.entry(id).or_insert(0);
             }
-            let mut taken = Vec::new();
-            for (file, read) in files.iter().zip(read) {
-                let id = match &read {
-                    Ok(read) => Some(read.block.id.clone()),
-                    Err(_) => id_of_path(&file.path).ok(),
-                };
-                let mut one = TakenFile {
-                    path: file.path.clone(),
-                    id: id.as_ref().map(Id::to_string),
-                    taken: Taken::Refused,
-                    said: Vec::new(),
-                    fresh: None,
-                };
-                match read {
-                    Err(why) => one.said.push(why),
-                    // BEX-2: the path decides between two files with one id.
-                    Ok(read) if kept[&read.block.id] > 1 && id_of_path(&file.path).ok() != id => {
-                        let why = "another file has the same id, and this path does not match it";
-                        one.said.push(why.to_owned());
-                    }
-                    Ok(read) => {
-                        one.said.extend(read.faults.iter().map(ToString::to_string));
-                        let mut edit = Edit {
-                            change,
-                            view: &view,
-                            take,
-                            said: &mut one.said,
-                        };
-                        one.taken = edit.take(&read.block)?;
-                    }
-                }
-                taken.push(one);
-            }
-            let (missing, pruned) = prune(change, &view, take, &kept)?;
-            Ok((taken, missing, pruned))
-        })?;
-        let (mut taken, missing, pruned) = done.value;
-        let view = self.memory().view();
-        for (file, found) in taken.iter_mut().zip(files) {
-            if let (Taken::Created | Taken::Updated, Some(id), Ok(bytes)) =
-                (file.taken, &file.id, &found.bytes)
-                && let Some((_, updated)) = view.stamps(&Id::new(id)?)?
-            {
-                file.fresh = with_updated(bytes, updated);
-            }
-            // An answer names rules, never the matching text (RMB-1).
-            file.id
-                .take_if(|id| refuse_secret(self.scanner(), "the id", id).is_err());
-            for remark in &mut file.said {
-                *remark = self.scanner().redact(remark).into_owned();
+            if let Ok(read) = read {
+                *kept.entry(read.block.id.clone()).or_insert(0) += 1;
             }
         }
-        let count = |what: Taken| taken.iter().filter(|file| file.taken == what).count();
-        Ok(TakenBlocks {
-            created: count(Taken::Created),
-            updated: count(Taken::Updated),
-            unchanged: count(Taken::Unchanged),
-            stale: count(Taken::Stale),
-            conflicts: count(Taken::Conflict),
-            quarantined: count(Taken::Quarantined),
-            refused: count(Taken::Refused),
-            files: taken,
-            missing,
-            pruned,
-            held: done.held,
-            commit: done.committed.commit,
-        })
+        let mut taken = Vec::new();
+        for (file, read) in files.iter().zip(read) {
+            let id = match &read {
+                Ok(read) => Some(read.block.id.clone()),
+                Err(_) => id_of_path(&file.path).ok(),
+            };
+            let mut one = TakenFile {
+                path: file.path.clone(),
+                id: id.as_ref().map(Id::to_string),
+                taken: Taken::Refused,
+                said: Vec::new(),
+                fresh: None,
+            };
+            match read {
+                Err(why) => one.said.push(why),
+                // BEX-2: the path decides between two files with one id.
+                Ok(read) if kept[&read.block.id] > 1 && id_of_path(&file.path).ok() != id => {
+                    let why = "another file has the same id, and this path does not match it";
+                    one.said.push(why.to_owned());
+                }
+                Ok(read) => {
+                    one.said.extend(read.faults.iter().map(ToString::to_string));
+                    let mut edit = Edit {
+                        change,
+                        view: &view,
+                        take,
+                        said: &mut one.said,
+                    };
+                    one.taken = edit.take(&read.block)?;
+                }
+            }
+            taken.push(one);
+        }
+        let (missing, pruned) = prune(change, &view, take, &kept)?;
+        Ok((taken, missing, pruned))
+    })?;
+    let (mut taken, missing, pruned) = done.value;
+    let view = agent.memory().view();
+    for (file, found) in taken.iter_mut().zip(files) {
+        if let (Taken::Created | Taken::Updated, Some(id), Ok(bytes)) = (file.taken, &file.id, &found.bytes)
+            && let Some((_, updated)) = view.stamps(&Id::new(id)?)?
+        {
+            file.fresh = with_updated(bytes, updated);
+        }
+        // An answer names rules, never the matching text (RMB-1).
+        file.id
+            .take_if(|id| refuse_secret(agent.scanner(), "the id", id).is_err());
+        for remark in &mut file.said {
+            *remark = agent.scanner().redact(remark).into_owned();
+        }
     }
+    let count = |what: Taken| taken.iter().filter(|file| file.taken == what).count();
+    Ok(TakenBlocks {
+        created: count(Taken::Created),
+        updated: count(Taken::Updated),
+        unchanged: count(Taken::Unchanged),
+        stale: count(Taken::Stale),
+        conflicts: count(Taken::Conflict),
+        quarantined: count(Taken::Quarantined),
+        refused: count(Taken::Refused),
+        files: taken,
+        missing,
+        pruned,
+        held: done.held,
+        commit: done.committed.commit,
+    })
 }
 
 /// Reads the block of a file, or the reason why the file has none. A path that cannot have a block is not read (BLF-2).

@@ -25,7 +25,7 @@ mod writer;
 
 #[cfg(test)]
 use self::block::Block;
-pub(crate) use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
+pub(crate) use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile, take_blocks};
 pub(crate) use self::files::{is_unedited, texts};
 #[cfg(test)]
 use self::id::{id_of_path, path_of};

@@ -9,5 +9,6 @@ mod pass;
 mod ticker;
 
 pub(super) use original::{original_of, written};
+pub(super) use pass::decay;
 pub use pass::{Decayed, Level, Move, Pass, Summarizer};
 pub use ticker::{Listener, Ticker};

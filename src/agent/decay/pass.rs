@@ -153,74 +153,30 @@ struct Planned {
     new: Option<(NewObject, Origin)>,
 }
 
-impl Agent {
-    /// Moves every item that was unused for the time in the settings down one level. Reads all items. Pinned items,
-    /// expired items and items of a tree stay unchanged.
-    ///
-    /// A text that cannot become shorter stays the same, and its item still moves to the level below.
-    ///
-    /// # Errors
-    /// The errors of [`Memory::commit`](crate::Memory::commit); earlier commits of the pass stay.
-    ///
-    /// # Example
-    /// ```
-    /// use treering::agent::{Agent, Level, NewItem, Pass, RememberOptions, Settings};
-    /// use treering::{Memory, Time, Writer};
-    ///
-    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
-    /// let story = "The kettle was bought in Porto in 2011. It is made of copper and it leaks. Nobody remembers why. \
-    ///              There was a market on that day, and rain. The receipt must be somewhere in the cellar.";
-    /// let vera = Writer::person("vera");
-    /// agent.remember(NewItem::new(story), &RememberOptions::default(), &vera)?;
-    ///
-    /// // Reports what a pass would do in two days.
-    /// let in_two_days = Time::from_micros(Time::now().as_micros() + 48 * 3_600_000_000);
-    /// let pass = Pass {
-    ///     now: Some(in_two_days),
-    ///     dry_run: true,
-    ///     ..Pass::default()
-    /// };
-    /// let decayed = agent.decay(&pass, &vera)?;
-    /// assert_eq!((decayed.moves[0].from, decayed.moves[0].to), (Level::Full, Level::Summary));
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn decay(&self, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
-        let view = self.memory().refresh()?;
-        let now = pass.now.unwrap_or_else(|| view.now());
-        let mut decayed = Decayed::nothing(now, off(view.now(), now));
-        let view = view.with_now(now);
-        let run = Run {
-            agent: self,
-            view: &view,
-            pass,
-            writer,
-        };
-        let mut planned = Vec::new();
-        for object in view.kept_objects() {
-            let object = object?;
-            decayed.items += 1;
-            planned.extend(run.plan(object)?);
-            if planned.len() >= ITEMS_A_COMMIT {
-                run.carry_out(std::mem::take(&mut planned), &mut decayed)?;
-            }
+/// Does the work of [`Agent::decay`].
+pub(in crate::agent) fn decay(agent: &Agent, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
+    let view = agent.memory().refresh()?;
+    let now = pass.now.unwrap_or_else(|| view.now());
+    let mut decayed = Decayed::nothing(now, off(view.now(), now));
+    let view = view.with_now(now);
+    let run = Run {
+        agent,
+        view: &view,
+        pass,
+        writer,
+    };
+    let mut planned = Vec::new();
+    for object in view.kept_objects() {
+        let object = object?;
+        decayed.items += 1;
+        planned.extend(run.plan(object)?);
+        if planned.len() >= ITEMS_A_COMMIT {
+            run.carry_out(std::mem::take(&mut planned), &mut decayed)?;
         }
-        run.carry_out(planned, &mut decayed)?;
-        decayed.moves.sort_by(|one, other| one.id.cmp(&other.id));
-        Ok(decayed)
     }
-
-    /// Runs a pass of decay at `now`, by the actor `decay`.
-    ///
-    /// # Errors
-    /// The errors of [`Self::decay`].
-    #[cfg(test)]
-    pub(crate) fn tick(&self, now: Option<Time>) -> Result<Decayed> {
-        let pass = Pass {
-            now,
-            ..Pass::default()
-        };
-        self.decay(&pass, &Writer::user().actor("decay"))
-    }
+    run.carry_out(planned, &mut decayed)?;
+    decayed.moves.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(decayed)
 }
 
 /// One pass in progress.

@@ -117,41 +117,40 @@ struct Waiting {
     changed: Time,
 }
 
-impl Agent {
-    /// Renders items of one state into one text for a prompt.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub fn envelope(&self, view: &View, request: &EnvelopeRequest) -> Result<EnvelopeAnswer> {
-        let query = request.query.as_deref();
-        let hits = query.map(|query| hits(self, view, request, query)).transpose()?;
-        let selected = Candidates::of(view, request, hits.as_ref())?;
-        let (records, omitted) = selected.finish(view, self.scanner())?;
-        let session = request.compaction.as_deref();
-        let compacted = session.map(|session| root_session(view, session)).transpose()?;
-        let (envelope, left_out) = choose(
-            &records,
-            &Request {
-                root: &view.root().to_hex(),
-                compacted: compacted.as_deref(),
-                budget_tokens: request.budget_tokens,
-                with_untrusted: request.with_untrusted,
-                boundary: request.boundary.clone(),
-            },
-            omitted,
-        );
-        if let Some(hits) = &hits {
-            touch_shown(self.memory(), view, hits, &envelope.shown)?;
-        }
-        let text = envelope.to_string();
-        Ok(EnvelopeAnswer {
-            tokens: tokens(&text),
-            text,
-            shown: envelope.shown,
-            left_out,
-            root: view.root(),
-        })
+/// Does the work of [`Agent::envelope`].
+pub(in crate::agent) fn envelope(
+    agent: &Agent,
+    view: &View,
+    request: &EnvelopeRequest,
+) -> Result<EnvelopeAnswer> {
+    let query = request.query.as_deref();
+    let hits = query.map(|query| hits(agent, view, request, query)).transpose()?;
+    let selected = Candidates::of(view, request, hits.as_ref())?;
+    let (records, omitted) = selected.finish(view, agent.scanner())?;
+    let session = request.compaction.as_deref();
+    let compacted = session.map(|session| root_session(view, session)).transpose()?;
+    let (envelope, left_out) = choose(
+        &records,
+        &Request {
+            root: &view.root().to_hex(),
+            compacted: compacted.as_deref(),
+            budget_tokens: request.budget_tokens,
+            with_untrusted: request.with_untrusted,
+            boundary: request.boundary.clone(),
+        },
+        omitted,
+    );
+    if let Some(hits) = &hits {
+        touch_shown(agent.memory(), view, hits, &envelope.shown)?;
     }
+    let text = envelope.to_string();
+    Ok(EnvelopeAnswer {
+        tokens: tokens(&text),
+        text,
+        shown: envelope.shown,
+        left_out,
+        root: view.root(),
+    })
 }
 
 /// Returns the ids that recall finds among the objects that may be shown, each with its place from 1.

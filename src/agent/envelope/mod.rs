@@ -56,6 +56,7 @@ mod selection;
 #[cfg(test)]
 mod tests;
 
+pub(super) use assembly::envelope;
 pub use assembly::{EnvelopeAnswer, EnvelopeRequest};
 pub use document::Shown;
 pub use render::Boundary;

@@ -14,6 +14,7 @@ mod restore;
 use std::collections::BTreeSet;
 
 pub use restore::{Forgotten, Restored};
+pub(super) use restore::{forgotten, unforget, unforget_last};
 
 use super::agent::Agent;
 use super::change::{Rule, change};

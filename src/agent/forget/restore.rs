@@ -40,121 +40,121 @@ pub struct Restored {
     pub commit: Option<CommitInfo>,
 }
 
-impl Agent {
-    /// Returns at most `limit` items that a writer or decay had forgotten by the state `view`, newest first. Erased
-    /// items are omitted. Garbage collection may remove an item a month after it was forgotten.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if history cannot be read.
-    pub fn forgotten(&self, view: &View, reach: &Reach, limit: usize) -> Result<Vec<Forgotten>> {
-        let (memory, newest) = (self.memory(), view.commit().commit.seq);
-        let (mut seen, mut list) = (BTreeSet::new(), Vec::new());
-        for taken in taking(memory) {
-            let (info, before, changes) = taken?;
-            if info.commit.seq > newest {
+/// Does the work of [`Agent::forgotten`].
+pub(in crate::agent) fn forgotten(
+    agent: &Agent,
+    view: &View,
+    reach: &Reach,
+    limit: usize,
+) -> Result<Vec<Forgotten>> {
+    let (memory, newest) = (agent.memory(), view.commit().commit.seq);
+    let (mut seen, mut list) = (BTreeSet::new(), Vec::new());
+    for taken in taking(memory) {
+        let (info, before, changes) = taken?;
+        if info.commit.seq > newest {
+            continue;
+        }
+        let reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
+        let removed = |change: &Change| change.kind == ChangeKind::Removed && !change.erased;
+        for Change { id, .. } in changes.into_iter().filter(removed) {
+            if list.len() >= limit {
+                return Ok(list);
+            }
+            if view.contains(&id)? || !seen.insert(id.clone()) {
                 continue;
             }
-            let reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
-            let removed = |change: &Change| change.kind == ChangeKind::Removed && !change.erased;
-            for Change { id, .. } in changes.into_iter().filter(removed) {
-                if list.len() >= limit {
-                    return Ok(list);
+            let Some(item) = kept(&before, &id)?.filter(|item| reach.has(item.object().scope())) else {
+                continue;
+            };
+            list.push(Forgotten {
+                version: original_of(memory, &item)?
+                    .map_or_else(|| item.object().digest(), |original| original.digest()),
+                item,
+                commit: info.clone(),
+                reason: reason.clone(),
+            });
+        }
+    }
+    Ok(list)
+}
+
+/// Does the work of [`Agent::unforget`].
+pub(in crate::agent) fn unforget(
+    agent: &Agent,
+    ids: &[Id],
+    writer: &Writer,
+    dry_run: bool,
+) -> Result<Restored> {
+    bring_back(agent, writer, dry_run, |change, back| {
+        let view = change.base().clone();
+        let mut wanted = BTreeSet::new();
+        for id in ids {
+            let Some(item) = view.get(id)?.map(Item::from) else {
+                wanted.insert(id.clone());
+                continue;
+            };
+            if let Some(original) = original_of(agent.memory(), &item)? {
+                change.restore_version(id, original.digest())?;
+                continue;
+            }
+            if let Some(named) = item.original() {
+                agent.memory().check_kept(named)?;
+            }
+            back.unchanged.push(id.clone());
+        }
+        for taken in taking(agent.memory()) {
+            if wanted.is_empty() {
+                break;
+            }
+            let (_, before, changes) = taken?;
+            for Change { id, .. } in changes.iter().filter(|change| change.new.is_none()) {
+                if wanted.remove(id) {
+                    restore(agent, change, id, &before)?;
                 }
-                if view.contains(&id)? || !seen.insert(id.clone()) {
-                    continue;
-                }
-                let Some(item) = kept(&before, &id)?.filter(|item| reach.has(item.object().scope())) else {
-                    continue;
-                };
-                list.push(Forgotten {
-                    version: original_of(memory, &item)?
-                        .map_or_else(|| item.object().digest(), |original| original.digest()),
-                    item,
-                    commit: info.clone(),
-                    reason: reason.clone(),
-                });
             }
         }
-        Ok(list)
-    }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<Id> = wanted.into_iter().collect();
+        Err(missing(&ids)
+            .with_hint("`forgotten` lists the forgotten items, `restore REV ID` restores a removed one"))
+    })
+}
 
-    /// Restores forgotten or shortened items in one commit. Each gets its earlier version, with the origin of that
-    /// version. An item that is present with its full text stays unchanged.
-    ///
-    /// # Errors
-    /// `NotFound` if an id is neither present nor forgotten, or its version was erased; then nothing is restored.
-    /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit).
-    pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Restored> {
-        bring_back(self, writer, dry_run, |change, back| {
-            let view = change.base().clone();
-            let mut wanted = BTreeSet::new();
-            for id in ids {
-                let Some(item) = view.get(id)?.map(Item::from) else {
-                    wanted.insert(id.clone());
-                    continue;
-                };
-                if let Some(original) = original_of(self.memory(), &item)? {
-                    change.restore_version(id, original.digest())?;
-                    continue;
-                }
-                if let Some(named) = item.original() {
-                    self.memory().check_kept(named)?;
-                }
-                back.unchanged.push(id.clone());
-            }
-            for taken in taking(self.memory()) {
-                if wanted.is_empty() {
-                    break;
-                }
-                let (_, before, changes) = taken?;
-                for Change { id, .. } in changes.iter().filter(|change| change.new.is_none()) {
-                    if wanted.remove(id) {
-                        restore(self, change, id, &before)?;
+/// Does the work of [`Agent::unforget_last`].
+pub(in crate::agent) fn unforget_last(
+    agent: &Agent,
+    reach: &Reach,
+    writer: &Writer,
+    dry_run: bool,
+) -> Result<Restored> {
+    let memory = agent.memory();
+    bring_back(agent, writer, dry_run, |change, _| {
+        let head = change.base().clone();
+        for taken in taking(memory) {
+            let (info, before, changes) = taken?;
+            for taken in changes {
+                let id = taken.id;
+                let is_so = match taken.new {
+                    None => !head.contains(&id)?,
+                    // An item that was replaced since then was not forgotten.
+                    Some(new) if info.commit.op.as_str() == Rule::DECAY.op && taken.old.is_some() => {
+                        kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
                     }
+                    Some(_) => false,
+                };
+                let is_here = |item: &Item| reach.has(item.object().scope());
+                if is_so && kept(&before, &id)?.as_ref().is_some_and(is_here) {
+                    restore(agent, change, &id, &before)?;
                 }
             }
-            if wanted.is_empty() {
+            if !change.draft().is_empty() {
                 return Ok(());
             }
-            let ids: Vec<Id> = wanted.into_iter().collect();
-            Err(missing(&ids)
-                .with_hint("`forgotten` lists the forgotten items, `restore REV ID` restores a removed one"))
-        })
-    }
-
-    /// Restores the items that the last `forget` or `decay` commit in these scopes removed or shortened, if they are
-    /// still missing or shortened.
-    ///
-    /// # Errors
-    /// `NotFound` if there is nothing to restore; otherwise the errors of [`Self::unforget`].
-    pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Restored> {
-        let memory = self.memory();
-        bring_back(self, writer, dry_run, |change, _| {
-            let head = change.base().clone();
-            for taken in taking(memory) {
-                let (info, before, changes) = taken?;
-                for taken in changes {
-                    let id = taken.id;
-                    let is_so = match taken.new {
-                        None => !head.contains(&id)?,
-                        // An item that was replaced since then was not forgotten.
-                        Some(new) if info.commit.op.as_str() == Rule::DECAY.op && taken.old.is_some() => {
-                            kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
-                        }
-                        Some(_) => false,
-                    };
-                    let is_here = |item: &Item| reach.has(item.object().scope());
-                    if is_so && kept(&before, &id)?.as_ref().is_some_and(is_here) {
-                        restore(self, change, &id, &before)?;
-                    }
-                }
-                if !change.draft().is_empty() {
-                    return Ok(());
-                }
-            }
-            Err(Error::not_found("there is no forgotten item to restore"))
-        })
-    }
+        }
+        Err(Error::not_found("there is no forgotten item to restore"))
+    })
 }
 
 /// Stages the full version of a shortened item, else the version in the state `from` (FGT-2).

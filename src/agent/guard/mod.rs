@@ -30,9 +30,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub use policy::{
     ChangeLimits, CommandCheck, KindRules, PinnedRules, Policy, QuotaLimits, Refuse, ScanRules, TrustRules,
 };
-pub(crate) use recall_check::RecallChange;
+pub(crate) use recall_check::{RecallChange, compare_recall};
 pub use report::{Checked, Report};
-pub(crate) use staged::{StagedChange, StagedLine};
+pub(crate) use staged::{
+    StagedChange, StagedLine, check_staged, commit_staged, drop_staged, stage, staged, staged_changes,
+};
 pub(crate) use turn::ChangedObject;
 pub(super) use turn::changes_of;
 

@@ -30,39 +30,37 @@ impl RecallChange {
     }
 }
 
-impl Agent {
-    /// Asks both states each question, and returns the differences. The hits do not count as used.
-    ///
-    /// # Errors
-    /// The errors of [`Agent::recall`].
-    pub(crate) fn compare_recall(
-        &self,
-        older: &View,
-        newer: &View,
-        queries: &[RecallQuery],
-    ) -> Result<Vec<RecallChange>> {
-        // All questions are asked in one state, then in the other, so the index is updated to each state only once.
-        let answers = |view: &View| -> Result<Vec<Vec<String>>> {
-            let asked = queries.iter().map(|query| query.clone().without_touch());
-            let ids = |query: RecallQuery| -> Result<Vec<String>> {
-                let hits = self.recall(view, &query)?.hits;
-                Ok(hits.into_iter().map(|hit| hit.id.to_string()).collect())
-            };
-            asked.map(ids).collect()
+/// Asks both states each question, and returns the differences. The hits do not count as used.
+///
+/// # Errors
+/// The errors of [`Agent::recall`].
+pub(crate) fn compare_recall(
+    agent: &Agent,
+    older: &View,
+    newer: &View,
+    queries: &[RecallQuery],
+) -> Result<Vec<RecallChange>> {
+    // All questions are asked in one state, then in the other, so the index is updated to each state only once.
+    let answers = |view: &View| -> Result<Vec<Vec<String>>> {
+        let asked = queries.iter().map(|query| query.clone().without_touch());
+        let ids = |query: RecallQuery| -> Result<Vec<String>> {
+            let hits = agent.recall(view, &query)?.hits;
+            Ok(hits.into_iter().map(|hit| hit.id.to_string()).collect())
         };
-        let (before, after) = (answers(older)?, answers(newer)?);
-        let both = before.into_iter().zip(after).zip(queries);
-        let changes = both.map(|((before, after), query)| {
-            let only = |ids: &[String], other: &[String]| -> Vec<String> {
-                ids.iter().filter(|id| !other.contains(id)).cloned().collect()
-            };
-            RecallChange {
-                query: query.text.clone(),
-                kept: after.iter().filter(|id| before.contains(id)).cloned().collect(),
-                lost: only(&before, &after),
-                gained: only(&after, &before),
-            }
-        });
-        Ok(changes.collect())
-    }
+        asked.map(ids).collect()
+    };
+    let (before, after) = (answers(older)?, answers(newer)?);
+    let both = before.into_iter().zip(after).zip(queries);
+    let changes = both.map(|((before, after), query)| {
+        let only = |ids: &[String], other: &[String]| -> Vec<String> {
+            ids.iter().filter(|id| !other.contains(id)).cloned().collect()
+        };
+        RecallChange {
+            query: query.text.clone(),
+            kept: after.iter().filter(|id| before.contains(id)).cloned().collect(),
+            lost: only(&before, &after),
+            gained: only(&after, &before),
+        }
+    });
+    Ok(changes.collect())
 }

@@ -65,105 +65,107 @@ pub(crate) struct StagedChange {
     pub counts: ChangeCounts,
 }
 
-impl Agent {
-    /// Stages a change under a name, with markers in place of secrets. Each line carries its number, for refusals. The
-    /// trust rules apply to this writer now, because another writer may commit the change.
-    ///
-    /// # Errors
-    /// `Denied` (code `refused`): this writer may not rewrite an object of the change. `InvalidInput`, naming the line:
-    /// the line cannot be staged; code `name_taken`: another change has this name; or the change is empty. Also the
-    /// errors of [`Memory::commit`](crate::Memory::commit).
-    pub(crate) fn stage(
-        &self,
-        name: &str,
-        lines: impl IntoIterator<Item = Result<(u64, StagedLine)>>,
-        rules: &TrustRules,
-        writer: &Writer,
-    ) -> Result<StagedChange> {
-        refuse_secret(self.scanner(), "the name of the change", name)?;
-        let mut draft = drafts::begin(self, writer)?;
-        for line in lines {
-            let staged = line.and_then(|(number, line)| {
-                stage_line(self, &mut draft, line)
-                    .map_err(|error| error.context(format_args!("line {number}")))
-            });
-            staged.map_err(|error| redact_error(self.scanner(), error))?;
-        }
-        let trust = rules.keep_higher.then(|| checks::trust(&Turn::new(&draft)?));
-        if let Some(failure) = trust.transpose()?.flatten() {
-            let mut report = Report::default();
-            report.add("trust", Some(failure));
-            return Err(Error::denied(
-                ErrorCode::Refused,
-                format!("the change was refused: {}", report.summary()),
-            )
-            .with_ids(report.ids())
-            .with_hint("nothing was staged; write new objects instead of changing these"));
-        }
-        drafts::save(self, &draft, name)?;
-        Ok(StagedChange {
-            name: name.to_owned(),
-            counts: draft.counts(),
-        })
-    }
-
-    /// Returns the changes of a staged change, sorted by id.
-    ///
-    /// # Errors
-    /// `NotFound`: no staged change has this name, or its base is not kept. `Corrupt` or `Io` if it cannot be read.
-    pub(crate) fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
-        changes_of(&staged_draft(self, name, &Writer::user())?)
-    }
-
-    /// Returns the staged changes, newest first. Their names omit the class.
-    pub(crate) fn staged(&self) -> Vec<ReferenceInfo> {
-        let references = self.memory().references().into_iter();
-        let own = references.filter_map(|mut reference| {
-            reference.name = reference.name.strip_prefix(CLASS)?.to_owned();
-            Some(reference)
+/// Stages a change under a name, with markers in place of secrets. Each line carries its number, for refusals. The
+/// trust rules apply to this writer now, because another writer may commit the change.
+///
+/// # Errors
+/// `Denied` (code `refused`): this writer may not rewrite an object of the change. `InvalidInput`, naming the line:
+/// the line cannot be staged; code `name_taken`: another change has this name; or the change is empty. Also the
+/// errors of [`Memory::commit`](crate::Memory::commit).
+pub(crate) fn stage(
+    agent: &Agent,
+    name: &str,
+    lines: impl IntoIterator<Item = Result<(u64, StagedLine)>>,
+    rules: &TrustRules,
+    writer: &Writer,
+) -> Result<StagedChange> {
+    refuse_secret(agent.scanner(), "the name of the change", name)?;
+    let mut draft = drafts::begin(agent, writer)?;
+    for line in lines {
+        let staged = line.and_then(|(number, line)| {
+            stage_line(agent, &mut draft, line).map_err(|error| error.context(format_args!("line {number}")))
         });
-        own.collect()
+        staged.map_err(|error| redact_error(agent.scanner(), error))?;
     }
-
-    /// Checks a staged change on the head, where its commit would be. Changes nothing.
-    ///
-    /// # Errors
-    /// `Conflict`, naming the ids: another writer changed the same ids. Also the errors of [`Self::staged_changes`] and
-    /// [`Self::check`].
-    pub(crate) fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
-        self.check(&staged_on_head(self, name, writer)?, checks)
+    let trust = rules.keep_higher.then(|| checks::trust(&Turn::new(&draft)?));
+    if let Some(failure) = trust.transpose()?.flatten() {
+        let mut report = Report::default();
+        report.add("trust", Some(failure));
+        return Err(Error::denied(
+            ErrorCode::Refused,
+            format!("the change was refused: {}", report.summary()),
+        )
+        .with_ids(report.ids())
+        .with_hint("nothing was staged; write new objects instead of changing these"));
     }
+    drafts::save(agent, &draft, name)?;
+    Ok(StagedChange {
+        name: name.to_owned(),
+        counts: draft.counts(),
+    })
+}
 
-    /// Checks a staged change and commits it, with an automatic snapshot of the state before. A change that is refused stays
-    /// staged.
-    ///
-    /// # Errors
-    /// The errors of [`Self::check_staged`] and [`Memory::commit`](crate::Memory::commit).
-    pub(crate) fn commit_staged(
-        &self,
-        name: &str,
-        checks: &Checks<'_>,
-        writer: &Writer,
-    ) -> Result<Guarded<()>> {
-        retry_on_conflict(|| try_commit_staged(self, name, checks, writer))
-    }
+/// Returns the changes of a staged change, sorted by id.
+///
+/// # Errors
+/// `NotFound`: no staged change has this name, or its base is not kept. `Corrupt` or `Io` if it cannot be read.
+pub(crate) fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
+    changes_of(&staged_draft(agent, name, &Writer::user())?)
+}
 
-    /// Drops a staged change.
-    ///
-    /// # Errors
-    /// `NotFound`: no staged change has this name. `Denied` (code `less_trusted`): an untrusted writer would drop a
-    /// trusted writer's change. Also the errors of [`Memory::commit`](crate::Memory::commit).
-    pub(crate) fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
-        if !writer.trust.is_trusted() {
-            let draft = staged_draft(self, name, writer)?;
-            let changes = changes_of(&draft)?;
-            let mut versions = changes.iter().filter_map(ChangedObject::object);
-            if versions.any(|version| version.origin().is_above(writer.trust)) {
-                check_trusted(writer.trust, "drop a change of a more trusted writer")?;
-            }
+/// Returns the staged changes, newest first. Their names omit the class.
+pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
+    let references = agent.memory().references().into_iter();
+    let own = references.filter_map(|mut reference| {
+        reference.name = reference.name.strip_prefix(CLASS)?.to_owned();
+        Some(reference)
+    });
+    own.collect()
+}
+
+/// Checks a staged change on the head, where its commit would be. Changes nothing.
+///
+/// # Errors
+/// `Conflict`, naming the ids: another writer changed the same ids. Also the errors of [`Agent::staged_changes`] and
+/// [`Agent::check`].
+pub(crate) fn check_staged(
+    agent: &Agent,
+    name: &str,
+    checks: &Checks<'_>,
+    writer: &Writer,
+) -> Result<Report> {
+    agent.check(&staged_on_head(agent, name, writer)?, checks)
+}
+
+/// Checks a staged change and commits it, with an automatic snapshot of the state before. A change that is refused stays
+/// staged.
+///
+/// # Errors
+/// The errors of [`Agent::check_staged`] and [`Memory::commit`](crate::Memory::commit).
+pub(crate) fn commit_staged(
+    agent: &Agent,
+    name: &str,
+    checks: &Checks<'_>,
+    writer: &Writer,
+) -> Result<Guarded<()>> {
+    retry_on_conflict(|| try_commit_staged(agent, name, checks, writer))
+}
+
+/// Drops a staged change.
+///
+/// # Errors
+/// `NotFound`: no staged change has this name. `Denied` (code `less_trusted`): an untrusted writer would drop a
+/// trusted writer's change. Also the errors of [`Memory::commit`](crate::Memory::commit).
+pub(crate) fn drop_staged(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
+    if !writer.trust.is_trusted() {
+        let draft = staged_draft(agent, name, writer)?;
+        let changes = changes_of(&draft)?;
+        let mut versions = changes.iter().filter_map(ChangedObject::object);
+        if versions.any(|version| version.origin().is_above(writer.trust)) {
+            check_trusted(writer.trust, "drop a change of a more trusted writer")?;
         }
-        delete_staged(self, name, writer)
     }
+    delete_staged(agent, name, writer)
 }
 
 fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
@@ -220,7 +222,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
     let is_nameless = writer.session.is_none() && writer.actor.is_none();
-    let mut staged = agent.staged().into_iter().filter(|_| is_nameless);
+    let mut staged = staged(agent).into_iter().filter(|_| is_nameless);
     if let Some(staged) = staged.find(|staged| staged.name == name) {
         (writer.actor, writer.session) = (staged.actor, staged.session);
     }

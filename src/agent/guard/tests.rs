@@ -400,63 +400,60 @@ fn a_change_in_steps_is_staged_checked_and_committed_or_dropped() {
     put(&agent, object("old", "fact", "tea"));
     let before = agent.memory().view().root();
     let text = "{\"id\":\"new\",\"kind\":\"fact\",\"content\":\"milk\"}\n{\"remove\":\"old\"}\n";
-    let staged = agent
-        .stage(
-            "turn",
-            lines(&agent, text),
-            &TrustRules::default(),
-            &Writer::user(),
-        )
-        .unwrap();
+    let staged = stage(
+        &agent,
+        "turn",
+        lines(&agent, text),
+        &TrustRules::default(),
+        &Writer::user(),
+    )
+    .unwrap();
     assert_eq!((staged.counts.added, staged.counts.removed), (1, 1));
     assert_eq!(agent.memory().view().root(), before);
     assert_eq!(
-        agent
-            .stage(
-                "turn",
-                lines(&agent, text),
-                &TrustRules::default(),
-                &Writer::user()
-            )
-            .unwrap_err()
-            .code(),
+        stage(
+            &agent,
+            "turn",
+            lines(&agent, text),
+            &TrustRules::default(),
+            &Writer::user()
+        )
+        .unwrap_err()
+        .code(),
         "name_taken"
     );
-    let words: Vec<_> = agent.staged_changes("turn").unwrap();
+    let words: Vec<_> = staged_changes(&agent, "turn").unwrap();
     assert_eq!(
         words.iter().map(|one| one.kind().name()).collect::<Vec<_>>(),
         ["added", "removed"]
     );
-    assert_eq!(agent.staged()[0].name, "turn");
+    assert_eq!(staged(&agent)[0].name, "turn");
 
     let strict = Checks::new(Policy::parse("change.removed_max = 0\nchange.free = 0").unwrap());
     assert!(
-        !agent
-            .check_staged("turn", &strict, &Writer::user())
+        !check_staged(&agent, "turn", &strict, &Writer::user())
             .unwrap()
             .is_passed()
     );
-    let refused = agent.commit_staged("turn", &strict, &Writer::user()).unwrap();
+    let refused = commit_staged(&agent, "turn", &strict, &Writer::user()).unwrap();
     assert!(matches!(refused, Guarded::Refused { kept: Some(name), .. } if name == "drafts/turn"));
     assert_eq!(agent.memory().view().root(), before);
-    let kept = agent
-        .commit_staged("turn", &Checks::default(), &Writer::user())
-        .unwrap();
+    let kept = commit_staged(&agent, "turn", &Checks::default(), &Writer::user()).unwrap();
     assert!(matches!(kept, Guarded::Kept { .. }));
     assert!(agent.memory().view().contains(&id("new")).unwrap());
-    assert!(agent.staged().is_empty());
+    assert!(staged(&agent).is_empty());
     assert_eq!(
-        agent.drop_staged("turn", &Writer::user()).unwrap_err().kind(),
+        drop_staged(&agent, "turn", &Writer::user()).unwrap_err().kind(),
         ErrorKind::NotFound
     );
-    let wrong = agent
-        .stage(
-            "other",
-            lines(&agent, "{\"remove\":\"nobody\"}"),
-            &TrustRules::default(),
-            &Writer::user(),
-        )
-        .unwrap_err();
+    let wrong = stage(
+        &agent,
+        "other",
+        lines(&agent, "{\"remove\":\"nobody\"}"),
+        &TrustRules::default(),
+        &Writer::user(),
+    )
+    .unwrap_err();
     assert!(wrong.to_string().starts_with("line 1: "), "{wrong}");
     assert!(StagedLine::parse(&agent, b"{\"remove\":\"a\",\"id\":\"b\"}").is_err());
 }
@@ -467,21 +464,19 @@ fn a_staged_change_is_not_committed_over_another_one() {
     put(&agent, object("a", "fact", "tea"));
     let text = "{\"id\":\"a\",\"kind\":\"fact\",\"content\":\"milk\"}";
     drop(
-        agent
-            .stage(
-                "turn",
-                lines(&agent, text),
-                &TrustRules::default(),
-                &Writer::user(),
-            )
-            .unwrap(),
+        stage(
+            &agent,
+            "turn",
+            lines(&agent, text),
+            &TrustRules::default(),
+            &Writer::user(),
+        )
+        .unwrap(),
     );
     put(&agent, object("a", "fact", "coffee"));
-    let error = agent
-        .commit_staged("turn", &Checks::default(), &Writer::user())
-        .unwrap_err();
+    let error = commit_staged(&agent, "turn", &Checks::default(), &Writer::user()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
-    agent.drop_staged("turn", &Writer::user()).unwrap();
+    drop_staged(&agent, "turn", &Writer::user()).unwrap();
 }
 
 #[test]
@@ -490,29 +485,28 @@ fn who_stages_is_who_is_trusted() {
     let text = "{\"id\":\"a\",\"kind\":\"fact\",\"content\":\"a page\"}";
     let outside = Writer::of(Origin::ToolExternal);
     drop(
-        agent
-            .stage("turn", lines(&agent, text), &TrustRules::default(), &outside)
-            .unwrap(),
+        stage(
+            &agent,
+            "turn",
+            lines(&agent, text),
+            &TrustRules::default(),
+            &outside,
+        )
+        .unwrap(),
     );
-    drop(
-        agent
-            .commit_staged("turn", &Checks::default(), &Writer::user())
-            .unwrap(),
-    );
+    drop(commit_staged(&agent, "turn", &Checks::default(), &Writer::user()).unwrap());
     let stored = agent.memory().view().get(&id("a")).unwrap().unwrap();
     assert_eq!(stored.origin(), Origin::ToolExternal);
     put(&agent, object("rule", "rule", "be kind"));
     let free = TrustRules { keep_higher: false };
     let remove = || lines(&agent, "{\"remove\":\"rule\"}");
-    let refused = agent
-        .stage("other", remove(), &TrustRules::default(), &outside)
-        .unwrap_err();
+    let refused = stage(&agent, "other", remove(), &TrustRules::default(), &outside).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
         (ErrorCode::Refused, &["rule".to_owned()][..])
     );
-    assert!(agent.staged().is_empty());
-    assert!(agent.stage("other", remove(), &free, &outside).is_ok());
+    assert!(staged(&agent).is_empty());
+    assert!(stage(&agent, "other", remove(), &free, &outside).is_ok());
 }
 
 /// INVARIANT GRD-4: no guarded change writes a known secret into the log.
@@ -581,17 +575,18 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
     );
     let line = format!("{{\"id\":\"f\",\"kind\":\"fact\",\"content\":\"{key}\"}}");
     drop(
-        agent
-            .stage(
-                "turn",
-                lines(&agent, &line),
-                &TrustRules::default(),
-                &Writer::user(),
-            )
-            .unwrap(),
+        stage(
+            &agent,
+            "turn",
+            lines(&agent, &line),
+            &TrustRules::default(),
+            &Writer::user(),
+        )
+        .unwrap(),
     );
     let line = format!("{{\"id\":\"g\",\"kind\":\"fact\",\"content\":\"x\",\"position\":\"{key}\"}}");
-    let refused = agent.stage(
+    let refused = stage(
+        &agent,
         "place",
         lines(&agent, &line),
         &TrustRules::default(),
@@ -635,7 +630,8 @@ fn no_refusal_of_a_line_has_a_secret_of_the_line() {
             let field = if field == "new field" { &key } else { field };
             let mut line = serde_json::json!({"id": "a", "kind": "fact", "content": "tea"});
             line[field] = serde_json::json!(key);
-            let staged = agent.stage(
+            let staged = stage(
+                &agent,
                 "turn",
                 lines(&agent, &line.to_string()),
                 &TrustRules::default(),
@@ -645,7 +641,8 @@ fn no_refusal_of_a_line_has_a_secret_of_the_line() {
             assert!(!text.contains(&key[..20]), "{field}: {text}");
         }
         let line = format!("{{\"remove\":\"{key}\"}}");
-        let staged = agent.stage(
+        let staged = stage(
+            &agent,
             "turn",
             lines(&agent, &line),
             &TrustRules::default(),
@@ -677,7 +674,7 @@ fn what_questions_recall_is_compared_between_states() {
     let asked = |text: &str| crate::agent::RecallQuery::new(text, Reach::All);
     let queries = [asked("what does Ada drink"), asked("where is the car")];
     let after = agent.memory().view();
-    let changes = agent.compare_recall(&before, &after, &queries).unwrap();
+    let changes = compare_recall(&agent, &before, &after, &queries).unwrap();
     assert_eq!(
         (changes[0].lost.as_slice(), changes[0].gained.as_slice()),
         (&["tea".to_owned()][..], &["coffee".to_owned()][..])
@@ -688,8 +685,6 @@ fn what_questions_recall_is_compared_between_states() {
         (&["car".to_owned()][..], true)
     );
     drop(agent.memory().rollback("snap:0").by(&Writer::user()).unwrap());
-    let back = agent
-        .compare_recall(&before, &agent.memory().view(), &queries)
-        .unwrap();
+    let back = compare_recall(&agent, &before, &agent.memory().view(), &queries).unwrap();
     assert!(back.iter().all(RecallChange::is_same));
 }

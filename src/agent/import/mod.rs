@@ -216,47 +216,45 @@ fn other_attributes(
     attributes
 }
 
-impl Agent {
-    /// Imports a file of another system in one commit of the operation `import`.
-    ///
-    /// # Errors
-    /// `InvalidInput` (code `unreadable`) if the file cannot be read as a whole; also the errors of a commit. A fault
-    /// in one part is a finding.
-    pub(crate) fn take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
-        let done = change(self, writer, &Rule::IMPORT, |change| {
-            let key = self.names_key();
-            let mut mapped = match foreign.format {
-                ForeignFormat::ServerMemory => server_memory::map(foreign, key),
-                ForeignFormat::Odek(about) => odek::map(foreign, about, key),
-                ForeignFormat::Snap => snap::map(foreign, key),
-            }?;
-            let mut counts = ForeignCounts::default();
-            take_all(change, &mut mapped, &mut counts)?;
-            for object in std::mem::take(&mut mapped.past) {
-                let id = object.id.clone();
-                match take_past(change, object) {
-                    Ok(is_taken) => counts.past += u64::from(is_taken),
-                    Err(error) if is_partial(&error) => {
-                        mapped.say(id.as_str(), format!("an earlier version: {}", error.message()));
-                    }
-                    Err(error) => return Err(error),
+/// Imports a file of another system in one commit of the operation `import`.
+///
+/// # Errors
+/// `InvalidInput` (code `unreadable`) if the file cannot be read as a whole; also the errors of a commit. A fault
+/// in one part is a finding.
+pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
+    let done = change(agent, writer, &Rule::IMPORT, |change| {
+        let key = agent.names_key();
+        let mut mapped = match foreign.format {
+            ForeignFormat::ServerMemory => server_memory::map(foreign, key),
+            ForeignFormat::Odek(about) => odek::map(foreign, about, key),
+            ForeignFormat::Snap => snap::map(foreign, key),
+        }?;
+        let mut counts = ForeignCounts::default();
+        take_all(change, &mut mapped, &mut counts)?;
+        for object in std::mem::take(&mut mapped.past) {
+            let id = object.id.clone();
+            match take_past(change, object) {
+                Ok(is_taken) => counts.past += u64::from(is_taken),
+                Err(error) if is_partial(&error) => {
+                    mapped.say(id.as_str(), format!("an earlier version: {}", error.message()));
                 }
+                Err(error) => return Err(error),
             }
-            // An answer names rules, never the matching text (RMB-1).
-            for ForeignFinding { at, what } in &mut mapped.findings {
-                *at = self.scanner().redact(at).into_owned();
-                *what = self.scanner().redact(what).into_owned();
-            }
-            Ok((counts, mapped.findings))
-        })?;
-        let (counts, findings) = done.value;
-        Ok(ForeignTaken {
-            counts,
-            findings,
-            held: done.held,
-            commit: done.committed.commit,
-        })
-    }
+        }
+        // An answer names rules, never the matching text (RMB-1).
+        for ForeignFinding { at, what } in &mut mapped.findings {
+            *at = agent.scanner().redact(at).into_owned();
+            *what = agent.scanner().redact(what).into_owned();
+        }
+        Ok((counts, mapped.findings))
+    })?;
+    let (counts, findings) = done.value;
+    Ok(ForeignTaken {
+        counts,
+        findings,
+        held: done.held,
+        commit: done.committed.commit,
+    })
 }
 
 /// Stages the objects of a file, and counts the fate of each.

@@ -33,9 +33,7 @@ pub(super) fn foreign(format: ForeignFormat, bytes: &[u8]) -> Foreign<'_> {
 }
 
 fn import(agent: &Agent, format: ForeignFormat, bytes: &[u8]) -> ForeignTaken {
-    agent
-        .take_foreign(&foreign(format, bytes), &Writer::user())
-        .unwrap()
+    take_foreign(&agent, &foreign(format, bytes), &Writer::user()).unwrap()
 }
 
 fn get(agent: &Agent, id: &str) -> Object {
@@ -149,7 +147,9 @@ fn facts_of_a_file_are_facts() {
     assert_eq!(env.counts.created, 1);
     let not_text = foreign(ForeignFormat::Odek(FactScope::User), &[0xff]);
     assert_eq!(
-        agent.take_foreign(&not_text, &Writer::user()).unwrap_err().code(),
+        take_foreign(&agent, &not_text, &Writer::user())
+            .unwrap_err()
+            .code(),
         "unreadable"
     );
 }
@@ -188,8 +188,7 @@ fn the_published_cores_file_becomes_a_tree_with_its_history() {
     );
     let evaluated = foreign(ForeignFormat::Snap, b"(:memory #.(quit))");
     assert_eq!(
-        agent
-            .take_foreign(&evaluated, &Writer::user())
+        take_foreign(&agent, &evaluated, &Writer::user())
             .unwrap_err()
             .code(),
         "unreadable"

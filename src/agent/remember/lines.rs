@@ -130,83 +130,75 @@ struct Looked {
     reviewed: Result<Reviewed>,
 }
 
-impl Agent {
-    /// Remembers items from lines of JSON, with one commit of op `remember` for each batch.
-    ///
-    /// A line with an id is always stored. A line without an id whose text exists counts as unchanged. There is no search for near
-    /// duplicates.
-    ///
-    /// # Errors
-    /// The errors of `lines`, and of [`Memory::commit`](crate::Memory::commit). Earlier batches stay stored.
-    pub fn remember_lines(
-        &self,
-        lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
-        options: &LinesOptions,
-        writer: &Writer,
-    ) -> Result<LinesRemembered> {
-        self.follow_lines(lines, options, writer, |_| ())
-    }
+/// Does the work of [`Agent::remember_lines`].
+pub(in crate::agent) fn remember_lines(
+    agent: &Agent,
+    lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
+    options: &LinesOptions,
+    writer: &Writer,
+) -> Result<LinesRemembered> {
+    follow_lines(agent, lines, options, writer, |_| ())
+}
 
-    /// Remembers items as [`Self::remember_lines`] does. `progress` is called before and after the commit of each
-    /// batch.
-    pub(crate) fn follow_lines(
-        &self,
-        lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
-        options: &LinesOptions,
-        writer: &Writer,
-        mut progress: impl FnMut(&LinesBatch<'_>),
-    ) -> Result<LinesRemembered> {
-        let mut answer = LinesRemembered {
-            stored: 0,
-            unchanged: 0,
-            duplicates: 0,
-            refused: Vec::new(),
-            flagged: 0,
-            unknown: BTreeSet::new(),
-            held: Vec::new(),
-            commit: self.memory().view().commit(),
-            is_disabled: self.settings().is_disabled,
+/// Remembers items as [`Agent::remember_lines`] does. `progress` is called before and after the commit of each
+/// batch.
+pub(crate) fn follow_lines(
+    agent: &Agent,
+    lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
+    options: &LinesOptions,
+    writer: &Writer,
+    mut progress: impl FnMut(&LinesBatch<'_>),
+) -> Result<LinesRemembered> {
+    let mut answer = LinesRemembered {
+        stored: 0,
+        unchanged: 0,
+        duplicates: 0,
+        refused: Vec::new(),
+        flagged: 0,
+        unknown: BTreeSet::new(),
+        held: Vec::new(),
+        commit: agent.memory().view().commit(),
+        is_disabled: agent.settings().is_disabled,
+    };
+    if answer.is_disabled {
+        return Ok(answer);
+    }
+    let mut lines = lines.into_iter();
+    loop {
+        let (refused_before, flagged_before) = (answer.refused.len(), answer.flagged);
+        let mut report = |answer: &LinesRemembered, held: Option<&str>, commit: Option<&CommitInfo>| {
+            progress(&LinesBatch {
+                refused: &answer.refused[refused_before..],
+                flagged: answer.flagged - flagged_before,
+                held,
+                commit,
+            });
         };
-        if answer.is_disabled {
-            return Ok(answer);
-        }
-        let mut lines = lines.into_iter();
-        loop {
-            let (refused_before, flagged_before) = (answer.refused.len(), answer.flagged);
-            let mut report = |answer: &LinesRemembered, held: Option<&str>, commit: Option<&CommitInfo>| {
-                progress(&LinesBatch {
-                    refused: &answer.refused[refused_before..],
-                    flagged: answer.flagged - flagged_before,
-                    held,
-                    commit,
-                });
-            };
-            let stage = |change: &mut Change<'_>| {
-                let mut intake = Intake::new(change);
-                let mut left = options.batch_lines.max(1);
-                let mut is_last = false;
-                while left > 0 && !is_last {
-                    let read = read_some(&mut lines, left)?;
-                    left -= read.len();
-                    is_last = read.is_empty();
-                    let look = |line: &Line| look(self, line, options, writer);
-                    for looked in in_parallel(&read, processors(), &look) {
-                        answer.take(&mut intake, looked)?;
-                    }
+        let stage = |change: &mut Change<'_>| {
+            let mut intake = Intake::new(change);
+            let mut left = options.batch_lines.max(1);
+            let mut is_last = false;
+            while left > 0 && !is_last {
+                let read = read_some(&mut lines, left)?;
+                left -= read.len();
+                is_last = read.is_empty();
+                let look = |line: &Line| look(agent, line, options, writer);
+                for looked in in_parallel(&read, processors(), &look) {
+                    answer.take(&mut intake, looked)?;
                 }
-                report(&answer, None, None);
-                Ok(is_last)
-            };
-            let (is_last, committed, held) = change_once(self, writer, &Rule::REMEMBER_ONCE, stage)?;
-            if committed.changed || held.is_ok() {
-                answer.commit = committed.commit;
-                let held = held.as_ref().ok().and_then(Option::as_deref);
-                report(&answer, held, Some(&answer.commit));
             }
-            answer.held.extend(held?);
-            if is_last {
-                return Ok(answer);
-            }
+            report(&answer, None, None);
+            Ok(is_last)
+        };
+        let (is_last, committed, held) = change_once(agent, writer, &Rule::REMEMBER_ONCE, stage)?;
+        if committed.changed || held.is_ok() {
+            answer.commit = committed.commit;
+            let held = held.as_ref().ok().and_then(Option::as_deref);
+            report(&answer, held, Some(&answer.commit));
+        }
+        answer.held.extend(held?);
+        if is_last {
+            return Ok(answer);
         }
     }
 }

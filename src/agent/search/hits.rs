@@ -27,23 +27,18 @@ use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 /// The maximum number of reasons in words that a hit shows.
 const REASONS_TOLD: usize = 3;
 
-impl Agent {
-    /// Answers `query` from the state of `view`, at the time of the view.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub fn recall(&self, view: &View, query: &RecallQuery) -> Result<Recalled> {
-        let recalled = if query.text.trim().is_empty() {
-            reflect(self.memory(), view, query)?
-        } else {
-            search(self, view, query, None)?
-        };
-        if query.touch && view.root() == self.memory().view().root() {
-            let ids = recalled.hits.iter().map(|hit| &hit.id);
-            self.memory().touch(ids, view.now());
-        }
-        Ok(recalled)
+/// Does the work of [`Agent::recall`].
+pub(in crate::agent) fn recall(agent: &Agent, view: &View, query: &RecallQuery) -> Result<Recalled> {
+    let recalled = if query.text.trim().is_empty() {
+        reflect(agent.memory(), view, query)?
+    } else {
+        search(agent, view, query, None)?
+    };
+    if query.touch && view.root() == agent.memory().view().root() {
+        let ids = recalled.hits.iter().map(|hit| &hit.id);
+        agent.memory().touch(ids, view.now());
     }
+    Ok(recalled)
 }
 
 /// Answers a query with words; with `among` only from objects that it accepts. It counts no hit as used.

@@ -15,7 +15,7 @@ mod query;
 mod reflection;
 mod vectors;
 
-pub(super) use hits::search;
+pub(super) use hits::{recall, search};
 pub(crate) use index::RecallIndex;
 pub(super) use indexed::key_of;
 pub(crate) use query::{LIMIT, LeftOut};

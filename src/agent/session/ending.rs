@@ -125,70 +125,68 @@ impl Ended {
     }
 }
 
-impl Agent {
-    /// Returns the prompt for a model at the end of a session. `is_enabled` decides whether facts are extracted from
-    /// this session; without it the settings decide.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
-    /// of reach; also the errors of [`View::query`].
-    pub(crate) fn end_prompt(
-        &self,
-        view: &View,
-        reach: &Reach,
-        session: &str,
-        is_enabled: Option<bool>,
-    ) -> Result<EndPrompt> {
-        let transcript = read_transcript(view, reach, session)?;
-        let settings = fact_settings(self, is_enabled);
-        let items = transcript.items.iter();
-        let turns: Vec<_> = items
-            .map(|item| (item.speaker().unwrap_or_default(), item.text()))
-            .collect();
-        Ok(EndPrompt {
-            session: session.to_owned(),
-            prompt: prompt(&turns, &settings),
-            gate: gate(transcript.state, &settings).err(),
-            turns: transcript.state.turns,
-            entries: transcript.entries,
-            is_trusted: transcript.state.is_trusted,
-            has_episode: view.contains(&episode_id(session)?)?,
-        })
-    }
+/// Returns the prompt for a model at the end of a session. `is_enabled` decides whether facts are extracted from
+/// this session; without it the settings decide.
+///
+/// # Errors
+/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
+/// of reach; also the errors of [`View::query`].
+pub(crate) fn end_prompt(
+    agent: &Agent,
+    view: &View,
+    reach: &Reach,
+    session: &str,
+    is_enabled: Option<bool>,
+) -> Result<EndPrompt> {
+    let transcript = read_transcript(view, reach, session)?;
+    let settings = fact_settings(agent, is_enabled);
+    let items = transcript.items.iter();
+    let turns: Vec<_> = items
+        .map(|item| (item.speaker().unwrap_or_default(), item.text()))
+        .collect();
+    Ok(EndPrompt {
+        session: session.to_owned(),
+        prompt: prompt(&turns, &settings),
+        gate: gate(transcript.state, &settings).err(),
+        turns: transcript.state.turns,
+        entries: transcript.entries,
+        is_trusted: transcript.state.is_trusted,
+        has_episode: view.contains(&episode_id(session)?)?,
+    })
+}
 
-    /// Ends a session with a model's reply. Without a reply the episode is made of sentences of the session, and no fact is stored.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
-    /// of reach; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted; also
-    /// the errors of a commit. An unreadable reply is not an error.
-    pub(crate) fn end_session(
-        &self,
-        reach: &Reach,
-        session: &str,
-        reply: Option<&str>,
-        is_enabled: Option<bool>,
-        writer: &Writer,
-    ) -> Result<Ended> {
-        let settings = fact_settings(self, is_enabled);
-        let reply = match reply.map(|reply| read_reply(reply, &settings)).transpose() {
-            Ok(reply) => reply,
-            Err(reason) => {
-                let view = self.memory().view();
-                read_transcript(&view, reach, session)?;
-                return Ok(Ended::without(session, Some(reason.to_string()), view.commit()));
-            }
-        };
-        let done = change(self, writer, &Rule::END_SESSION, |change| {
-            let reply = reply.clone().unwrap_or_default();
-            stage_end(change, reach, session, reply, settings)
-        })?;
-        Ok(Ended {
-            held: done.held,
-            commit: done.committed.commit,
-            ..done.value
-        })
-    }
+/// Ends a session with a model's reply. Without a reply the episode is made of sentences of the session, and no fact is stored.
+///
+/// # Errors
+/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
+/// of reach; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted; also
+/// the errors of a commit. An unreadable reply is not an error.
+pub(crate) fn end_session(
+    agent: &Agent,
+    reach: &Reach,
+    session: &str,
+    reply: Option<&str>,
+    is_enabled: Option<bool>,
+    writer: &Writer,
+) -> Result<Ended> {
+    let settings = fact_settings(agent, is_enabled);
+    let reply = match reply.map(|reply| read_reply(reply, &settings)).transpose() {
+        Ok(reply) => reply,
+        Err(reason) => {
+            let view = agent.memory().view();
+            read_transcript(&view, reach, session)?;
+            return Ok(Ended::without(session, Some(reason.to_string()), view.commit()));
+        }
+    };
+    let done = change(agent, writer, &Rule::END_SESSION, |change| {
+        let reply = reply.clone().unwrap_or_default();
+        stage_end(change, reach, session, reply, settings)
+    })?;
+    Ok(Ended {
+        held: done.held,
+        commit: done.committed.commit,
+        ..done.value
+    })
 }
 
 fn fact_settings(agent: &Agent, is_enabled: Option<bool>) -> FactSettings {

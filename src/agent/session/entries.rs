@@ -98,66 +98,34 @@ pub struct Appended {
     pub commit: CommitInfo,
 }
 
-impl Agent {
-    /// Appends entries to the transcript of a session, in one commit.
-    ///
-    /// # Errors
-    /// `InvalidInput`: too many entries for one commit, or a wrong place for the session (`other_scope`,
-    /// `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor
-    /// the host names the person, or gives a parent to a session that one of them created; (code `refused`): a name
-    /// fails the review. Also the errors of a commit.
-    ///
-    /// # Example
-    /// ```
-    /// use treering::agent::{Agent, Append, NewEntry, Reach, Settings};
-    /// use treering::{Memory, Writer};
-    ///
-    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
-    /// let said = |speaker: &str, text: &str| NewEntry {
-    ///     text: text.to_owned(),
-    ///     speaker: Some(speaker.to_owned()),
-    ///     ..NewEntry::default()
-    /// };
-    /// let append = Append {
-    ///     session: "monday".to_owned(),
-    ///     entries: vec![said("user", "Which tea is left?"), said("assistant", "Only green tea.")],
-    ///     ..Append::default()
-    /// };
-    /// assert_eq!(agent.append(&append, &Writer::model("agent"))?.ids.len(), 2);
-    ///
-    /// let view = agent.memory().view();
-    /// let entries: Vec<_> = agent.entries(&view, &Reach::All, "monday")?.collect::<treering::Result<_>>()?;
-    /// assert_eq!(entries[1].text(), "Only green tea.");
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
-        self.follow_append(append, writer, |_| ())
-    }
+/// Does the work of [`Agent::append`].
+pub(in crate::agent) fn append(agent: &Agent, append: &Append, writer: &Writer) -> Result<Appended> {
+    follow_append(agent, append, writer, |_| ())
+}
 
-    /// Appends entries as [`Self::append`] does. `progress` is called with the answer before each attempt to commit.
-    pub(crate) fn follow_append(
-        &self,
-        append: &Append,
-        writer: &Writer,
-        mut progress: impl FnMut(&Appended),
-    ) -> Result<Appended> {
-        let count = append.entries.len() as u64;
-        if count > BATCH_MAX {
-            let error = Error::invalid(format!("{count} entries are too many for one call"));
-            let hint = format!("append at most {BATCH_MAX} in a call");
-            return Err(error.with_code(ErrorCode::OverLimit).with_hint(hint));
-        }
-        let done = change(self, writer, &Rule::APPEND, |change| {
-            let answer = stage_append(self, change, append)?;
-            progress(&answer);
-            Ok(answer)
-        })?;
-        Ok(Appended {
-            held: done.held,
-            commit: done.committed.commit,
-            ..done.value
-        })
+/// Appends entries as [`Agent::append`] does. `progress` is called with the answer before each attempt to commit.
+pub(crate) fn follow_append(
+    agent: &Agent,
+    append: &Append,
+    writer: &Writer,
+    mut progress: impl FnMut(&Appended),
+) -> Result<Appended> {
+    let count = append.entries.len() as u64;
+    if count > BATCH_MAX {
+        let error = Error::invalid(format!("{count} entries are too many for one call"));
+        let hint = format!("append at most {BATCH_MAX} in a call");
+        return Err(error.with_code(ErrorCode::OverLimit).with_hint(hint));
     }
+    let done = change(agent, writer, &Rule::APPEND, |change| {
+        let answer = stage_append(agent, change, append)?;
+        progress(&answer);
+        Ok(answer)
+    })?;
+    Ok(Appended {
+        held: done.held,
+        commit: done.committed.commit,
+        ..done.value
+    })
 }
 
 fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Result<Appended> {
@@ -231,25 +199,19 @@ fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
     Id::new(&format!("{text}-{secret}"))
 }
 
-impl Agent {
-    /// Returns the entries of a session in their order.
-    ///
-    /// # Errors
-    /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
-    pub fn entries(
-        &self,
-        view: &View,
-        reach: &Reach,
-        session: &str,
-    ) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
-        check_reach(view, reach, session)?;
-        let found = view.query(
-            &Query::default()
-                .kind(known_kind(kind::ENTRY))
-                .parent(session_id(session)?),
-        )?;
-        Ok(found.map(|object| object.map(Item::from)))
-    }
+/// Does the work of [`Agent::entries`].
+pub(in crate::agent) fn entries(
+    view: &View,
+    reach: &Reach,
+    session: &str,
+) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
+    check_reach(view, reach, session)?;
+    let found = view.query(
+        &Query::default()
+            .kind(known_kind(kind::ENTRY))
+            .parent(session_id(session)?),
+    )?;
+    Ok(found.map(|object| object.map(Item::from)))
 }
 
 /// Records, on a session and its ancestors, the number of entries that were not stored and the class of the least

@@ -79,44 +79,42 @@ pub(crate) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result
     Ok(due)
 }
 
-impl Agent {
-    /// Writes the due summaries in one commit. `host` may give each text; otherwise sentences of the entries form it.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
-    /// session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary
-    /// that is more trusted; also the errors of a commit.
-    pub(crate) fn summarise(
-        &self,
-        reach: &Reach,
-        session: &str,
-        host: &dyn Fn(&DueSummary) -> Option<String>,
-        writer: &Writer,
-    ) -> Result<Summarised> {
-        let done = change(self, writer, &Rule::SUMMARISE, |change| {
-            let view = change.base().clone();
-            let (root, tree) = read_tree(&view, reach, session, true)?;
-            let mut tree = tree.ok_or_else(|| no_session(session))?;
-            let mut written = Vec::new();
-            for granularity in Granularity::ALL {
-                for due in due_of(&view, |id| change.get(id), &tree, granularity)? {
-                    let one = write_summary(change, &root, &tree.scope, &due, host(&due))?;
-                    if one.is_stored && granularity == Granularity::Day {
-                        tree.summaries.insert(due.bucket, (due.watermark, one.id.clone()));
-                    }
-                    written.push(one);
+/// Writes the due summaries in one commit. `host` may give each text; otherwise sentences of the entries form it.
+///
+/// # Errors
+/// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
+/// session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary
+/// that is more trusted; also the errors of a commit.
+pub(crate) fn summarise(
+    agent: &Agent,
+    reach: &Reach,
+    session: &str,
+    host: &dyn Fn(&DueSummary) -> Option<String>,
+    writer: &Writer,
+) -> Result<Summarised> {
+    let done = change(agent, writer, &Rule::SUMMARISE, |change| {
+        let view = change.base().clone();
+        let (root, tree) = read_tree(&view, reach, session, true)?;
+        let mut tree = tree.ok_or_else(|| no_session(session))?;
+        let mut written = Vec::new();
+        for granularity in Granularity::ALL {
+            for due in due_of(&view, |id| change.get(id), &tree, granularity)? {
+                let one = write_summary(change, &root, &tree.scope, &due, host(&due))?;
+                if one.is_stored && granularity == Granularity::Day {
+                    tree.summaries.insert(due.bucket, (due.watermark, one.id.clone()));
                 }
+                written.push(one);
             }
-            Ok((root, written))
-        })?;
-        let (root_session, written) = done.value;
-        Ok(Summarised {
-            root_session,
-            written,
-            held: done.held,
-            commit: done.committed.commit,
-        })
-    }
+        }
+        Ok((root, written))
+    })?;
+    let (root_session, written) = done.value;
+    Ok(Summarised {
+        root_session,
+        written,
+        held: done.held,
+        commit: done.committed.commit,
+    })
 }
 
 /// Returns the summaries of a session that match `query`, in order of time. With `when`, it returns only the

@@ -204,7 +204,7 @@ fn the_person_of_a_session_may_have_a_name() {
     assert_eq!(origins[..2], [Origin::DirectUser, Origin::ToolExternal]);
     assert_eq!(origins[2..4], [Origin::Document; 2]);
     assert_eq!(origins[4..], [Origin::Host, Origin::ToolExternal]);
-    let prompt = agent.end_prompt(&agent.memory().view(), &Reach::All, "s1", None);
+    let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, "s1", None);
     assert_eq!(prompt.unwrap().turns, 1);
     // A writer who may not name the person cannot do so by writing the object either.
     let mut forged = crate::object::NewObject::new(
@@ -240,9 +240,7 @@ fn what_a_session_has_seen_is_not_forgotten_with_the_entry() {
             .all(|item| item.object().origin().is_trusted())
     );
     for session in ["s1", "root"] {
-        let prompt = agent
-            .end_prompt(&agent.memory().view(), &Reach::All, session, None)
-            .unwrap();
+        let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, session, None).unwrap();
         assert!(!prompt.is_trusted, "{session}");
     }
 }
@@ -298,9 +296,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
     let test = memory();
     let agent = &test.agent;
     append(agent, "main", None, vec![at(19_990, "user", "the tea of A")]);
-    agent
-        .summarise(&Reach::All, "main", &|_| None, &Writer::user())
-        .unwrap();
+    summarise(&agent, &Reach::All, "main", &|_| None, &Writer::user()).unwrap();
     let coffee = Scope::new("project:coffee").unwrap();
     let here = Reach::Scopes(vec![Scope::default(), coffee.clone()]);
     let before = agent.memory().view().root();
@@ -329,13 +325,11 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
     let code = |failed: Option<crate::error::Error>| failed.unwrap().code().as_str().to_owned();
     for failed in [
         agent.entries(&view, &here, "main").err(),
-        agent.end_prompt(&view, &here, "main", None).err(),
-        agent
-            .end_session(&here, "main", None, None, &Writer::user())
-            .err(),
+        end_prompt(&agent, &view, &here, "main", None).err(),
+        end_session(&agent, &here, "main", None, None, &Writer::user()).err(),
         due_summaries(&view, &here, "main").err(),
         session_summaries(&view, &here, "main", "", None).err(),
-        agent.summarise(&here, "main", &|_| None, &Writer::user()).err(),
+        summarise(&agent, &here, "main", &|_| None, &Writer::user()).err(),
     ] {
         assert_eq!(code(failed), "other_scope");
     }
@@ -416,18 +410,14 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     assert_eq!(due, [("2024-09-28".to_owned(), 1), ("2024-10-03".to_owned(), 2)]);
     let host =
         |due: &DueSummary| (due.bucket.to_string() == "2024-10-03").then(|| "Coffee, and Bob.".to_owned());
-    let done = agent
-        .summarise(&Reach::All, "child", &host, &Writer::user())
-        .unwrap();
+    let done = summarise(&agent, &Reach::All, "child", &host, &Writer::user()).unwrap();
     // The previous week and month are over; the current ones are not.
     assert_eq!(
         buckets(&done),
         ["2024-09-28", "2024-10-03", "2024-W39", "2024-09"]
     );
     assert_eq!(done.root_session, "s1");
-    let again = agent
-        .summarise(&Reach::All, "s1", &|_| None, &Writer::user())
-        .unwrap();
+    let again = summarise(&agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
     assert!(again.written.is_empty());
     assert_eq!(
         again.commit.digest, done.commit.digest,
@@ -435,9 +425,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     );
     // A late entry makes its day due again, and so its week and month.
     append(agent, "s1", None, vec![at(19_994, "user", "Late news.")]);
-    let late = agent
-        .summarise(&Reach::All, "s1", &|_| None, &Writer::user())
-        .unwrap();
+    let late = summarise(&agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
     assert_eq!(buckets(&late), ["2024-09-28", "2024-W39", "2024-09"]);
     let read = session_summaries(&agent.memory().view(), &Reach::All, "child", "", None).unwrap();
     let read: Vec<_> = read
@@ -474,9 +462,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
             at(19_980, "user", "Hello."),
         ],
     );
-    agent
-        .summarise(&Reach::All, "s1", &|_| None, &Writer::user())
-        .unwrap();
+    summarise(&agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
     let read = session_summaries(&agent.memory().view(), &Reach::All, "s1", "", None).unwrap();
     let origin = |bucket: &str| {
         read.iter()
@@ -495,9 +481,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
         .collect();
     many[1_000].origin = Some(Origin::ToolExternal);
     append(agent, "s2", None, many);
-    agent
-        .summarise(&Reach::All, "s2", &|_| None, &Writer::user())
-        .unwrap();
+    summarise(&agent, &Reach::All, "s2", &|_| None, &Writer::user()).unwrap();
     let read = session_summaries(&agent.memory().view(), &Reach::All, "s2", "", None).unwrap();
     assert!(
         read.iter()
@@ -530,20 +514,22 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     let test = memory();
     let agent = &test.agent;
     append(agent, "s1", None, talk());
-    let prompt = agent
-        .end_prompt(&agent.memory().view(), &Reach::All, "s1", None)
-        .unwrap();
+    let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, "s1", None).unwrap();
     assert_eq!(prompt.gate, Some(extraction::GateReason::Off));
     assert!(prompt.prompt.contains("green tea") && prompt.is_trusted);
     assert_eq!((prompt.turns, prompt.entries), (3, 5));
-    let off = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), None, &Writer::user())
-        .unwrap();
+    let off = end_session(&agent, &Reach::All, "s1", Some(REPLY), None, &Writer::user()).unwrap();
     assert_eq!(fates(&off), ["refused", "refused"]);
     assert_eq!(off.held, None);
-    let on = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::user())
-        .unwrap();
+    let on = end_session(
+        &agent,
+        &Reach::All,
+        "s1",
+        Some(REPLY),
+        Some(true),
+        &Writer::user(),
+    )
+    .unwrap();
     assert_eq!(fates(&on), ["stored", "stored"]);
     let view = agent.memory().view();
     let episode = view.get(&on.episode.unwrap()).unwrap().unwrap();
@@ -560,9 +546,15 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     // SND-1: an episode is trusted at most as a model's text.
     assert_eq!((user.origin(), episode.origin()), (Origin::Model, Origin::Model));
     assert_eq!(user.derived_from().next(), Some(episode.digest()));
-    let again = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::user())
-        .unwrap();
+    let again = end_session(
+        &agent,
+        &Reach::All,
+        "s1",
+        Some(REPLY),
+        Some(true),
+        &Writer::user(),
+    )
+    .unwrap();
     assert_eq!(fates(&again), ["known", "known"]);
     // The same holds where only the person spoke, because a model wrote the reply.
     append(
@@ -574,9 +566,15 @@ fn facts_are_learned_only_if_that_is_switched_on() {
             .filter(|entry| entry.speaker.as_deref() == Some("user"))
             .collect(),
     );
-    let alone = agent
-        .end_session(&Reach::All, "s2", Some(REPLY), Some(true), &Writer::user())
-        .unwrap();
+    let alone = end_session(
+        &agent,
+        &Reach::All,
+        "s2",
+        Some(REPLY),
+        Some(true),
+        &Writer::user(),
+    )
+    .unwrap();
     let episode = agent
         .memory()
         .view()
@@ -600,9 +598,15 @@ fn a_bad_reply_changes_nothing_and_says_why() {
         &long,
         "[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]",
     ] {
-        let ended = agent
-            .end_session(&Reach::All, "s1", Some(reply), Some(true), &Writer::user())
-            .unwrap();
+        let ended = end_session(
+            &agent,
+            &Reach::All,
+            "s1",
+            Some(reply),
+            Some(true),
+            &Writer::user(),
+        )
+        .unwrap();
         assert!(
             ended.reason.is_some() && ended.episode.is_none(),
             "{reply:.20}: {ended:?}"
@@ -610,8 +614,7 @@ fn a_bad_reply_changes_nothing_and_says_why() {
     }
     assert_eq!(agent.memory().view().commit().digest, head);
     assert_eq!(
-        agent
-            .end_session(&Reach::All, "nobody", Some(""), None, &Writer::user())
+        end_session(&agent, &Reach::All, "nobody", Some(""), None, &Writer::user())
             .unwrap_err()
             .code(),
         "no_session"
@@ -639,9 +642,15 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     let mut page = said("tool", "A page.");
     page.origin = Some(Origin::ToolExternal);
     append(agent, "child", Some("s1"), vec![page]);
-    let ended = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::user())
-        .unwrap();
+    let ended = end_session(
+        &agent,
+        &Reach::All,
+        "s1",
+        Some(REPLY),
+        Some(true),
+        &Writer::user(),
+    )
+    .unwrap();
     assert_eq!(fates(&ended), ["quarantined", "quarantined"]);
     let (count, reason) = held(&ended);
     assert_eq!(count, 2);
@@ -658,9 +667,15 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     );
     // The session has too few turns.
     append(agent, "short", None, talk()[..2].to_vec());
-    let ended = agent
-        .end_session(&Reach::All, "short", Some(REPLY), Some(true), &Writer::user())
-        .unwrap();
+    let ended = end_session(
+        &agent,
+        &Reach::All,
+        "short",
+        Some(REPLY),
+        Some(true),
+        &Writer::user(),
+    )
+    .unwrap();
     assert!(held(&ended).1.contains("fewer turns"), "{ended:?}");
     // The person pasted these words and did not say them.
     let mut pasted = talk();
@@ -670,9 +685,15 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     ));
     append(agent, "paste", None, pasted);
     let reply = r#"[{"scope": "env", "fact": "The production database password rotates every fortnight."}]"#;
-    let ended = agent
-        .end_session(&Reach::All, "paste", Some(reply), Some(true), &Writer::user())
-        .unwrap();
+    let ended = end_session(
+        &agent,
+        &Reach::All,
+        "paste",
+        Some(reply),
+        Some(true),
+        &Writer::user(),
+    )
+    .unwrap();
     assert!(held(&ended).1.contains("pasted"), "{ended:?}");
 }
 
@@ -689,25 +710,25 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
             .map(|word| format!(r#"{{"scope": "user", "fact": "The person drinks green tea {word}."}}"#));
         format!("[{}]", facts.join(","))
     };
-    let first = agent
-        .end_session(
-            &Reach::All,
-            "s1",
-            Some(&reply(["morning", "sugar"])),
-            Some(true),
-            &Writer::user(),
-        )
-        .unwrap();
+    let first = end_session(
+        &agent,
+        &Reach::All,
+        "s1",
+        Some(&reply(["morning", "sugar"])),
+        Some(true),
+        &Writer::user(),
+    )
+    .unwrap();
     assert_eq!(fates(&first), ["stored", "stored"]);
-    let second = agent
-        .end_session(
-            &Reach::All,
-            "s1",
-            Some(&reply(["always", "sugar"])),
-            Some(true),
-            &Writer::user(),
-        )
-        .unwrap();
+    let second = end_session(
+        &agent,
+        &Reach::All,
+        "s1",
+        Some(&reply(["always", "sugar"])),
+        Some(true),
+        &Writer::user(),
+    )
+    .unwrap();
     assert_eq!(fates(&second), ["quarantined", "known"]);
     let reason = second.facts[0].reason.as_ref().unwrap();
     assert!(reason.contains("`facts_max`"), "{reason}");
@@ -717,10 +738,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
 fn a_session_ends_without_a_model_too() {
     let test = memory();
     append(&test.agent, "s1", None, talk());
-    let ended = test
-        .agent
-        .end_session(&Reach::All, "s1", None, Some(true), &Writer::user())
-        .unwrap();
+    let ended = end_session(&test.agent, &Reach::All, "s1", None, Some(true), &Writer::user()).unwrap();
     let episode = test
         .agent
         .memory()
@@ -741,9 +759,7 @@ fn what_the_scan_keeps_out_is_counted_against_the_session() {
     turns.push(said("tool", hostile));
     let appended = append(agent, "s1", None, turns);
     assert_eq!((appended.ids.len(), appended.not_stored.len()), (5, 1));
-    let prompt = agent
-        .end_prompt(&agent.memory().view(), &Reach::All, "s1", Some(true))
-        .unwrap();
+    let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, "s1", Some(true)).unwrap();
     assert_eq!(prompt.gate, Some(extraction::GateReason::Untrusted));
 }
 
@@ -756,12 +772,8 @@ fn ids_of_different_sessions_never_meet() {
     append(agent, name, None, vec![said("user", "y")]);
     append(agent, "a/2024-10-03", None, vec![at(19_999, "user", "z")]);
     append(agent, "a", None, vec![at(19_999, "user", "w")]);
-    agent
-        .summarise(&Reach::All, "a", &|_| None, &Writer::user())
-        .unwrap();
-    agent
-        .summarise(&Reach::All, "a/2024-10-03", &|_| None, &Writer::user())
-        .unwrap();
+    summarise(&agent, &Reach::All, "a", &|_| None, &Writer::user()).unwrap();
+    summarise(&agent, &Reach::All, "a/2024-10-03", &|_| None, &Writer::user()).unwrap();
     assert_eq!(texts(agent, "a"), ["x", "w"]);
     assert_eq!(texts(agent, name), ["y"]);
     assert!(

@@ -18,7 +18,8 @@
 mod quarantine;
 
 pub use quarantine::Quarantined;
-pub(crate) use quarantine::preview;
+pub(super) use quarantine::{discard, quarantined, release};
+pub(crate) use quarantine::{held_objects, held_reason, preview};
 
 use crate::agent::Agent;
 use crate::agent::change::{Rule, change};
@@ -53,52 +54,44 @@ pub struct Promoted {
     pub committed: Committed,
 }
 
-impl Agent {
-    /// Raises an item to the class of the writer, who must be a person. The new version has the attribute `promoted`: the digest of the
-    /// version that the person saw, which must be the current one.
-    ///
-    /// # Errors
-    /// `NotFound`: the item does not exist. `Conflict` (code `changed`): it changed since the person reviewed it.
-    /// `Denied` (code `not_a_person`): the writer is of another class. Also the errors of
-    /// [`Memory::commit`](crate::Memory::commit).
-    pub fn promote(
-        &self,
-        id: &Id,
-        expected: ObjectDigest,
-        says: PersonSays,
-        writer: &Writer,
-    ) -> Result<Promoted> {
-        let writer = person(writer, says, "promote")?;
-        let to = writer.trust;
-        let done = change(self, &writer, &Rule::PROMOTE, |change| {
-            let object = change.get(id)?.ok_or_else(|| {
-                Error::not_found(format!("there is no item '{id}'")).with_hint("`list` shows the items")
-            })?;
-            if object.digest() != expected {
-                return Err(
-                    Error::conflict(format!("'{id}' is no longer the version {expected}"))
-                        .with_code(ErrorCode::Changed)
-                        .with_ids(vec![id.to_string()])
-                        .with_hint("review the item again: `get` shows the current version"),
-                );
-            }
-            let from = object.origin();
-            change.expect(id, Some(expected));
-            if to.is_above(from) {
-                let mut new = object.to_new()?;
-                drop(new.attributes.insert(attribute::PROMOTED, expected.to_hex()));
-                change.promote(new)?;
-            }
-            Ok((from, change.digest(id)?.unwrap_or(expected)))
+/// Does the work of [`Agent::promote`].
+pub(in crate::agent) fn promote(
+    agent: &Agent,
+    id: &Id,
+    expected: ObjectDigest,
+    says: PersonSays,
+    writer: &Writer,
+) -> Result<Promoted> {
+    let writer = person(writer, says, "promote")?;
+    let to = writer.trust;
+    let done = change(agent, &writer, &Rule::PROMOTE, |change| {
+        let object = change.get(id)?.ok_or_else(|| {
+            Error::not_found(format!("there is no item '{id}'")).with_hint("`list` shows the items")
         })?;
-        let (from, digest) = done.value;
-        Ok(Promoted {
-            digest,
-            from,
-            to,
-            committed: done.committed,
-        })
-    }
+        if object.digest() != expected {
+            return Err(
+                Error::conflict(format!("'{id}' is no longer the version {expected}"))
+                    .with_code(ErrorCode::Changed)
+                    .with_ids(vec![id.to_string()])
+                    .with_hint("review the item again: `get` shows the current version"),
+            );
+        }
+        let from = object.origin();
+        change.expect(id, Some(expected));
+        if to.is_above(from) {
+            let mut new = object.to_new()?;
+            drop(new.attributes.insert(attribute::PROMOTED, expected.to_hex()));
+            change.promote(new)?;
+        }
+        Ok((from, change.digest(id)?.unwrap_or(expected)))
+    })?;
+    let (from, digest) = done.value;
+    Ok(Promoted {
+        digest,
+        from,
+        to,
+        committed: done.committed,
+    })
 }
 
 /// Returns the writer as a person. The reason of the commit records how the caller knows.

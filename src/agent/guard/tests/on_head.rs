@@ -3,17 +3,13 @@
 use super::*;
 
 fn stage(agent: &Agent, name: &str, text: &str, writer: &Writer) {
-    drop(
-        agent
-            .stage(name, lines(agent, text), &TrustRules::default(), writer)
-            .unwrap(),
-    );
+    drop(super::stage(&agent, name, lines(agent, text), &TrustRules::default(), writer).unwrap());
 }
 
 fn commit(agent: &Agent, name: &str, policy: &str) -> Vec<String> {
     let checks = Checks::new(Policy::parse(policy).unwrap());
-    let checked = agent.check_staged(name, &checks, &Writer::user()).unwrap();
-    match agent.commit_staged(name, &checks, &Writer::user()).unwrap() {
+    let checked = check_staged(&agent, name, &checks, &Writer::user()).unwrap();
+    match commit_staged(&agent, name, &checks, &Writer::user()).unwrap() {
         Guarded::Kept { report, .. } => {
             assert!(report.is_passed() && checked.is_passed());
             Vec::new()
@@ -83,7 +79,7 @@ fn who_commits_while_others_do_is_checked_again() {
         let seen = draft.base().len();
         (seen == 2).then_some(()).ok_or_else(|| format!("{seen} objects"))
     });
-    let done = agent.commit_staged("q1", &checks, &Writer::user()).unwrap();
+    let done = commit_staged(&agent, "q1", &checks, &Writer::user()).unwrap();
     assert!(matches!(done, Guarded::Kept { .. }), "{done:?}");
     assert_eq!(agent.memory().view().len(), 3);
 }
@@ -109,11 +105,14 @@ fn a_page_drops_only_what_it_staged() {
     stage(&agent, "takes", r#"{"remove":"a"}"#, &Writer::user());
     stage(&agent, "its", &line("its", "x"), &page);
     for name in ["mine", "takes"] {
-        assert_eq!(agent.drop_staged(name, &page).unwrap_err().code(), "less_trusted");
+        assert_eq!(
+            drop_staged(&agent, name, &page).unwrap_err().code(),
+            "less_trusted"
+        );
     }
-    agent.drop_staged("its", &page).unwrap();
-    agent.drop_staged("mine", &Writer::user()).unwrap();
-    assert_eq!(agent.staged().len(), 1);
+    drop_staged(&agent, "its", &page).unwrap();
+    drop_staged(&agent, "mine", &Writer::user()).unwrap();
+    assert_eq!(staged(&agent).len(), 1);
 }
 
 #[test]
@@ -121,8 +120,8 @@ fn a_page_that_commits_what_a_person_staged_leaves_nothing_staged() {
     let agent = agent();
     let page = Writer::of(Origin::ToolExternal);
     stage(&agent, "mine", &line("mine", "x"), &Writer::user());
-    let done = agent.commit_staged("mine", &Checks::default(), &page).unwrap();
+    let done = commit_staged(&agent, "mine", &Checks::default(), &page).unwrap();
     assert!(matches!(done, Guarded::Kept { .. }), "{done:?}");
-    assert!(agent.staged().is_empty());
+    assert!(staged(&agent).is_empty());
     assert!(agent.memory().view().contains(&id("mine")).unwrap());
 }

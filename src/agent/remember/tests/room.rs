@@ -1,6 +1,8 @@
 //! Tests of quotas, of objects that belong to sessions, and of a memory that is switched off.
 
 use super::*;
+use crate::agent::import::take_foreign;
+use crate::agent::session::{end_session, summarise};
 
 pub(super) fn small(items_max: usize) -> Agent {
     let settings = Settings {
@@ -179,8 +181,7 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     agent.append(&append, &user()).unwrap();
     let reach = crate::agent::Reach::All;
     assert!(
-        agent
-            .end_session(&reach, "s1", None, None, &user())
+        end_session(&agent, &reach, "s1", None, None, &user())
             .unwrap()
             .episode
             .is_some()
@@ -212,10 +213,10 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
                 .unwrap(),
         );
     }
-    let taken = agent.take_foreign(&foreign, &user()).unwrap();
+    let taken = take_foreign(&agent, &foreign, &user()).unwrap();
     assert_eq!((taken.counts.created, taken.counts.refused), (0, 1), "{taken:?}");
     agent.memory().remove(&id("x"), &user()).unwrap();
-    assert_eq!(agent.take_foreign(&foreign, &user()).unwrap().counts.created, 1);
+    assert_eq!(take_foreign(&agent, &foreign, &user()).unwrap().counts.created, 1);
     assert_eq!(say("c").unwrap_err().code(), "over_limit");
 }
 
@@ -309,8 +310,8 @@ fn no_verb_writes_while_the_memory_is_switched_off() {
         off.write_note(&note, &writer).err(),
         off.delete_note(&kept, &scope, &writer).err(),
         off.append(&append, &writer).err(),
-        off.end_session(all, "s1", None, None, &writer).err(),
-        off.summarise(all, "s1", &|_| None, &writer).err(),
+        end_session(&off, all, "s1", None, None, &writer).err(),
+        summarise(&off, all, "s1", &|_| None, &writer).err(),
         off.promote(&kept, seen, says, &writer).err(),
         off.release("rejected/1", says, &writer).err(),
         off.discard("rejected/1", &writer).err(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Agent, Draft, Memory, Options, PersonSays, Settings, Time, Writer, fact, id};
 use crate::agent::Reach;
 use crate::agent::forget::Forgetting;
-use crate::agent::session::{Append, NewEntry};
+use crate::agent::session::{Append, NewEntry, end_session};
 use crate::digest::ObjectDigest;
 use crate::engine::{Authorisation, Revision, View};
 use crate::error::{Error, ErrorCode, Result};
@@ -345,9 +345,15 @@ impl World {
         let reply = format!(
             r#"{{"summary":"of {session}","facts":[{{"scope":"user","fact":"I drink green tea {session}."}}]}}"#
         );
-        let ended = agent
-            .end_session(&Reach::All, &session, Some(&reply), Some(true), &Writer::user())
-            .unwrap();
+        let ended = end_session(
+            &agent,
+            &Reach::All,
+            &session,
+            Some(&reply),
+            Some(true),
+            &Writer::user(),
+        )
+        .unwrap();
         let view = agent.memory().view();
         let stored = ended.facts.into_iter().filter_map(|fact| fact.id);
         let allowed = Origin::least(Origin::Model, page);

@@ -309,7 +309,7 @@ fn what_is_held_back_is_shown_within_the_reach_and_whole_when_asked() {
     assert_eq!(seen("project:a").unwrap().len(), 20);
     assert_eq!(seen("project:b").unwrap(), ["old"]);
     assert_eq!(seen("project:c").unwrap(), ["c"]);
-    let objects = agent.held_objects(&name).unwrap();
+    let objects = held_objects(&agent, &name).unwrap();
     assert_eq!(objects.len(), 32);
     let old = objects.iter().find(|one| one.id == id("old")).unwrap();
     assert!(old.new.is_none() && old.scope() == "project:b" && old.text() == "text of old");

@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::agent::{AuditRequest, Audited};
+use crate::agent::{AuditRequest, Audited, audit};
 use crate::answers::history::LogLine;
 use crate::cli::commands::prelude::*;
 use crate::object::lane_of;
@@ -74,7 +74,7 @@ impl Verb for Audit {
             kind: self.kind,
             op: self.op,
         };
-        let lines = agent.audit(&view, request);
+        let lines = audit(&agent, &view, request);
         let line = |audited: Result<Audited>| {
             let Audited { info, ids } = audited?;
             let commit = LogLine::of(agent.memory(), &info)?;

@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use crate::agent::RecallQuery;
-use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
+use crate::agent::guard::{self, Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
@@ -58,14 +58,14 @@ impl Verb for Guard {
             GuardVerb::Commit(verb) => commit(context, verb),
             GuardVerb::Drop { name } => {
                 let agent = context.agent_to_write()?;
-                agent.drop_staged(&name, &context.writer())?;
+                guard::drop_staged(&agent, &name, &context.writer())?;
                 let text = format!("dropped {name}");
                 context.say(&GuardDropped { name, dropped: true }, text)
             }
             GuardVerb::Show { name } => show(context, &name),
             GuardVerb::Recall(verb) => recall(context, verb),
             GuardVerb::List => {
-                let staged = context.agent_to_read()?.staged().into_iter();
+                let staged = guard::staged(&context.agent_to_read()?).into_iter();
                 let line = |staged: ReferenceInfo| StagedLine {
                     base: staged.commit,
                     staged,
@@ -208,7 +208,7 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
     let mut input = open_input(context, jsonl)?;
     let mut reader = Lines::of(&mut *input);
     let lines = reader.read(|text| Line::parse(&agent, text.as_bytes()));
-    let staged = agent.stage(name, lines, &rules, &context.writer())?;
+    let staged = guard::stage(&agent, name, lines, &rules, &context.writer())?;
     let name = context.output.paint(Meaning::Name, name);
     let counts = context.counts_line(staged.counts);
     let next = format!("check the change with: treering guard check {}", staged.name);
@@ -219,7 +219,7 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
 fn check(context: &mut Context, verb: GuardWith) -> Done {
     let checks = Checks::new(policy(context, &verb)?);
     let agent = context.agent_to_read()?;
-    let report = agent.check_staged(&verb.name, &checks, &context.writer())?;
+    let report = guard::check_staged(&agent, &verb.name, &checks, &context.writer())?;
     let answer = GuardReport::new(verb.name, report);
     context.say(&answer, &answer.report)?;
     Ok(if answer.passed { DONE } else { DENIED })
@@ -228,7 +228,7 @@ fn check(context: &mut Context, verb: GuardWith) -> Done {
 fn commit(context: &mut Context, verb: GuardWith) -> Done {
     let checks = Checks::new(policy(context, &verb)?);
     let agent = context.agent_to_write()?;
-    let guarded = agent.commit_staged(&verb.name, &checks, &context.writer())?;
+    let guarded = guard::commit_staged(&agent, &verb.name, &checks, &context.writer())?;
     let (report, committed) = match guarded {
         Guarded::Kept {
             report, committed, ..
@@ -258,7 +258,7 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
 
 fn show(context: &mut Context, name: &str) -> Done {
     let agent = context.agent_to_read()?;
-    for changed in agent.staged_changes(name)? {
+    for changed in guard::staged_changes(&agent, name)? {
         let (style, id) = (context.output.style(), changed.id.as_str());
         let lines = change_lines(style, id, changed.old.as_ref(), changed.new.as_ref());
         context.say(&StagedObject::of(changed)?, lines.join("\n"))?;
@@ -290,7 +290,7 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
         query
     };
     let queries: Vec<RecallQuery> = texts.into_iter().map(query).collect();
-    let changes = agent.compare_recall(&older, &newer, &queries)?;
+    let changes = guard::compare_recall(&agent, &older, &newer, &queries)?;
     for change in &changes {
         context.answer(change, show_recall_change)?;
     }

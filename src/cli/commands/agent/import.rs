@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use super::folder::Folder;
 use crate::agent::Reach;
-use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
-use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file};
+use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile, take_blocks};
+use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file, take_foreign};
 use crate::agent::session::extraction::FactScope;
 use crate::answers::agent::guard::Imported;
 use crate::cli::commands::export::refuse_unused;
@@ -135,7 +135,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     let agent = context.agent_to_write()?;
     let answer = Imported {
         format: "blocks",
-        taken: agent.take_blocks(&files, &take, &context.writer())?,
+        taken: take_blocks(&agent, &files, &take, &context.writer())?,
     };
     context.answer(&answer, show_blocks_imported)?;
     let answer = answer.taken;
@@ -213,7 +213,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     let agent = context.agent_to_write()?;
     let answer = Imported {
         format: format.name(),
-        taken: agent.take_foreign(&foreign, &context.writer())?,
+        taken: take_foreign(&agent, &foreign, &context.writer())?,
     };
     context.answer(&answer, show_file_imported)?;
     let taken = answer.taken;

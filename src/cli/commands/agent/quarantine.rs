@@ -7,7 +7,7 @@ use super::promote::person;
 use super::recall::note_reach;
 use crate::agent::Agent;
 use crate::agent::guard::ChangedObject;
-use crate::agent::trust::{Quarantined, preview};
+use crate::agent::trust::{Quarantined, held_objects, preview};
 use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
 use crate::cli::agent_context::is_switched_off;
 use crate::cli::commands::prelude::*;
@@ -82,7 +82,7 @@ impl Verb for Quarantine {
 
 fn release(context: &mut Context, name: String, yes: bool) -> Done {
     let agent = context.agent_to_write()?;
-    let objects = agent.held_objects(&name)?;
+    let objects = held_objects(&agent, &name)?;
     let says = person(context, yes, &question(&agent, &name, &objects), "released")?;
     let committed = agent.release(&name, says, &context.writer())?;
     let answer = HeldReleased {

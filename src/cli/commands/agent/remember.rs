@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, NewItem, OnDuplicate, RefusedLine, RememberOptions, Remembered,
-    Sensitivity, Status,
+    Sensitivity, Status, follow_lines,
 };
 use crate::answers::agent::items::{Conflict, ItemRemembered, ItemsRemembered};
 use crate::cli::agent_context::DISABLED;
@@ -271,7 +271,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
         read.map(|line| line.map(|(number, bytes)| (number, bytes.to_vec())))
             .transpose()
     });
-    let answer = agent.follow_lines(lines, &options, &writer, |batch| {
+    let answer = follow_lines(&agent, lines, &options, &writer, |batch| {
         let mut progress = progress.borrow_mut();
         let Some(info) = batch.commit else {
             let refused = batch.refused.iter();

@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 
 use super::command;
 use crate::agent::session::{
-    Append, DueSummary, EndPrompt, Ended, NewEntry, NotStored, Summarised, due_summaries, parent_session,
-    root_session, session_of, session_summaries,
+    self, Append, DueSummary, EndPrompt, Ended, NewEntry, NotStored, Summarised, due_summaries, end_prompt,
+    end_session, follow_append, parent_session, root_session, session_of, session_summaries,
 };
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach};
@@ -274,7 +274,7 @@ fn append_lines(
             progress.begin(entries.len(), lines.number(), entries.len() < most);
             let numbers: Vec<u64>;
             (numbers, request.entries) = entries.into_iter().unzip();
-            agent.follow_append(&request, &writer, |staged| {
+            follow_append(&agent, &request, &writer, |staged| {
                 let refused = staged.not_stored.iter();
                 let line = |one: &NotStored| (numbers[one.place], why(one));
                 progress.stage(staged.flagged, refused.map(line));
@@ -333,7 +333,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     let reach = reach(context, verb.scope.as_deref())?;
     let agent = context.agent_to_write()?;
     let learn = verb.learn.then_some(true);
-    let prompt = agent.end_prompt(&agent.memory().view(), &reach, &session, learn)?;
+    let prompt = end_prompt(&agent, &agent.memory().view(), &reach, &session, learn)?;
     let reply = match (&verb.reply, verb.command.as_slice()) {
         (Some(file), _) => Some(read_reply(context, file)?),
         (None, []) if verb.no_model => None,
@@ -354,7 +354,14 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
             Some(reply?)
         }
     };
-    let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
+    let ended = end_session(
+        &agent,
+        &reach,
+        &session,
+        reply.as_deref(),
+        learn,
+        &context.writer(),
+    )?;
     context.answer(&ended, show_ended)?;
     if ended.reason.is_none() {
         context.note_held(&agent, ended.held.as_deref());
@@ -435,7 +442,7 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
     let reach = reach(context, scope)?;
     let agent = context.agent_to_write()?;
     let host = |due: &DueSummary| texts.get(&due.bucket.to_string()).cloned();
-    let done = agent.summarise(&reach, &session, &host, &context.writer())?;
+    let done = session::summarise(&agent, &reach, &session, &host, &context.writer())?;
     let (count, root) = (done.written.len(), &done.root_session);
     context.say(&done, format_args!("wrote {count} summaries of '{root}'"))?;
     for written in &done.written {
