@@ -83,80 +83,45 @@ pub struct Forgot {
     pub commit: Option<CommitInfo>,
 }
 
-impl Agent {
-    /// Removes items from memory in one commit. History keeps them, [`Self::forgotten`] lists them and
-    /// [`Self::unforget`] restores them. `dry_run` changes nothing.
-    ///
-    /// # Errors
-    /// `InvalidInput`: no condition is given (code `no_criteria`), or a child of a forgotten item would stay.
-    /// `NotFound`: a given id has no item. `Denied` (code `less_trusted`): an item is more trusted than the writer.
-    /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit). After an error nothing is forgotten.
-    ///
-    /// # Example
-    /// ```
-    /// use treering::agent::{Agent, Forgetting, NewItem, RememberOptions, Settings};
-    /// use treering::{Memory, Writer};
-    ///
-    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
-    /// let vera = Writer::person("vera");
-    /// let item = NewItem {
-    ///     tags: vec!["tea".to_owned()],
-    ///     ..NewItem::new("Vera drinks green tea.")
-    /// };
-    /// agent.remember(item, &RememberOptions::default(), &vera)?;
-    ///
-    /// let about_tea = Forgetting {
-    ///     all_tags: vec!["tea".to_owned()],
-    ///     ..Forgetting::default()
-    /// };
-    /// let forgot = agent.forget(&about_tea, &vera, false)?;
-    /// let id = forgot.items[0].object().id().clone();
-    /// assert!(!agent.memory().view().contains(&id)?);
-    ///
-    /// // History keeps the item.
-    /// agent.unforget(&[id.clone()], &vera, false)?;
-    /// assert!(agent.memory().view().contains(&id)?);
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
-        if what.is_empty() {
-            return Err(Error::invalid("no condition selects items to forget")
-                .with_code(ErrorCode::NoCriteria)
-                .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
+/// Does the work of [`Agent::forget`].
+pub(super) fn forget(agent: &Agent, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
+    if what.is_empty() {
+        return Err(Error::invalid("no condition selects items to forget")
+            .with_code(ErrorCode::NoCriteria)
+            .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
+    }
+    let done = change(agent, writer, &Rule::FORGET, |change| {
+        let view = change.base().clone();
+        let forgot = selected(&view, what)?;
+        for item in &forgot.items {
+            change.remove(item.object().id())?;
         }
-        let done = change(self, writer, &Rule::FORGET, |change| {
-            let view = change.base().clone();
-            let forgot = selected(&view, what)?;
-            for item in &forgot.items {
-                change.remove(item.object().id())?;
-            }
-            if dry_run {
-                change.rehearse();
-            }
-            Ok(forgot)
-        })?;
-        let mut forgot = done.value;
-        let is_done = !dry_run && !forgot.items.is_empty();
-        forgot.commit = is_done.then_some(done.committed.commit);
+        if dry_run {
+            change.rehearse();
+        }
         Ok(forgot)
-    }
+    })?;
+    let mut forgot = done.value;
+    let is_done = !dry_run && !forgot.items.is_empty();
+    forgot.commit = is_done.then_some(done.committed.commit);
+    Ok(forgot)
+}
 
-    /// Sets the time from which an item is no longer shown; `None` means never. Returns the commit, if the call changed
-    /// the item.
-    ///
-    /// # Errors
-    /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if it is more trusted than the writer;
-    /// also the errors of [`Memory::commit`](crate::Memory::commit).
-    pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
-        let done = change(self, writer, &Rule::EXPIRE, |change| {
-            let object = change.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
-            let mut new = object.to_new()?;
-            new.expires = at;
-            // INVARIANT FGT-3: an expiry changes no origin.
-            change.restate(new)
-        })?;
-        Ok(done.committed.changed.then_some(done.committed.commit))
-    }
+/// Does the work of [`Agent::expire`].
+pub(super) fn expire(
+    agent: &Agent,
+    id: &Id,
+    at: Option<Time>,
+    writer: &Writer,
+) -> Result<Option<CommitInfo>> {
+    let done = change(agent, writer, &Rule::EXPIRE, |change| {
+        let object = change.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
+        let mut new = object.to_new()?;
+        new.expires = at;
+        // INVARIANT FGT-3: an expiry changes no origin.
+        change.restate(new)
+    })?;
+    Ok(done.committed.changed.then_some(done.committed.commit))
 }
 
 fn selected(view: &View, what: &Forgetting) -> Result<Forgot> {

@@ -400,7 +400,7 @@ fn a_change_in_steps_is_staged_checked_and_committed_or_dropped() {
     put(&agent, object("old", "fact", "tea"));
     let before = agent.memory().view().root();
     let text = "{\"id\":\"new\",\"kind\":\"fact\",\"content\":\"milk\"}\n{\"remove\":\"old\"}\n";
-    let staged = stage(
+    let change = stage(
         &agent,
         "turn",
         lines(&agent, text),
@@ -408,7 +408,7 @@ fn a_change_in_steps_is_staged_checked_and_committed_or_dropped() {
         &Writer::user(),
     )
     .unwrap();
-    assert_eq!((staged.counts.added, staged.counts.removed), (1, 1));
+    assert_eq!((change.counts.added, change.counts.removed), (1, 1));
     assert_eq!(agent.memory().view().root(), before);
     assert_eq!(
         stage(

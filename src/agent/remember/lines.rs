@@ -130,16 +130,6 @@ struct Looked {
     reviewed: Result<Reviewed>,
 }
 
-/// Does the work of [`Agent::remember_lines`].
-pub(in crate::agent) fn remember_lines(
-    agent: &Agent,
-    lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
-    options: &LinesOptions,
-    writer: &Writer,
-) -> Result<LinesRemembered> {
-    follow_lines(agent, lines, options, writer, |_| ())
-}
-
 /// Remembers items as [`Agent::remember_lines`] does. `progress` is called before and after the commit of each
 /// batch.
 pub(crate) fn follow_lines(

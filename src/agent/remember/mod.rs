@@ -23,7 +23,6 @@ mod tests;
 pub(in crate::agent) use super::item::unless_erased;
 pub(in crate::agent) use duplicate_index::DuplicateIndex;
 pub(crate) use lines::follow_lines;
-pub(super) use lines::remember_lines;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
 
 use schemars::JsonSchema;

@@ -15,7 +15,6 @@ use std::collections::HashMap;
 use super::found::{Found, time_of};
 use super::indexed::Content;
 use super::query::{RecallHit, RecallQuery, Recalled};
-use super::reflection::reflect;
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
 use crate::agent::superseding::{object_at, supersedes_at};
@@ -26,20 +25,6 @@ use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
 /// The maximum number of reasons in words that a hit shows.
 const REASONS_TOLD: usize = 3;
-
-/// Does the work of [`Agent::recall`].
-pub(in crate::agent) fn recall(agent: &Agent, view: &View, query: &RecallQuery) -> Result<Recalled> {
-    let recalled = if query.text.trim().is_empty() {
-        reflect(agent.memory(), view, query)?
-    } else {
-        search(agent, view, query, None)?
-    };
-    if query.touch && view.root() == agent.memory().view().root() {
-        let ids = recalled.hits.iter().map(|hit| &hit.id);
-        agent.memory().touch(ids, view.now());
-    }
-    Ok(recalled)
-}
 
 /// Answers a query with words; with `among` only from objects that it accepts. It counts no hit as used.
 pub(in crate::agent) fn search(

@@ -15,9 +15,10 @@ mod query;
 mod reflection;
 mod vectors;
 
-pub(super) use hits::{recall, search};
+pub(super) use hits::search;
 pub(crate) use index::RecallIndex;
 pub(super) use indexed::key_of;
 pub(crate) use query::{LIMIT, LeftOut};
 pub use query::{RecallHit, RecallQuery, Recalled};
+pub(super) use reflection::reflect;
 pub(crate) use vectors::Vectors;

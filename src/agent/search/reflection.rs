@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::object::Time;
 
 /// The summaries around the time of the query, else the newest ones, in order of time.
-pub(super) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
+pub(in crate::agent) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
     let mut summaries = summaries_of(view, query)?;
     let found = summaries.len();
     summaries.retain(|(.., item)| query.with_untrusted || item.object().origin().is_trusted());

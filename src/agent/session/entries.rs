@@ -14,9 +14,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::lineage::{
-    check_reach, line_of, may_name_user, root_among, session_id, session_of, stage_session,
-};
+use super::lineage::{line_of, may_name_user, root_among, session_id, session_of, stage_session};
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
 use crate::agent::change::{Change, Fate, Rule, change};
@@ -24,7 +22,7 @@ use crate::agent::item::{Item, NewItem, integer_of, known_kind, text_of};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::{keyed, to_hex};
-use crate::engine::{CommitInfo, Query, View, Writer};
+use crate::engine::{CommitInfo, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Position, Scope, Time, Value};
 use crate::scan::Verdict;
@@ -96,11 +94,6 @@ pub struct Appended {
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
-}
-
-/// Does the work of [`Agent::append`].
-pub(in crate::agent) fn append(agent: &Agent, append: &Append, writer: &Writer) -> Result<Appended> {
-    follow_append(agent, append, writer, |_| ())
 }
 
 /// Appends entries as [`Agent::append`] does. `progress` is called with the answer before each attempt to commit.
@@ -197,21 +190,6 @@ fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
     }
     let secret = to_hex(&keyed(agent.names_key(), text.as_bytes())[..8]);
     Id::new(&format!("{text}-{secret}"))
-}
-
-/// Does the work of [`Agent::entries`].
-pub(in crate::agent) fn entries(
-    view: &View,
-    reach: &Reach,
-    session: &str,
-) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
-    check_reach(view, reach, session)?;
-    let found = view.query(
-        &Query::default()
-            .kind(known_kind(kind::ENTRY))
-            .parent(session_id(session)?),
-    )?;
-    Ok(found.map(|object| object.map(Item::from)))
 }
 
 /// Records, on a session and its ancestors, the number of entries that were not stored and the class of the least

@@ -32,7 +32,7 @@ pub(super) const DEPTH_MAX: usize = 64;
 ///
 /// # Errors
 /// `InvalidInput`: the name is empty, too long, or not valid in an id.
-pub(super) fn session_id(session: &str) -> Result<Id> {
+pub(in crate::agent) fn session_id(session: &str) -> Result<Id> {
     if session.is_empty() || session.len() > NAME_BYTES_MAX {
         return Err(Error::invalid(format!(
             "the name of a session must have 1 to {NAME_BYTES_MAX} bytes"
@@ -97,7 +97,7 @@ pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`); also the errors of [`root_session`].
-pub(super) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<()> {
+pub(in crate::agent) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<()> {
     for above in line_of(|id| view.get(id), session) {
         let (name, known) = above?;
         if let Some(other) = known.filter(|object| session_of(object).is_some() && !reach.has(object.scope()))

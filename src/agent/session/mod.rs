@@ -21,10 +21,8 @@ pub(crate) use self::due::DueSummary;
 pub(crate) use self::ending::{EndPrompt, Ended, end_prompt, end_session};
 pub(crate) use self::entries::follow_append;
 pub use self::entries::{Append, Appended, NewEntry, NotStored};
-pub(super) use self::entries::{append, entries};
 pub(in crate::agent) use self::lineage::SESSION_PREFIX;
-#[cfg(test)]
-use self::lineage::session_id;
+pub(super) use self::lineage::{check_reach, session_id};
 pub(crate) use self::lineage::{parent_session, root_session, session_of};
 pub(crate) use self::summaries::SummaryRead;
 pub(crate) use self::summarising::{Summarised, due_summaries, session_summaries, summarise};

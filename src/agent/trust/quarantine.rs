@@ -13,18 +13,17 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{PersonSays, person};
 use crate::agent::Agent;
-use crate::agent::change::{Rule, drafts};
+use crate::agent::change::drafts;
 use crate::agent::envelope::one_line;
 use crate::agent::guard::{ChangedObject, changes_of};
 use crate::agent::scope::Reach;
-use crate::engine::{Committed, Draft, ReferenceInfo, Writer};
+use crate::engine::{Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Time;
 
 /// The prefix of the names of quarantined changes.
-const CLASS: &str = "rejected/";
+pub(super) const CLASS: &str = "rejected/";
 /// The maximum number of ids of a change in a list.
 const IDS_SHOWN: usize = 20;
 /// The maximum number of characters of a text in a preview.
@@ -51,17 +50,6 @@ pub struct Quarantined {
     pub preview: String,
 }
 
-/// Does the work of [`Agent::quarantined`].
-pub(in crate::agent) fn quarantined(agent: &Agent, reach: &Reach) -> Result<Vec<Quarantined>> {
-    let mut all = Vec::new();
-    for reference in agent.memory().references() {
-        if reference.name.starts_with(CLASS) {
-            all.extend(described(agent, reference, reach)?);
-        }
-    }
-    Ok(all)
-}
-
 /// Returns the reason of a quarantined change, with the names of older changes that it pushed out.
 pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
     let references = agent.memory().references().into_iter();
@@ -77,28 +65,11 @@ pub(crate) fn held_objects(agent: &Agent, name: &str) -> Result<Vec<ChangedObjec
     changes_of(&opened(agent, &full_name(name)?, &Writer::user())?)
 }
 
-/// Does the work of [`Agent::release`].
-pub(in crate::agent) fn release(
+pub(super) fn described(
     agent: &Agent,
-    name: &str,
-    says: PersonSays,
-    writer: &Writer,
-) -> Result<Committed> {
-    let writer = person(writer, says, "release a quarantined change")?;
-    let name = full_name(name)?;
-    let draft = opened(agent, &name, &writer)?;
-    let committed = drafts::commit(agent, draft, &Rule::RELEASE)?;
-    drafts::delete(agent, &name, &writer)?;
-    Ok(committed)
-}
-
-/// Does the work of [`Agent::discard`].
-pub(in crate::agent) fn discard(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
-    let name = full_name(name)?;
-    drafts::delete(agent, &name, writer).map_err(|error| not_held(&name, error))
-}
-
-fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option<Quarantined>> {
+    reference: ReferenceInfo,
+    reach: &Reach,
+) -> Result<Option<Quarantined>> {
     let mut change = Quarantined {
         name: reference.name,
         reason: reference.reason,
@@ -131,11 +102,11 @@ pub(crate) fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
 }
 
-fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
+pub(super) fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     drafts::open(agent, name, writer).map_err(|error| not_held(name, error))
 }
 
-fn not_held(name: &str, error: Error) -> Error {
+pub(super) fn not_held(name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::NotFound {
         Error::not_found(format!("{name} is not in quarantine")).with_hint(
             "`quarantine` lists the changes; a change is removed after 7 days, or when newer ones need its place",
@@ -146,7 +117,7 @@ fn not_held(name: &str, error: Error) -> Error {
 }
 
 /// Returns the name with its class. A number alone means a quarantined change.
-fn full_name(name: &str) -> Result<String> {
+pub(super) fn full_name(name: &str) -> Result<String> {
     match name.split_once('/') {
         None => Ok(format!("{CLASS}{name}")),
         Some(_) if name.starts_with(CLASS) => Ok(name.to_owned()),

@@ -9,8 +9,9 @@
 use super::prelude::*;
 use crate::answers::objects::StoredLine;
 use crate::answers::program::{BlocksWritten, Drawn, Exported};
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 
 use super::diagrams;
 use crate::ingest::{self, Format, Piece, json as lines};
@@ -56,7 +57,7 @@ pub(crate) enum DiagramOf {
 ///
 /// # Notes
 /// The page of --format html needs no network and no other file; open it in a browser. A killed export leaves its part
-/// in FILE.unfinished; no later export removes it, because it may belong to another program.
+/// in FILE.unfinished-XXXXXX; no later export removes it.
 ///
 /// # Examples
 /// ```text
@@ -334,18 +335,20 @@ pub(super) fn write_file(path: &Path, write: impl FnOnce(Put<'_>) -> Result<()>)
         Some(_) => fs::canonicalize(path).map_err(failed)?,
         None => path.to_owned(),
     };
-    let (unfinished, file) = create_beside(&target).map_err(failed)?;
-    let whole = || {
-        let file = write_all(path, file, write)?;
-        let kept = there.map_or(Ok(()), |there| file.set_permissions(there.permissions()));
-        let synced = kept.and_then(|()| file.sync_all());
-        let renamed = synced.and_then(|()| fs::rename(&unfinished, &target));
-        renamed.map_err(failed)
-    };
-    whole().inspect_err(|_| {
-        // The caller reports the failure; a leftover file needs no second message.
-        drop(fs::remove_file(&unfinished));
-    })
+    let mut prefix = target.file_name().unwrap_or_default().to_owned();
+    prefix.push(".unfinished-");
+    let mut unfinished = tempfile::Builder::new();
+    // The mode of any new file: the umask limits it.
+    unfinished
+        .prefix(&prefix)
+        .permissions(Permissions::from_mode(0o666));
+    let beside = target.parent().unwrap_or(Path::new(""));
+    // Dropping the path removes the file.
+    let (file, unfinished) = unfinished.tempfile_in(beside).map_err(failed)?.into_parts();
+    let file = write_all(path, file, write)?;
+    let kept = there.map_or(Ok(()), |there| file.set_permissions(there.permissions()));
+    kept.and_then(|()| file.sync_all()).map_err(failed)?;
+    unfinished.persist(&target).map_err(|error| failed(error.error))
 }
 
 /// Writes the text into an open file.
@@ -354,18 +357,6 @@ fn write_all(path: &Path, file: File, write: impl FnOnce(Put<'_>) -> Result<()>)
     let mut out = BufWriter::new(file);
     write(&mut |text| out.write_all(text.as_bytes()).map_err(failed))?;
     out.into_inner().map_err(|error| failed(error.into_error()))
-}
-
-/// Creates a file in the folder of a path, under a free name. It never overwrites an existing file, which may belong to
-/// another program.
-fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
-    for name in numbered(path, ".unfinished") {
-        match File::create_new(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            created => return Ok((name, created?)),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Returns a path with an ending, then the same with `-2`, `-3` and so on.

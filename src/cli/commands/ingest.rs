@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 
 use unicode_normalization::UnicodeNormalization as _;
+use walkdir::{DirEntry, WalkDir};
 
 use super::put::tally_text;
 use crate::cli::errors::input_error;
@@ -321,24 +322,17 @@ fn form_of(path: &Path) -> Option<Format> {
 
 /// Adds the documents below a folder in the order of their names. It skips hidden files, symlinks and special files.
 fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let mut waiting = vec![folder.to_owned()];
-    while let Some(path) = waiting.pop() {
-        let failed = |error| Error::io(format_args!("looking into {}", shown(&path)), error);
-        if path.is_dir() {
-            let mut entries = Vec::new();
-            for entry in fs::read_dir(&path).map_err(failed)? {
-                let entry = entry.map_err(failed)?;
-                let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-                let kind = entry.file_type().map_err(failed)?;
-                if !hidden && (kind.is_file() || kind.is_dir()) {
-                    entries.push(entry.path());
-                }
-            }
-            entries.sort_unstable();
-            // The stack is read from its end, so the first name is pushed last.
-            waiting.extend(entries.into_iter().rev());
-        } else if form_of(&path).is_some() {
-            files.push(path);
+    let is_shown =
+        |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+    for entry in entries.filter_entry(is_shown) {
+        let entry = entry.map_err(|error| {
+            let at = shown(error.path().unwrap_or(folder));
+            let cause = error.into_io_error().unwrap_or(io::ErrorKind::Other.into());
+            Error::io(format_args!("looking into {at}"), cause)
+        })?;
+        if entry.file_type().is_file() && form_of(entry.path()).is_some() {
+            files.push(entry.into_path());
         }
     }
     Ok(())

@@ -12,14 +12,15 @@ mod crash;
 use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::absolute;
 use std::time::Instant;
 
 use clap::Command;
 use serde_json::{Map, Value, json};
+use tempfile::TempDir;
 
 #[cfg(feature = "agent")]
 use super::agent_context::is_switched_off;
@@ -237,31 +238,30 @@ fn last_document(answer: &str) -> Result<Value> {
 
 /// A temporary folder with the input, which is the current folder during the tour.
 struct TourFolder {
-    path: PathBuf,
     store: PathBuf,
     /// The current folder before the tour.
     before: PathBuf,
+    /// Removes the folder after the tour has left it.
+    _removed_last: TempDir,
 }
 
 impl TourFolder {
     /// Creates the folder. The store is in it, or in the folder to keep, which must be empty or absent.
     fn new(keep: Option<&Path>) -> Result<Self> {
         keep.map(check_empty).transpose()?;
-        let mut random = [0; 8];
-        getrandom::fill(&mut random)
-            .map_err(|error| Error::internal(format!("the system has no random bytes: {error}")))?;
-        let path = env::temp_dir().join(format!("treering-tour-{}", to_hex(&random)));
-        let failed = |error| Error::io(format_args!("preparing {}", shown(&path)), error);
-        let store = keep
-            .map_or_else(|| Ok(path.join("store")), absolute)
-            .map_err(failed)?;
-        let before = env::current_dir().map_err(failed)?;
-        // Fails if the folder exists, so that no other user can prepare the folder that the tour writes to.
-        DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
+        let failed = |error| Error::io("preparing the folder of the tour", error);
+        // No other user can prepare or read the folder that the tour writes to.
+        let mut private = tempfile::Builder::new();
+        private
+            .prefix("treering-tour-")
+            .permissions(Permissions::from_mode(0o700));
+        let folder = private.tempdir().map_err(failed)?;
+        let path = folder.path().to_owned();
+        let store = keep.map_or_else(|| Ok(path.join("store")), absolute);
         let folder = Self {
-            path: path.clone(),
-            store,
-            before,
+            store: store.map_err(failed)?,
+            before: env::current_dir().map_err(failed)?,
+            _removed_last: folder,
         };
         fs::create_dir_all(path.join("docs/tour")).map_err(failed)?;
         for (name, text) in FILES {
@@ -274,9 +274,8 @@ impl TourFolder {
 
 impl Drop for TourFolder {
     fn drop(&mut self) {
-        // The tour is complete, so a temporary folder that cannot be removed is no failure.
+        // The tour is complete, so a temporary folder that cannot be left or removed is no failure.
         drop(env::set_current_dir(&self.before));
-        drop(fs::remove_dir_all(&self.path));
     }
 }
 
