@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::digest::KeyPath;
-use crate::engine::{Derived, Keep, Memory, View};
+use crate::engine::{self, Derived, Keep, Memory, View};
 use crate::error::Result;
 use crate::recall::Key;
 
@@ -83,7 +83,7 @@ impl<T: Keep> Followed<T> {
     /// # Errors
     /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.
     pub(in crate::agent) fn keep(&mut self, memory: &Memory) -> Result<bool> {
-        memory.keep(&mut self.derived, &self.view)
+        engine::keep(memory, &mut self.derived, &self.view)
     }
 }
 

@@ -41,18 +41,24 @@ pub use read::change::{Change, ChangeKind};
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Commits, HistoryEntry};
 pub use read::inspect::Meaning;
+pub(crate) use read::inspect::{checkpoints_in, inspection};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
+#[cfg(feature = "agent")]
+pub(crate) use upkeep::derived_writer::{keep, keep_derived};
+pub(crate) use upkeep::doctor::examine_store;
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use upkeep::gc::GcReport;
 pub use upkeep::retention::Retention;
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::retention::forgets;
+pub(crate) use upkeep::salvage::salvage_store;
+pub(crate) use upkeep::verify::verify_store;
 pub use upkeep::verify::{VerifyDepth, VerifyReport};
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};

@@ -204,8 +204,7 @@ mod tests {
     use super::*;
     use crate::agent::Agent;
     use crate::agent::{LinesOptions, NewItem, RememberOptions, Settings};
-    use crate::engine::Derived;
-    use crate::engine::Writer;
+    use crate::engine::{self, Derived, Writer};
 
     fn agent(memory: &Memory) -> Agent {
         Agent::new(memory.clone(), Settings::default())
@@ -273,11 +272,7 @@ mod tests {
         other_version[0] ^= 1;
         let cut = whole[..whole.len() - 1].to_vec();
         for damaged in [of_nobody, other_version, cut, Vec::new()] {
-            assert!(
-                memory
-                    .keep_derived(Texts::NAME, &damaged, &memory.view())
-                    .unwrap()
-            );
+            assert!(engine::keep_derived(&memory, Texts::NAME, &damaged, &memory.view()).unwrap());
             assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
         }
         let second = agent(&memory);

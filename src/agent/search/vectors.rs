@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::indexed::text_of;
 use crate::agent::item::unless_erased;
 use crate::digest::{Domain, HashSuite};
-use crate::engine::{Memory, View};
+use crate::engine::{self, Memory, View};
 use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::recall::{Embedder, Key};
@@ -155,7 +155,7 @@ impl Vectors {
         }
         let bytes = postcard::to_allocvec(&self.rows(in_use.values()))
             .map_err(|error| Error::internal(format!("the vectors cannot be stored: {error}")))?;
-        let kept = memory.keep_derived(FILE, &bytes, view)?;
+        let kept = engine::keep_derived(&memory, FILE, &bytes, view)?;
         if kept {
             self.made.store(0, Ordering::Relaxed);
         }

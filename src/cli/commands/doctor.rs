@@ -10,7 +10,7 @@ use super::findings::place;
 use super::prelude::*;
 use crate::answers::store::{Diagnosis, Examined};
 use crate::cli::context::{explain, quoted};
-use crate::engine::{Problem, ProblemSeverity, Remedy};
+use crate::engine::{self, Problem, ProblemSeverity, Remedy};
 
 /// The remedy if nothing in the store can be read.
 const NOTHING_LEFT: &str = "restore a backup of the store, or read an export with treering put --jsonl";
@@ -36,7 +36,7 @@ impl Verb for Doctor {
 
     fn run(self, context: &mut Context) -> Done {
         let path = context.store()?;
-        let problems = Memory::examine_store(&path, &context.reading_options())
+        let problems = engine::examine_store(&path, &context.reading_options())
             .map_err(|error| not_opened(error, &path))?;
         let is_damage = |problem: &Problem| problem.severity == ProblemSeverity::Damage;
         let ok = !problems.iter().any(is_damage);

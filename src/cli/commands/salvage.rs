@@ -8,6 +8,7 @@ use super::findings::show_finding;
 use super::prelude::*;
 use crate::answers::store::Salvaged;
 use crate::cli::context::quoted;
+use crate::engine;
 
 /// The number of lost objects that people see.
 const LOST_SHOWN: usize = 20;
@@ -37,7 +38,7 @@ impl Verb for Salvage {
     const ANSWERS: &'static [Form] = &[form::<Salvaged>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let report = Memory::salvage_store(&self.from, &self.to, &context.engine_options())
+        let report = engine::salvage_store(&self.from, &self.to, &context.engine_options())
             .map_err(|error| not_opened(error, &self.from))?;
         let salvaged = Salvaged {
             report,

@@ -7,7 +7,7 @@ use super::findings::show_finding;
 use super::prelude::*;
 use crate::answers::store::{StateAt, Verified};
 use crate::cli::context::explain;
-use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
+use crate::engine::{self, FindingKind, VerifyDepth, VerifyReport};
 
 /// The files that even a degraded reader needs.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
@@ -43,7 +43,7 @@ impl Verb for Verify {
         } else {
             VerifyDepth::Full
         };
-        let report = Memory::verify_store(&path, &context.reading_options(), depth);
+        let report = engine::verify_store(&path, &context.reading_options(), depth);
         let report = report.map_err(|error| match error.kind() {
             ErrorKind::NotFound => explain(error.with_code(ErrorCode::NoStore), &path),
             _ => explain(error, &path),

@@ -4,14 +4,20 @@
 //! Layer 5. Reads only.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, to_hex};
+use crate::disk::{Disk, FileDisk};
 use crate::error::Result;
+use crate::log::{Inspection, Log, LogOptions, Mode};
 use crate::object::Id;
+use crate::store::{self, CheckpointInfo, LogId};
 use crate::trie::{Entry, NodeKind};
 
 use super::{CommitInfo, View};
 use crate::engine::inner::Inner;
+use crate::engine::upkeep::places_of;
 
 /// A possible meaning of the first digits of a digest.
 #[derive(Clone, Debug)]
@@ -136,4 +142,26 @@ impl View {
         }
         Ok(())
     }
+}
+
+/// Returns the files of the store in the folder `path`, even if the store does not open. Reads no file yet.
+///
+/// # Errors
+/// `NotFound` if there is no such folder; `Io`.
+pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+    let places = places_of(&disk);
+    Ok(Inspection::new(disk).asking(places))
+}
+
+/// Returns the checkpoints of the store in the folder `path`, newest first, even if the store does not open.
+/// Opening uses the first usable one.
+///
+/// # Errors
+/// `NotFound` if there is no such folder; `Io` if it cannot be listed.
+pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+    // If the log does not open, the checkpoints cannot be compared with it.
+    let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
+    store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
 }

@@ -3,23 +3,47 @@
 //! # Layer
 //! Layer 5.
 
-use crate::disk::{Disk, FileDisk};
 use crate::engine::memory::Memory;
 use crate::engine::read::inspect::{Meaning, erased};
 use crate::engine::read::stats::{KindSpace, Space, Stats};
 use crate::engine::read::text_records::{TextRecord, text_record};
 use crate::engine::read::{View, revision};
-use crate::engine::upkeep::{Retention, places_of};
+use crate::engine::upkeep::verify::VerifyReport;
+use crate::engine::upkeep::{Retention, VerifyDepth, examine};
 use crate::error::{Error, Result};
-use crate::log::{Inspection, Locator, Log, LogOptions, Mode, Record, RecordKind};
+use crate::log::{Inspection, Locator, Record, RecordKind};
 use crate::object::Object;
-use crate::store;
-use crate::store::{CheckpointInfo, LogId};
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 
 impl Memory {
+    /// Reads and checks the whole store again, and compares it with the part that this handle has read before.
+    ///
+    /// # Errors
+    /// `Io` if the store cannot be read at all; damage is in the report.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::upkeep::VerifyDepth;
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// memory.put(NewObject::new(Id::new("tea")?, Kind::new("fact")?), &Writer::user())?;
+    /// let report = memory.verify(VerifyDepth::Full)?;
+    /// assert!(report.ok && report.damage.is_empty());
+    /// assert_eq!(report.versions, 1);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
+        // The log on disk must contain at least the head that this handle knows.
+        let head = self.inner.store().head()?;
+        if !self.inner.settings().read_only {
+            self.sync()?;
+        }
+        let (disk, settings) = (&self.inner.opened().disk, self.inner.settings());
+        examine(disk, settings, depth, Some(&head))
+    }
+
     /// Counts the objects, versions, commits and bytes of the store. Reads every object of the head.
     ///
     /// # Errors
@@ -107,28 +131,6 @@ impl Memory {
             policy_bytes: kept.saturating_sub(named),
             dead_bytes: cut.bytes.saturating_sub(kept),
         })
-    }
-
-    /// Returns the files of the store in the folder `path`, even if the store does not open. Reads no file yet.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such folder; `Io`.
-    pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        let places = places_of(&disk);
-        Ok(Inspection::new(disk).asking(places))
-    }
-
-    /// Returns the checkpoints of the store in the folder `path`, newest first, even if the store does not open.
-    /// Opening uses the first usable one.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
-    pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        // If the log does not open, the checkpoints cannot be compared with it.
-        let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
-        store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
     }
 
     /// Returns the places in the log of a version: of its record, and of its content if that is a separate record.

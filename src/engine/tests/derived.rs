@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::disk::{Access, Disk, MemDisk};
 use crate::engine::upkeep::derived_files::derived;
+use crate::engine::upkeep::derived_writer::keep_derived;
 use crate::log::CompactionLock;
 use crate::object::Time;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -63,17 +64,15 @@ fn what_was_kept_is_read_by_the_next_handle() -> Result<()> {
     let memory = Options::new().create(folder.path().join("store"))?;
     put(&memory, "a", "one");
     assert_eq!(kept(&memory, "words"), None);
-    assert!(memory.keep_derived("words", b"first", &memory.view())?);
-    assert!(memory.keep_derived("words", b"second", &memory.view())?);
-    assert!(memory.keep_derived("empty", b"", &memory.view())?);
+    assert!(keep_derived(&memory, "words", b"first", &memory.view())?);
+    assert!(keep_derived(&memory, "words", b"second", &memory.view())?);
+    assert!(keep_derived(&memory, "empty", b"", &memory.view())?);
     assert_eq!(kept(&memory, "words").unwrap(), b"second");
     memory.close()?;
     let reader = Options::new().read_only(true).open(folder.path().join("store"))?;
     assert_eq!(kept(&reader, "words").unwrap(), b"second");
     assert_eq!(kept(&reader, "empty").unwrap(), b"");
-    let refused = reader
-        .keep_derived("words", b"third", &reader.view())
-        .unwrap_err();
+    let refused = keep_derived(&reader, "words", b"third", &reader.view()).unwrap_err();
     assert_eq!(refused.code(), "read_only");
     for name in ["", "..", "a/b", "A", &"a".repeat(33)] {
         assert_eq!(reader.derived(name).unwrap_err().kind(), ErrorKind::InvalidInput);
@@ -88,7 +87,7 @@ fn what_was_kept_is_read_by_the_next_handle() -> Result<()> {
 fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let memory = on(&disk, true);
-    assert!(memory.keep_derived("words", b"some words", &memory.view())?);
+    assert!(keep_derived(&memory, "words", b"some words", &memory.view())?);
     let file = |name: &str| {
         let file = disk.open(name, Access::ReadWrite).unwrap();
         let mut bytes = vec![0; file.length().unwrap() as usize];
@@ -114,7 +113,7 @@ fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     written("derived/other", &whole);
     assert_eq!(kept(&memory, "other"), None, "of another name");
     let other = Memory::in_memory()?;
-    assert!(other.keep_derived("words", b"some words", &other.view())?);
+    assert!(keep_derived(&other, "words", b"some words", &other.view())?);
     written("derived/words", &whole);
     assert_eq!(kept(&memory, "words").unwrap(), b"some words");
     let foreign = derived(other.inner.opened(), "words")?.unwrap();
@@ -131,7 +130,7 @@ fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     put(&memory, "secret", "harbour");
     put(&memory, "open", "tea");
     let before = memory.view();
-    assert!(memory.keep_derived("words", b"harbour tea", &before)?);
+    assert!(keep_derived(&memory, "words", b"harbour tea", &before)?);
     memory.touch([&id("secret"), &id("open")], at(5));
     memory.sync()?;
     let other = on(&disk, false);
@@ -143,11 +142,11 @@ fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     memory.erase(&erasing, &Writer::user())?;
     assert_eq!(disk.list("derived").unwrap(), ["uses"]);
     assert_eq!((used(&memory, "secret"), used(&memory, "open")), (None, Some(5)));
-    assert!(!memory.keep_derived("words", b"harbour tea", &before)?);
+    assert!(!keep_derived(&memory, "words", b"harbour tea", &before)?);
     // The other process has not yet read the erasure, so its file is refused.
-    assert!(!other.keep_derived("words", b"harbour tea", &other.view())?);
+    assert!(!keep_derived(&other, "words", b"harbour tea", &other.view())?);
     assert_eq!(kept(&memory, "words"), None);
-    assert!(memory.keep_derived("words", b"tea", &memory.view())?);
+    assert!(keep_derived(&memory, "words", b"tea", &memory.view())?);
     memory.gc(&Retention::default(), None)?;
     assert_eq!(kept(&memory, "words").unwrap(), b"tea", "gc leaves them");
     Ok(())
@@ -272,9 +271,9 @@ fn a_crash_leaves_the_old_derived_file_or_the_new_one() -> Result<()> {
         let disk = SimDisk::new(call);
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         let memory = on(&shared, true);
-        assert!(memory.keep_derived("words", b"old", &memory.view())?);
+        assert!(keep_derived(&memory, "words", b"old", &memory.view())?);
         disk.crash_at(disk.calls() + call);
-        let done = memory.keep_derived("words", b"new", &memory.view());
+        let done = keep_derived(&memory, "words", b"new", &memory.view());
         drop(memory);
         for image in [CrashImage::Nothing, CrashImage::Everything] {
             let left: Arc<dyn Disk> = Arc::new(disk.crash_image(image));

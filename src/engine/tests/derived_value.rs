@@ -100,11 +100,11 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     memory.commit(draft, "put")?;
     let view = memory.view();
     let mut value = Derived::build(view.opened(), view.state(), Texts::default())?;
-    assert!(memory.keep(&mut value, &view)?);
-    assert!(!memory.keep(&mut value, &view)?, "nothing changed since");
+    assert!(keep(&memory, &mut value, &view)?);
+    assert!(!keep(&memory, &mut value, &view)?, "nothing changed since");
     put(&memory, "n1", "other");
     assert!(
-        memory.keep(&mut value, &memory.view()).is_err(),
+        keep(&memory, &mut value, &memory.view()).is_err(),
         "of another state"
     );
     let loaded = Derived::<Texts>::load(memory.view().opened()).unwrap();
@@ -112,9 +112,9 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     let followed = loaded.follow(memory.view().opened(), memory.view().state(), Texts::default)?;
     assert_eq!(*followed.value(), built(&memory.view()));
     // A file in another serialised form is ignored.
-    memory.keep_derived(Texts::NAME, &[2; 40], &memory.view())?;
+    keep_derived(&memory, Texts::NAME, &[2; 40], &memory.view())?;
     assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
-    memory.keep_derived(Texts::NAME, b"", &memory.view())?;
+    keep_derived(&memory, Texts::NAME, b"", &memory.view())?;
     assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
     Ok(())
 }

@@ -10,7 +10,8 @@ use super::{id, put};
 use crate::digest::{CommitDigest, ObjectDigest};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::engine::upkeep::doctor::examine_disk;
-use crate::engine::upkeep::salvage::write;
+use crate::engine::upkeep::salvage::{salvage_store, write};
+use crate::engine::upkeep::verify::verify_store;
 use crate::engine::{
     Cause, Erasing, Finding, Memory, Options, Query, Remedy, SalvageReport, TextRecord, VerifyDepth, Writer,
 };
@@ -612,7 +613,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     let at = |name: &str| folder.path().join(name);
     let from = at("store");
     put(&Memory::create(&from).unwrap(), "a", "text");
-    let salvage = |to: &str| Memory::salvage_store(&from, at(to), &Options::new());
+    let salvage = |to: &str| salvage_store(&from, at(to), &Options::new());
     // SLV-2: these targets are an unrelated folder, a store, a file, and a symlink to another place.
     std::fs::create_dir(at("notes.salvage")).unwrap();
     std::fs::write(at("notes.salvage").join("notes"), "precious").unwrap();
@@ -665,7 +666,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     assert!(!left.exists() && !at("new").join("salvage.lock").exists());
     // A crash right after the rename leaves the lock file of the salvage, which does no harm.
     std::fs::write(at("new").join("salvage.lock"), "").unwrap();
-    let verified = Memory::verify_store(at("new"), &Options::new(), VerifyDepth::Full).unwrap();
+    let verified = verify_store(at("new"), &Options::new(), VerifyDepth::Full).unwrap();
     assert!(verified.damage.is_empty() && verified.derived.is_empty());
     assert!(
         Memory::open(at("new"))

@@ -8,18 +8,23 @@ use std::time::Duration;
 use crate::disk::if_there;
 use crate::error::{Error, Result};
 use crate::log::CompactionLock;
+use crate::object::Op;
 use crate::store::Store;
 use crate::trie::Trie;
 
-use super::derived_files::{FOLDER, write_derived};
+use super::derived_files::{FOLDER, check_name, write_derived};
 use super::last_access::{USES, USES_NEW};
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
+use crate::engine::read::View;
+#[cfg(feature = "agent")]
+use crate::engine::read::derived::{Derived, Keep};
 
 /// The minimal number of objects changed since the last write that justifies another write. A reader applies fewer
 /// changes faster.
-pub(super) const CHANGES_MIN: u64 = 500;
+const CHANGES_MIN: u64 = 500;
 /// The value is written only if at least one in this many contributions changed.
-pub(super) const SHARE: u64 = 8;
+const SHARE: u64 = 8;
 
 impl Inner {
     /// Removes every derived file except the last-access times. These are rewritten as one file, without the objects
@@ -70,4 +75,61 @@ impl Inner {
         let state = store.state(&*store.head()?)?;
         self.source.stamps.lock().write(self.opened(), &state, &store)
     }
+}
+
+/// Writes `bytes` as the derived file `name`. They must derive from the state `of`, or from it and later states.
+/// Returns false, without writing, if something was erased since that state or another process rewrites the log.
+/// Other processes may commit meanwhile.
+///
+/// # Errors
+/// As [`Memory::derived`]; `Io` with the code `read_only` for a read-only handle.
+///
+/// # Durability
+/// When the call returns, the bytes are durable. A crash before that leaves the old file, or none.
+pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
+    check_name(name)?;
+    memory.inner.opened().check_writable()?;
+    // INVARIANT DER-2: an erasure holds this lock until its commit can be read.
+    let Some(_alone) = CompactionLock::take_if_free(memory.inner.disk(), Duration::ZERO)? else {
+        return Ok(false);
+    };
+    memory.inner.follow()?;
+    memory.inner.source.stamps.lock().may_be_behind();
+    for commit in memory.commits() {
+        let commit = commit?.commit;
+        if commit.seq <= of.entry.seq() {
+            break;
+        }
+        if commit.op.as_str() == Op::ERASE {
+            return Ok(false);
+        }
+    }
+    write_derived(memory.inner.opened(), name, bytes)?;
+    Ok(true)
+}
+
+/// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether it wrote.
+///
+/// # Errors
+/// As [`keep_derived`]; `InvalidInput` if the value is of another state than the view.
+#[cfg(feature = "agent")]
+pub(crate) fn keep<T: Keep>(memory: &Memory, value: &mut Derived<T>, view: &View) -> Result<bool> {
+    if value.root() != view.root() {
+        return Err(Error::invalid(
+            "the derived value belongs to another state than the view",
+        ));
+    }
+    if value.changes < CHANGES_MIN || value.changes.saturating_mul(SHARE) < value.value().len() {
+        return Ok(false);
+    }
+    let mut bytes = vec![T::VERSION];
+    bytes.extend_from_slice(view.entry.digest.as_bytes());
+    let bytes = postcard::to_extend(value.value(), bytes).map_err(|error| {
+        Error::internal(format!("cannot serialise the derived file {}: {error}", T::NAME))
+    })?;
+    let kept = keep_derived(memory, T::NAME, &bytes, view)?;
+    if kept {
+        value.changes = 0;
+    }
+    Ok(kept)
 }

@@ -6,10 +6,11 @@
 //! # Invariants
 //! - DOC-1: the doctor changes nothing, even if the store does not open.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Disk, FileDisk, lock_holder};
-use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
 use crate::log;
 
 use self::ProblemSeverity::{Notice, Warning};
@@ -80,6 +81,45 @@ pub struct Problem {
     /// The remedy of the problem.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub remedy: Remedy,
+}
+
+/// Lists the problems of the store in the folder `path`, the worst first. Writes nothing.
+///
+/// # Errors
+/// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be read.
+pub(crate) fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
+    let disk = match FileDisk::open(path) {
+        Err(error) if error.code() == ErrorCode::NetworkFileSystem => {
+            return Ok(vec![of_error("network_file_system", &error, Remedy::Move)]);
+        }
+        other => other?,
+    };
+    let mut problems = Vec::new();
+    look_at_folder(&disk, &mut problems);
+    look_at_lock(&disk, &mut problems);
+    let disk: Arc<dyn Disk> = Arc::new(disk);
+    match examine_disk(&disk, options, &mut problems) {
+        Ok(()) => {}
+        Err(error) if error.code() == ErrorCode::NotRegularFile => {}
+        // A file that belongs to another user may be unreadable.
+        Err(error)
+            if error.code() != ErrorCode::NoStore
+                && problems.iter().any(|problem| problem.remedy == Remedy::Owner) =>
+        {
+            problems.push(of_error("unreadable", &error, Remedy::Nothing));
+        }
+        Err(error) => return Err(error),
+    }
+    look_at_kinds(&*disk, &mut problems);
+    let is_foreign = |problem: &Problem| {
+        problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
+    };
+    if problems.iter().any(is_foreign) {
+        // The folder may belong to another program, so no remedy may change its owner or mode.
+        problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
+    }
+    problems.sort_by_key(|problem| problem.severity);
+    Ok(problems)
 }
 
 pub(crate) fn examine_disk(
@@ -184,7 +224,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     Ok(())
 }
 
-pub(super) fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
+fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
     if disk.is_locked(log::LOCK_NAME) {
         let holder = lock_holder(disk, log::LOCK_NAME);
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
@@ -194,7 +234,7 @@ pub(super) fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
 }
 
 /// Reports paths of the store that are not regular files, or not folders where one is needed.
-pub(super) fn look_at_kinds(disk: &dyn Disk, problems: &mut Vec<Problem>) {
+fn look_at_kinds(disk: &dyn Disk, problems: &mut Vec<Problem>) {
     for error in not_regular(disk) {
         let mut problem = of_error("not_regular_file", &error, Remedy::MoveAway);
         if let Some(damage) = error.damage() {
@@ -206,7 +246,7 @@ pub(super) fn look_at_kinds(disk: &dyn Disk, problems: &mut Vec<Problem>) {
     }
 }
 
-pub(super) fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
+fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
     if let Some(within) = disk.open_to_others() {
         let what = match within.split_first() {
             None => "other users of this machine may access this folder".to_owned(),
@@ -238,7 +278,7 @@ fn and_more(count: usize) -> String {
     }
 }
 
-pub(super) fn of_error(code: &'static str, error: &Error, remedy: Remedy) -> Problem {
+fn of_error(code: &'static str, error: &Error, remedy: Remedy) -> Problem {
     plain(ProblemSeverity::Damage, code, None, error.message(), remedy)
 }
 

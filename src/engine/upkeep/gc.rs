@@ -19,15 +19,16 @@ use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Sink, Store};
 
-use super::checkpoint_if_due;
+use super::{Retention, checkpoint_if_due};
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 use crate::engine::write::{LogHandle, body_bytes};
 
 /// A log is merged if it has this many segments more than twice the number that its bytes need. Doubling a log leaves
 /// 11 extra segments, and each recovery adds one.
-pub(super) const SEGMENTS_SMALL_MAX: u64 = 64;
+const SEGMENTS_SMALL_MAX: u64 = 64;
 
 /// The result of a garbage collection, or of its preview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +136,7 @@ impl Inner {
 
     /// Returns the time for an automatic collection. If the commits of the last day follow a gap of more than a day, a
     /// wrong clock may have dated them. Then the returned time is at most one day after the commit before the gap.
-    pub(super) fn proven_time(&self, store: &Store) -> Result<Time> {
+    fn proven_time(&self, store: &Store) -> Result<Time> {
         let time_of = |index: usize| -> Result<i64> {
             let commit = store.commit_at(index)?;
             Ok(commit.map_or(i64::MIN, |commit| commit.commit.time.as_micros()))
@@ -262,5 +263,114 @@ impl Inner {
             }
         }
         store.mark_behind(&mut live, &newer, cut.position.batch)
+    }
+}
+
+impl Memory {
+    /// Thins history by `retention` and frees the space of records that no kept commit needs. Other processes may read
+    /// and write meanwhile, and open views stay readable. Also deletes changes that were refused more than 7 days ago.
+    ///
+    /// `now` is the time from which ages are counted; `None` means the clock's time. It is limited to a day after the
+    /// newest commit, so a wrong clock cannot thin recent commits.
+    ///
+    /// # Errors
+    /// `Busy` if another process collects or holds the lock. `Corrupt` if kept data is damaged; then nothing changes.
+    /// `Io`, `Poisoned`.
+    ///
+    /// # Durability
+    /// After a crash, the log is whole: the old one or the new one.
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use treering::{Id, Kind, Memory, NewObject, Retention, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// for name in ["one", "two", "three"] {
+    ///     memory.put(NewObject::new(Id::new(name)?, Kind::new("fact")?), &Writer::user())?;
+    /// }
+    /// // Retains the default ages, but no commit only because it is young.
+    /// let mut retention = Retention::default();
+    /// retention.all = Duration::ZERO;
+    /// let foreseen = memory.gc_preview(&retention, None)?;
+    /// let report = memory.gc(&retention, None)?;
+    /// assert_eq!(report.kept, foreseen.kept);
+    /// assert!(memory.view().contains(&Id::new("one")?)?, "the newest state is whole");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        self.inner.opened().check_writable()?;
+        self.inner.refresh()?;
+        self.inner
+            .drop_old_rejected(self.inner.retention_time(&self.inner.store(), now)?)?;
+        let time = |store: &Store| self.inner.retention_time(store, now);
+        let choose = |store: &Store, count: usize| retention.choose(store, count, time(store)?);
+        self.inner.rewrite(&choose, self.inner.settings().wait)
+    }
+
+    /// Returns the preview of [`Self::gc`]. Changes nothing.
+    ///
+    /// # Errors
+    /// The errors of [`Self::gc`].
+    pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
+        let time = self.inner.retention_time(&cut.store, now)?;
+        let kept = retention.choose(&cut.store, cut.commits, time)?;
+        self.inner.preview(&cut, &kept)
+    }
+
+    /// Collects garbage if a collection is due and would free more than half of the log. Merges segments if there are
+    /// far more than the log needs. A failure becomes a warning, because nothing is lost. Does nothing while another
+    /// process rewrites the log.
+    pub(crate) fn collect_if_due(&self) {
+        let Some(retention) = self.inner.settings().automatic_gc else {
+            return;
+        };
+        let writing = self.inner.log.try_lock();
+        let due = writing.is_some_and(|mut writing| std::mem::take(&mut writing.collect));
+        let collected = if due { self.collect(&retention) } else { Ok(()) };
+        if let Err(error) = collected.and_then(|()| self.merge_segments())
+            && error.kind() != ErrorKind::Busy
+        {
+            let opened = self.inner.opened();
+            opened.warn(format!("cannot rewrite the log without its garbage: {error}"));
+        }
+    }
+
+    /// Rewrites the log if recoveries left many small segments, because every handle holds all of them open. Postpones
+    /// this while the disk has less free space than twice the size of the log.
+    fn merge_segments(&self) -> Result<()> {
+        let needed = |bytes: u64| bytes / u64::from(self.inner.settings().segment_bytes_max);
+        let free = self.inner.disk().free_bytes();
+        let is_scattered = self.inner.log.try_lock().is_some_and(|writing| {
+            let (segments, bytes) = writing.log.size();
+            segments as u64 > SEGMENTS_SMALL_MAX + 2 * needed(bytes)
+                && free.is_none_or(|free| free > 2 * bytes)
+        });
+        if is_scattered {
+            let now = self.inner.proven_time(&self.inner.store())?;
+            let all = |store: &Store, count: usize| Retention::everything().choose(store, count, now);
+            self.inner.rewrite(&all, Duration::ZERO)?;
+        }
+        Ok(())
+    }
+
+    fn collect(&self, retention: &Retention) -> Result<()> {
+        let store = self.inner.store();
+        let now = self.inner.proven_time(&store)?;
+        // All recent commits are kept, whatever their number. So without an old commit there is no garbage.
+        let oldest = store.commit_at(0)?;
+        if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
+            return Ok(());
+        }
+        let preview = self.gc_preview(retention, Some(now))?;
+        if preview.bytes < preview.bytes_before / 2 {
+            self.inner.drop_old_rejected(now)?;
+            let choose = |store: &Store, count: usize| retention.choose(store, count, now);
+            self.inner.rewrite(&choose, Duration::ZERO)?;
+        }
+        Ok(())
     }
 }

@@ -6,12 +6,11 @@
 pub(crate) mod checkpointing;
 pub(crate) mod dangling;
 pub(crate) mod derived_files;
-mod derived_writer;
+pub(crate) mod derived_writer;
 pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod gc;
 pub(crate) mod last_access;
-mod memory;
 mod paths;
 pub(crate) mod retention;
 pub(crate) mod salvage;

@@ -24,13 +24,13 @@ use super::{VerifyDepth, examine};
 use crate::engine::options::Options;
 
 /// The file that marks the folder of a running salvage; the salvage keeps the file locked.
-pub(super) const MARK: &str = "salvage.lock";
+const MARK: &str = "salvage.lock";
 
 /// The suffix of the new store's name while salvage writes it.
 const UNFINISHED: &str = ".salvage";
 
 /// Returns the temporary path of the new store.
-pub(super) fn unfinished(to: &Path) -> Result<PathBuf> {
+fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = to.file_name();
     let name = name.ok_or_else(|| Error::invalid(format!("{} is not a valid folder name", to.display())))?;
     if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
@@ -42,7 +42,7 @@ pub(super) fn unfinished(to: &Path) -> Result<PathBuf> {
     Ok(to.with_file_name(unfinished))
 }
 
-pub(super) fn exists(path: &Path, what: &str, hint: &str) -> Error {
+fn exists(path: &Path, what: &str, hint: &str) -> Error {
     Error::invalid(format!("{what} {}", path.display()))
         .with_code(ErrorCode::Exists)
         .with_hint(hint)
@@ -50,7 +50,7 @@ pub(super) fn exists(path: &Path, what: &str, hint: &str) -> Error {
 
 /// Creates the temporary folder of a new store, with the mark in it. First removes the output of an interrupted
 /// salvage.
-pub(super) fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
+fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     let foreign = || {
         let hint = "no salvage created it: move it away, or choose another folder";
         exists(path, "the temporary folder exists already:", hint)
@@ -83,7 +83,7 @@ pub(super) fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> 
 
 /// Removes the mark from a renamed store, even if syncing the new name failed. With the mark, a later salvage would
 /// remove the folder.
-pub(super) fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
+fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
     if unfinished.symlink_metadata().is_err() {
         // If the mark stays, it does no harm: the store is complete.
         drop(disk.remove(MARK).and_then(|()| disk.sync_dir("")));
@@ -130,6 +130,55 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
             Err(Error::internal(message))
         }
     }
+}
+
+/// Reads the damaged store in the folder `from`, and writes all data that still verifies to a new store in the
+/// folder `to`. Leaves `from` unchanged. Works without the manifest and the format file of `from`.
+///
+/// A commit keeps its digest if its state is still known. A last commit, `salvage`, contains the remaining objects
+/// of the other commits. In it, an id that a lost commit changed may have an earlier version.
+///
+/// # Errors
+/// `InvalidInput` (code `exists`) if `to` exists, or if its temporary name is used by anything but an earlier
+/// salvage. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another salvage writes to
+/// `to`. `NotFound` if `from` has no store. `Corrupt` if nothing can be salvaged. `Io` if a file cannot be read or
+/// written. After an error `to` does not exist, except if only syncing its name failed; then it is the complete new
+/// store.
+///
+/// # Durability
+/// After a crash, the new store is complete or does not exist.
+pub(crate) fn salvage_store(
+    from: impl AsRef<Path>,
+    to: impl AsRef<Path>,
+    options: &Options,
+) -> Result<SalvageReport> {
+    let to = to.as_ref();
+    if to.symlink_metadata().is_ok() {
+        return Err(exists(
+            to,
+            "the target of the salvage already exists:",
+            "choose a folder that does not exist yet",
+        ));
+    }
+    let unfinished = unfinished(to)?;
+    let source = FileDisk::open(from)?;
+    if source.contains(to) {
+        let message = format!("{} is inside the damaged store", to.display());
+        return Err(
+            Error::invalid(message).with_hint("choose a folder outside it: salvage never writes there")
+        );
+    }
+    let damaged = DamagedLog::open(Arc::new(source))?;
+    let (disk, mark) = begin(&unfinished)?;
+    let written = write(&damaged, &(Arc::clone(&disk) as Arc<dyn Disk>), options).and_then(|report| {
+        take_mark_off(&*disk, &unfinished, FileDisk::rename_folder(&unfinished, to))?;
+        Ok(report)
+    });
+    if written.is_err() {
+        drop(FileDisk::remove_folder(&unfinished, MARK));
+    }
+    drop(mark);
+    written
 }
 
 #[cfg(test)]

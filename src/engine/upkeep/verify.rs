@@ -7,17 +7,19 @@
 //! # Layer
 //! Layer 5.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
-use crate::disk::Disk;
+use crate::disk::{Disk, FileDisk};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
 use crate::log::{self, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
-use super::{Dangling, open_log, places_of};
+use super::{Dangling, not_regular, open_log, places_of};
+use crate::engine::options::Options;
 use crate::engine::settings::Settings;
 use crate::engine::write::body_bytes;
 
@@ -53,6 +55,22 @@ pub struct VerifyReport {
     pub derived: Vec<Finding>,
     /// Damage to acknowledged data.
     pub damage: Vec<Finding>,
+}
+
+/// Checks the store in the folder `path`, even if it does not open. Writes nothing.
+///
+/// # Errors
+/// `NotFound` if there is no store; `UnsupportedFormat`; `Io`.
+pub(crate) fn verify_store(
+    path: impl AsRef<Path>,
+    options: &Options,
+    depth: VerifyDepth,
+) -> Result<VerifyReport> {
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+    if let Some(error) = not_regular(&*disk).into_iter().next() {
+        return Err(error);
+    }
+    examine(&disk, &options.settings, depth, None)
 }
 
 pub(crate) fn examine(

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::cli::commands::prelude::*;
+use crate::engine;
 use crate::log::SegmentStanding;
 
 /// List the files, the segments of the log and the checkpoints
@@ -42,7 +43,7 @@ pub(super) struct File {
 
 impl Files {
     pub(super) fn run(context: &mut Context) -> Done {
-        let inspection = Memory::inspection(context.store()?)?;
+        let inspection = engine::inspection(context.store()?)?;
         let mut files: BTreeMap<String, File> = BTreeMap::new();
         for (file, bytes) in inspection.files()? {
             files.entry(file).or_default().bytes = Some(bytes);
@@ -58,7 +59,7 @@ impl Files {
         }
         let mut usable = 0;
         // The newest comes first. Opening reads the first usable one.
-        for checkpoint in Memory::checkpoints_in(context.store()?)? {
+        for checkpoint in engine::checkpoints_in(context.store()?)? {
             let file = files.entry(checkpoint.file).or_default();
             file.bytes = Some(checkpoint.bytes);
             file.last_batch = checkpoint.batch;

@@ -7,6 +7,7 @@ use crate::bytes::Bytes;
 use crate::cli::commands::get::version_of;
 use crate::cli::commands::prelude::*;
 use crate::digest::{HashAlgorithm, HashSuite};
+use crate::engine;
 use crate::log::{self, Found, Frame, Inspection, RecordKind};
 use crate::object::{Commit, Reference};
 use crate::store::MAP_ENTRY_BYTES;
@@ -62,7 +63,7 @@ pub(super) struct FrameRow {
 
 impl Frames {
     pub(super) fn run(self, context: &mut Context) -> Done {
-        let inspection = Memory::inspection(context.store()?)?;
+        let inspection = engine::inspection(context.store()?)?;
         let rows = match &self.of {
             Some(of) => holding(context, inspection, of)?,
             None => self.found(context, inspection)?,

@@ -7,6 +7,7 @@ use std::fmt::Display;
 
 use super::parts::{Part, SHOWN_BYTES, show_parts};
 use crate::cli::commands::prelude::*;
+use crate::engine;
 use crate::log::{self, Found, Frame, Inspection, RecordKind, StoreFile};
 use crate::object::{Encoding, encoded_fields};
 
@@ -83,7 +84,7 @@ impl Target {
 
 impl Hex {
     pub(super) fn run(self, context: &mut Context) -> Done {
-        let inspection = Memory::inspection(context.store()?)?;
+        let inspection = engine::inspection(context.store()?)?;
         let most = if self.all { usize::MAX } else { SHOWN_BYTES };
         match self.what {
             Target::File(file) => {

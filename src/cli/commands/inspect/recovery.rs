@@ -5,6 +5,7 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::human::wrapped;
+use crate::engine;
 use crate::log::NextWriter;
 
 /// Show what the next writer does before it appends
@@ -37,7 +38,7 @@ pub(super) struct Plan {
 
 impl Recovery {
     pub(super) fn run(context: &mut Context) -> Done {
-        let next = Memory::inspection(context.store()?)?.next_writer();
+        let next = engine::inspection(context.store()?)?.next_writer();
         let served = context.open_to_read().ok();
         let mut plan = Plan {
             served_seq: served.map(|memory| memory.view().commit().commit.seq),

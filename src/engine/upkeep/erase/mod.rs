@@ -13,17 +13,20 @@
 mod survey;
 mod targets;
 
-use crate::digest::DIGEST_LEN;
+use std::collections::BTreeSet;
+
+use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, CompactionLock, not_rewritten};
+use crate::log::{BatchBuilder, CompactionLock, RecordKind, not_rewritten};
 use crate::object::{Id, Op};
-use crate::store::{Live, Plan};
+use crate::store::{self, Live, Plan};
 use crate::trie::Shape;
 
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::read::CommitInfo;
-use crate::engine::write::{LogHandle, Note, Writer, add_links};
+use crate::engine::write::{LogHandle, Note, Writer, add_links, check_trusted};
 
 /// The targets and options of an erasure.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +108,7 @@ impl ErasedReport {
 
 impl Inner {
     /// Rewrites the log without the records of `report`, with the commit of the erasure.
-    pub(in crate::engine::upkeep) fn erase(
+    fn erase(
         &self,
         writing: &mut LogHandle,
         mut report: ErasedReport,
@@ -149,5 +152,81 @@ impl Inner {
         let missing = || done_anyway(Error::internal("an erase commit is not in the new log"));
         report.commit = Some(CommitInfo::of(&*entry.ok_or_else(missing)?));
         Ok(report)
+    }
+}
+
+impl Memory {
+    /// Erases the records that `erasing` names from every file of the store before it returns. Past states get
+    /// placeholders; the newest state loses the id. The commit names the author, time and reason, and each placeholder
+    /// contains its digest.
+    ///
+    /// Views that still have the old files open, in this or another process, can read the erased records until they
+    /// close.
+    ///
+    /// # Errors
+    /// `NotFound` if nothing has that name, or it was erased before. `InvalidInput`, naming the affected ids, in these
+    /// cases: an id has children; a version is current and its id was not given; a prefix matches several digests; or,
+    /// without `everywhere`, other objects share the content, or earlier versions name the id as their parent. `Denied`
+    /// (code `less_trusted`) if the writer's class is untrusted. Else as [`Self::commit`].
+    ///
+    /// # Durability
+    /// After a crash, the erasure is done completely or not at all.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::upkeep::Erasing;
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let id = Id::new("people/ada")?;
+    /// let mut person = NewObject::new(id.clone(), Kind::new("fact")?);
+    /// person.content = Some("Ada lives in Porto.".to_owned());
+    /// memory.put(person, &Writer::user())?;
+    ///
+    /// let mut erasing = Erasing::default();
+    /// erasing.targets.push(id.to_string());
+    /// memory.erase(&erasing, &Writer::person("vera").reason("Ada asked for it"))?;
+    /// assert!(!memory.view().contains(&id)?);
+    /// assert!(memory.history(&id)?.iter().any(|change| change.erased), "the history names the erased version");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
+        self.inner.opened().check_writable()?;
+        // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
+        // change.
+        check_trusted(writer.trust, "erase")?;
+        let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
+        self.inner.write_as(writer, |writing| {
+            let report = self.inner.survey(&self.inner.cut(writing), erasing)?;
+            self.inner.erase(writing, report, writer, alone)
+        })
+    }
+
+    /// Returns the preview of [`Self::erase`]. Changes nothing.
+    ///
+    /// # Errors
+    /// The errors of [`Self::erase`].
+    pub fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
+        self.inner.survey(&cut, erasing)
+    }
+
+    /// Returns the digests of the records that the commit erased. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub(crate) fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
+        let mut digests = BTreeSet::new();
+        cut.store.read_log(cut.position.batch, &mut |batch| {
+            let records = batch.records.iter();
+            let erased = records.filter(|record| record.kind == RecordKind::Erased);
+            let marks = erased.filter_map(|record| store::Erased::decode(&record.body).ok());
+            digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
+            Ok(())
+        })?;
+        Ok(digests.into_iter().collect())
     }
 }

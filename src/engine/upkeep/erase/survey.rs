@@ -66,7 +66,7 @@ impl Inner {
     ///
     /// # Errors
     /// The reason why the erasure is refused; see [`crate::engine::memory::Memory::erase`].
-    pub(in crate::engine::upkeep) fn survey(&self, cut: &Cut, erasing: &Erasing) -> Result<ErasedReport> {
+    pub(super) fn survey(&self, cut: &Cut, erasing: &Erasing) -> Result<ErasedReport> {
         let mut survey = Survey {
             inner: self,
             cut,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::super::*;
 use super::kept_bytes;
 use crate::agent::{Agent, NewItem, Settings};
-use crate::engine::{Keep, Writer};
+use crate::engine::{self, Keep, Writer};
 use crate::object::{Id, Origin, Time};
 use crate::recall::Embedder;
 
@@ -72,7 +72,7 @@ fn what_cannot_be_read_is_built_anew() {
     let mut other_commit = kept.to_vec();
     other_commit[1] ^= 1;
     for damaged in [&kept[..kept.len() - 1], &kept[..60], &[], &other_commit] {
-        assert!(memory.keep_derived(Content::NAME, damaged, &view).unwrap());
+        assert!(engine::keep_derived(&memory, Content::NAME, damaged, &view).unwrap());
         assert_eq!(reached(&agent(&memory)), Reached::Built);
     }
 }
@@ -95,7 +95,7 @@ fn what_was_erased_is_not_kept() {
     assert!(holds());
     put_some(&memory, 600, 1200);
     assert_ne!(reached(&agent), Reached::AtHand);
-    let erasing = crate::engine::Erasing {
+    let erasing = engine::Erasing {
         targets: vec!["secret".to_owned()],
         ..Default::default()
     };
