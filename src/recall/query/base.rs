@@ -34,6 +34,9 @@ pub struct Scratch {
     pub(crate) session: Vec<f32>,
     pub(crate) sessions_touched: Vec<u32>,
     session_quarters: Vec<u32>,
+    /// The admitted postings of one term of the question, and of one related term.
+    own: Vec<Posting>,
+    related: Vec<Posting>,
     /// The documents that contain a term related to one of the question: the position of the term, the document, and
     /// the weight.
     pub(crate) covered: Vec<(u32, u32, f32)>,
@@ -91,11 +94,11 @@ pub(crate) fn score(
     let mut rarities = Vec::with_capacity(question.terms.len());
     for (place, term) in question.terms.iter().enumerate() {
         let number = index.postings.find(term.text.as_bytes());
-        let own = number.map_or_else(Vec::new, |number| collect(index, admission, number));
-        let rarity = rarity(admission.documents, own.len());
+        collect(index, admission, number, &mut scratch.own);
+        let rarity = rarity(admission.documents, scratch.own.len());
         rarities.push(rarity);
         let mut relatives = Vec::new();
-        if own.is_empty() && unknown < UNKNOWN_MAX {
+        if scratch.own.is_empty() && unknown < UNKNOWN_MAX {
             unknown += 1;
             relatives = nearly(&index.postings, &term.text);
         }
@@ -107,21 +110,22 @@ pub(crate) fn score(
             rarity,
             place,
         };
-        pass.add(&own, relatives, scratch);
-        pass.add_sessions(&own, scratch);
+        pass.add(relatives, scratch);
+        pass.add_sessions(scratch);
     }
     rarities
 }
 
-/// Returns the admitted postings of a term.
-fn collect(index: &Index, admission: &Admission, number: u32) -> Vec<Posting> {
-    let mut admitted = Vec::new();
+/// Replaces the content of `into` by the admitted postings of a term. A term without a number has none. The caller
+/// reuses `into`, because a new list for each term takes longer.
+fn collect(index: &Index, admission: &Admission, number: Option<u32>, into: &mut Vec<Posting>) {
+    into.clear();
+    let Some(number) = number else { return };
     index.postings.for_each(number, |posting| {
         if admission.has(posting.document) {
-            admitted.push(posting);
+            into.push(posting);
         }
     });
-    admitted
 }
 
 /// Returns the BM25 score of a term with this rarity and count in a text. `length` is relative to the mean, and `b` is
@@ -150,21 +154,17 @@ impl Pass<'_> {
         bm25(rarity, posting.quarters, B, length)
     }
 
-    fn add(&self, own: &[Posting], relatives: impl Iterator<Item = (u32, f32)>, scratch: &mut Scratch) {
+    fn add(&self, relatives: impl Iterator<Item = (u32, f32)>, scratch: &mut Scratch) {
+        let (base, touched) = (&mut scratch.base, &mut scratch.touched);
         let is_in_mask = self.place < MASK_TERMS;
         let bit = u32::from(is_in_mask) << (self.place % MASK_TERMS);
         let mut relatives = relatives.peekable();
         let alone = relatives.peek().is_none();
-        for &posting in own {
+        for &posting in &scratch.own {
             let score = self.part(posting, self.rarity);
             let document = posting.document as usize;
             if alone {
-                touch(
-                    &mut scratch.base,
-                    &mut scratch.touched,
-                    posting.document,
-                    self.weight * score,
-                );
+                touch(base, touched, posting.document, self.weight * score);
             } else {
                 scratch.part[document] = score;
                 scratch.parts_touched.push(posting.document);
@@ -172,9 +172,9 @@ impl Pass<'_> {
             scratch.mask[document] |= bit;
         }
         for (number, weight) in relatives {
-            let related = collect(self.index, self.admission, number);
-            let rarity = self.rarity.min(rarity(self.admission.documents, related.len()));
-            for posting in related {
+            collect(self.index, self.admission, Some(number), &mut scratch.related);
+            let rarity = rarity(self.admission.documents, scratch.related.len()).min(self.rarity);
+            for &posting in &scratch.related {
                 let score = weight * self.part(posting, rarity);
                 let cell = &mut scratch.part[posting.document as usize];
                 if *cell == 0.0 {
@@ -188,18 +188,13 @@ impl Pass<'_> {
         }
         for document in scratch.parts_touched.drain(..) {
             let score = std::mem::take(&mut scratch.part[document as usize]);
-            touch(
-                &mut scratch.base,
-                &mut scratch.touched,
-                document,
-                self.weight * score,
-            );
+            touch(base, touched, document, self.weight * score);
         }
     }
 
     /// Adds the BM25 score of each session, taken as one text. Counts only the term itself, not related terms.
-    fn add_sessions(&self, own: &[Posting], scratch: &mut Scratch) {
-        for posting in own {
+    fn add_sessions(&self, scratch: &mut Scratch) {
+        for posting in &scratch.own {
             let session = self.index.columns.sessions[posting.document as usize];
             let cell = &mut scratch.session_quarters[session as usize];
             if *cell == 0 {
@@ -208,17 +203,13 @@ impl Pass<'_> {
             *cell = cell.saturating_add(posting.quarters);
         }
         let rarity = rarity(self.admission.sessions, scratch.counted.len());
+        let (cells, touched) = (&mut scratch.session, &mut scratch.sessions_touched);
         for session in scratch.counted.drain(..) {
             let quarters = std::mem::take(&mut scratch.session_quarters[session as usize]);
             let length = self.index.sessions.all[session as usize].length as f32;
             let length = length / self.admission.session_length;
             let part = bm25(rarity, quarters, SESSION_B, length);
-            touch(
-                &mut scratch.session,
-                &mut scratch.sessions_touched,
-                session,
-                self.weight * part,
-            );
+            touch(cells, touched, session, self.weight * part);
         }
     }
 }
