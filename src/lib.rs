@@ -75,7 +75,6 @@ mod named;
 pub mod agent;
 #[cfg(feature = "cli")]
 mod answers;
-mod bytes;
 mod calendar;
 #[cfg(feature = "cli")]
 #[doc(hidden)]

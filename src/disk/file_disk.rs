@@ -22,8 +22,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::lock::HOLDER_BYTES;
 use super::{Access, Disk, DiskFile, LockGuard, check_name, if_there, map};
-use crate::bytes::Bytes;
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, OrIo as _, Result};
+use bytes::Bytes;
 
 /// A folder of a local file system.
 #[derive(Debug)]

@@ -13,17 +13,8 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 
-use crate::bytes::{Buffer, Bytes};
-
-struct Map(memmap2::Mmap);
-
-impl Buffer for Map {
-    fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
+use bytes::Bytes;
 
 /// Maps the first `length` bytes of `file`, which must be sealed (MAP-1).
 ///
@@ -35,12 +26,12 @@ pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Bytes> {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     if length == 0 {
-        return Ok(Bytes::from(Vec::new()));
+        return Ok(Bytes::new());
     }
     let length = usize::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
     // SAFETY: the mapped bytes belong to a sealed file. By the store's protocol, no process writes to them or shortens
     // the file, so the slice never changes while it is borrowed (MAP-1). It lies within the file (MAP-2). A foreign
     // program that truncates the file breaks this; docs/durability.md describes the effect.
     let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
-    Ok(Bytes::new(Arc::new(Map(map))))
+    Ok(Bytes::from_owner(map))
 }

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::{Access, Disk, DiskFile, LockGuard, check_name, folder_of};
-use crate::bytes::{Buffer, Bytes};
 use crate::threads::{Mutex, RwLock};
 
 /// A folder in memory. Clones share the same folder.
@@ -165,11 +166,25 @@ impl DiskFile for MemFile {
     }
 
     fn map(&self, length: u64) -> io::Result<Bytes> {
-        let content = Bytes::new(Arc::clone(&self.content.read()) as Arc<dyn Buffer>);
-        content
-            .slice(0..length as usize)
-            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        mapped(&self.content.read(), length)
     }
+}
+
+/// The content of a file at the time of mapping.
+struct Mapped(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Returns the first `length` bytes of a content. Later writes to the file do not change them.
+pub(crate) fn mapped(content: &Arc<Vec<u8>>, length: u64) -> io::Result<Bytes> {
+    if (content.len() as u64) < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Bytes::from_owner(Mapped(Arc::clone(content))).slice(..length as usize))
 }
 
 struct MemLock {

@@ -31,9 +31,11 @@ use std::sync::Arc;
 pub use file_disk::FileDisk;
 pub use lock::{LockGuard, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use mem_disk::mapped;
 
-use crate::bytes::Bytes;
 use crate::error::Damage;
+use bytes::Bytes;
 
 /// The purpose of opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use crossbeam_channel::Receiver;
 
-use crate::bytes::Bytes;
 use crate::digest::{HashAlgorithm, HashSuite, ObjectDigest, TextDigest};
 use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Object, Time};
 use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::Entry;
+use bytes::Bytes;
 
 use super::inner::Inner;
 use super::opened::{HeadMoved, done_anyway};

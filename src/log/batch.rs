@@ -10,9 +10,9 @@ use super::frame::{self, FrameHeader, FrameSeed, RecordKind};
 use super::manifest::SegmentEntry;
 use super::seal::{Chain, SEAL_FRAME_BYTES, Seal};
 use super::segment::{FIRST_OFFSET, SegmentEnd, SegmentHeader};
-use crate::bytes::Bytes;
 use crate::digest::{BatchDigest, CommitDigest, HashSuite, Root};
 use crate::error::{Cause, Error, Result};
+use bytes::Bytes;
 
 /// The place of a record, as one number that combines segment and offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,12 +131,13 @@ impl Record {
     /// the body.
     pub(super) fn of(header: &FrameHeader, bytes: &Bytes, start: usize, locator: Locator) -> Option<Self> {
         let body = header.body_range();
+        let body = bytes.get(start + body.start..start + body.end)?;
         Some(Self {
             kind: header.kind,
             flags: header.flags,
             locator,
             batch: header.batch,
-            body: bytes.slice(start + body.start..start + body.end)?,
+            body: bytes.slice_ref(body),
         })
     }
 

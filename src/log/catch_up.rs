@@ -22,8 +22,8 @@ use super::manifest::{MANIFEST_NAME, SegmentEntry, chained};
 use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SegmentEnd, parse_segment_name, segment_name};
 use super::walk::{Scanned, Survey, Visit, durable_by};
-use crate::bytes::Bytes;
 use crate::error::{Cause, Error, ErrorKind, Result};
+use bytes::Bytes;
 
 /// The maximal number of reads after damage was found. A writer may have replaced the bytes between two reads.
 const TRIES: u32 = 3;
@@ -285,9 +285,10 @@ impl Log {
                 tail.torn_bytes = behind.used_from(end);
             }
         }
-        let bytes = window.bytes.slice(0..(end - from) as usize);
+        let mut bytes = window.bytes;
+        bytes.truncate((end - from) as usize);
         Ok(ActiveScan {
-            bytes: bytes.unwrap_or(window.bytes),
+            bytes,
             batches,
             durable,
             tail,

@@ -25,11 +25,11 @@ use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, segment_name,
 };
 use super::walk::{Origin, Scanned, Survey, Window, Windows, record_in};
-use crate::bytes::Bytes;
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, DiskFile, read_bytes, unfinished_name};
 use crate::error::{Cause, Error, OrIo as _, Result};
 use crate::threads::{ArcSwap, RwLock};
+use bytes::Bytes;
 
 /// Reads records of a log. Clones share everything. Reads take no lock of the store and never wait for a writer.
 #[derive(Clone)]
@@ -294,7 +294,7 @@ impl SegmentFile {
     /// Returns the bytes from `from` to `to` for a scan, or fewer if the file or its batches end before.
     pub(super) fn window(&self, from: u64, to: u64, suite: HashSuite) -> Result<Window> {
         let mapped = self.mapped();
-        match mapped.and_then(|mapped| mapped.slice(from as usize..to as usize)) {
+        match mapped.and_then(|mapped| Some(mapped.slice_ref(mapped.get(from as usize..to as usize)?))) {
             Some(bytes) => Ok(Window {
                 bytes,
                 base: from,

@@ -19,12 +19,12 @@ use super::new_object::NewObject;
 use super::origin::Origin;
 use super::time::Time;
 use super::value::Value;
-use crate::bytes::Bytes;
 use crate::codec::{DecodeError, Fields, IGNORABLE, as_array, as_text};
 use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath, ObjectDigest,
 };
 use crate::error::{Error, Result};
+use bytes::Bytes;
 
 /// The version byte of an object.
 pub(super) const VERSION: u8 = 1;

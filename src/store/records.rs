@@ -11,7 +11,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::bytes::Bytes;
 use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
@@ -19,6 +18,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::{Commit, Object};
 use crate::threads::{Mutex, RwLock};
+use bytes::Bytes;
 
 use super::base::Base;
 use super::checkpoint::{CommitRow, DigestRow};

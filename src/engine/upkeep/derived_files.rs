@@ -17,11 +17,11 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
-use crate::bytes::Bytes;
 #[cfg(feature = "agent")]
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::disk::{self, Access, Disk, if_there, read_bytes, read_whole};
 use crate::error::{Cause, Error, Finding, Result, Severity};
+use bytes::Bytes;
 
 use crate::engine::opened::Opened;
 #[cfg(feature = "agent")]
@@ -63,7 +63,8 @@ impl<T: Keep> Derived<T> {
 /// As [`Memory::derived`].
 pub(crate) fn derived_content(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     let bytes = derived(opened, name)?;
-    Ok(bytes.and_then(|bytes| bytes.slice(HEADER_BYTES..bytes.len())))
+    let bytes = bytes.filter(|bytes| bytes.len() >= HEADER_BYTES);
+    Ok(bytes.map(|bytes| bytes.slice(HEADER_BYTES..)))
 }
 
 /// Returns the whole derived file of this name, with its header.

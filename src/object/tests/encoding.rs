@@ -2,11 +2,11 @@
 
 use super::super::object::tag;
 use super::*;
-use crate::bytes::Bytes;
 use crate::codec::{DecodeError, FieldWriter, Fields, IGNORABLE};
 use crate::digest::ObjectDigest;
 use crate::testing::generators::Generator;
 use crate::testing::random::SplitMix64;
+use bytes::Bytes;
 
 /// Encodes, field by field, the values that the accessors return.
 fn encoded_from_accessors(object: &Object) -> Vec<u8> {

@@ -6,11 +6,12 @@
 use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::fault::{Outcome, ReadFault};
 use super::state::{Inode, State, put};
 use super::tell;
-use crate::bytes::{Buffer, Bytes};
-use crate::disk::{Access, DiskFile, LockGuard};
+use crate::disk::{Access, DiskFile, LockGuard, mapped};
 use crate::threads::Mutex;
 
 pub(super) struct SimFile {
@@ -115,10 +116,7 @@ impl DiskFile for SimFile {
     fn map(&self, length: u64) -> io::Result<Bytes> {
         let mut state = self.state.lock();
         state.count_read()?;
-        let content = Bytes::new(Arc::clone(&state.inodes[self.inode].current) as Arc<dyn Buffer>);
-        content
-            .slice(0..length as usize)
-            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        mapped(&state.inodes[self.inode].current, length)
     }
 }
 

@@ -4,11 +4,10 @@ use super::source::{Source, words};
 use super::{expect_none, expect_one, sources};
 
 /// The layer of each module of the crate. The same table, with reasons, is in docs/architecture.md.
-const LAYERS: [(&str, u8); 18] = [
+const LAYERS: [(&str, u8); 17] = [
     ("error", 0),
     ("digest", 0),
     ("codec", 0),
-    ("bytes", 0),
     ("calendar", 0),
     ("named", 0),
     ("threads", 0),

@@ -11,6 +11,8 @@ const FILE_LINES_MAX: usize = 800;
 const FUNCTION_LINES_MAX: usize = 100;
 /// The number of lines of code in src, without blanks, comments and tests. A feature that raises it says why.
 const CODE_LINES_MAX: usize = 54_000;
+/// The number of files with methods of the same handle. A reader must open all of them to see what the handle can do.
+const HANDLE_FILES_MAX: usize = 6;
 
 /// Returns the files without a header.
 fn without_header(files: &[Source]) -> Vec<String> {
@@ -71,6 +73,22 @@ fn code_lines(files: &[Source]) -> BTreeMap<String, usize> {
     lines
 }
 
+/// Returns the files that contain methods of a handle.
+fn files_with_methods(files: &[Source], handle: &str) -> Vec<String> {
+    let block = format!("impl {handle} {{");
+    let has_methods = |file: &&Source| {
+        file.text
+            .split('\n')
+            .zip(&file.for_tests)
+            .any(|(line, for_tests)| !for_tests && line == block)
+    };
+    files
+        .iter()
+        .filter(has_methods)
+        .map(|file| file.path.clone())
+        .collect()
+}
+
 #[test]
 fn a_missing_header_and_too_many_lines_are_seen() {
     let file = |text: &str| [Source::new("src/a.rs", text)];
@@ -117,6 +135,26 @@ fn the_code_does_not_grow() {
         total <= CODE_LINES_MAX,
         "{total} lines of code, {CODE_LINES_MAX} are allowed"
     );
+}
+
+#[test]
+fn the_methods_of_a_handle_are_in_few_files() {
+    let files = [
+        Source::new("src/a.rs", "impl Agent {\n}\n"),
+        Source::new(
+            "src/b.rs",
+            "impl AgentOther {\n}\n#[cfg(test)]\nmod tests {\nimpl Agent {\n}\n}\n",
+        ),
+    ];
+    assert_eq!(files_with_methods(&files, "Agent"), ["src/a.rs"]);
+    for (handle, folder) in [("Memory", "src/engine"), ("Agent", "src/agent")] {
+        let found = files_with_methods(&sources(folder), handle);
+        assert!(
+            found.len() <= HANDLE_FILES_MAX,
+            "{handle} has methods in {found:?}"
+        );
+        assert!(!found.is_empty(), "{handle} has no methods");
+    }
 }
 
 #[test]
