@@ -12,7 +12,7 @@
 //! # Invariants
 //! - DSK-1: a handle opened with [`Access::Read`] never writes, truncates or creates the file.
 //! - DSK-2: a file gets its final name only after its content is durable ([`create_whole`], [`replace`]).
-//! - DSK-3: the lock file is never removed, so two processes can never lock two files of one name.
+//! - DSK-3: Treering never removes the lock file, so two processes cannot lock two different files with the same name.
 #![cfg_attr(
     feature = "testing",
     expect(

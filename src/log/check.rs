@@ -7,8 +7,8 @@
 //! Layer 2.
 //!
 //! # Invariants
-//! - CHK-1: every byte of the store is checked against a checksum or digest, must be zero, or is after the end of a
-//!   segment. Bytes after the end are reported as harmless.
+//! - CHK-1: the check compares every byte of the store with a checksum, a digest or zero. The exception is bytes after
+//!   the last batch of a segment, which it reports as a finding.
 
 use std::io;
 use std::sync::Arc;
@@ -188,7 +188,7 @@ impl Log {
                     return Ok(newest);
                 }
                 // Only zeros follow, so no byte here is damaged. Batches that derived files cover are lost; the
-                // comparison with the checkpoint reports them.
+                // comparison with the checkpoint reports this loss.
                 Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
                 Err(stop) => {
                     report.damage(segment.damage(stop.offset, stop.cause))?;
@@ -271,7 +271,7 @@ impl Report<'_> {
 }
 
 /// Finds the next batch after damage. The damage is at `damaged`, in the batch that starts at `batch_start`. Searches
-/// `window`, then `windows`, for a seal. Returns the batch's offset and the chain before the batch.
+/// `window`, then `windows`, for a seal. Returns the offset of the next batch and the chain before it.
 fn resume(
     window: &mut Window,
     windows: &mut Windows<'_>,

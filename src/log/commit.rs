@@ -1,6 +1,6 @@
 //! The steps of a commit, numbered as in docs/durability.md.
 //!
-//! 1. [`Log::lock`] takes the lock.
+//! 1. [`Log::lock`] acquires the lock.
 //! 2. [`Log::prepare`] catches up. It continues in the active segment if `live` was written during the current boot and
 //!    marks the end of the log. Otherwise it recovers.
 //! 3. [`Log::append`] writes the group with one `pwrite`. If the group does not fit, it first rotates to a new segment.
@@ -209,9 +209,7 @@ impl Log {
         if self.prepared == lock.number {
             return Ok(());
         }
-        Err(Error::internal(
-            "the handle wrote without calling `prepare` under this lock",
-        ))
+        Err(Error::internal("the handle wrote without calling `prepare`"))
     }
 
     /// Runs `work`, which writes to the disk. Poisons the handle after an error, because the content of the disk is

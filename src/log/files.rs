@@ -53,7 +53,7 @@ pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
     Error::damaged(Damage::new(file, offset, cause)).with_hint(hint)
 }
 
-/// Converts a decoding error to the cause of a damage.
+/// Converts a decoding error to a cause of damage.
 pub(crate) fn undecodable(error: &DecodeError) -> Cause {
     match error {
         DecodeError::Truncated { .. } => Cause::CutOff,

@@ -114,9 +114,7 @@ impl Format {
         let (lineage, instance) = (reader.array()?, reader.array()?);
         zeros_left(&mut reader)?;
         if format == 0 || min_reader == 0 || zeros != [0; 6] || bytes.len() != FORMAT_BYTES {
-            return Err(DecodeError::Invalid(
-                "a reserved byte is not zero, or a version or the length is wrong",
-            ));
+            return Err(DecodeError::Invalid("a reserved byte or the length is wrong"));
         }
         Ok(Ok(Self {
             format,

@@ -5,7 +5,7 @@
 //! checksum, which verifies the length of the body before a reader uses the length.
 //!
 //! # Layer
-//! Layer 2. Knows the number of each record kind, but not the meaning of a record's body.
+//! Layer 2. Defines the tag of each record kind, but does not interpret the bodies of records.
 //!
 //! # Invariants
 //! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
@@ -151,7 +151,7 @@ fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
     let mut state = !crc;
     for byte in bytes.iter().rev() {
         for _ in 0..8 {
-            // The highest bit is set exactly if the step used the polynomial.
+            // The highest bit shows whether the forward step applied the polynomial.
             state = if state >> 31 == 1 {
                 (state ^ POLYNOMIAL) << 1 | 1
             } else {

@@ -91,7 +91,7 @@ pub struct SegmentState {
     pub last_batch: Option<u64>,
 }
 
-/// The files of a store, for inspection.
+/// Reads the files of a store for inspection.
 #[derive(Clone)]
 pub struct Inspection {
     disk: Arc<dyn Disk>,

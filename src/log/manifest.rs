@@ -8,7 +8,8 @@
 //! # Invariants
 //! - MAN-1: batch numbers rise by one from segment to segment, starting at 1. Numbers may be skipped at one place:
 //!   after the rewritten segments.
-//! - MAN-2: a segment is listed before any batch in it is acknowledged, and its file is durable before it is listed.
+//! - MAN-2: the manifest lists a segment before a batch in the segment is acknowledged, and only after the segment's
+//!   file is durable.
 //! - MAN-3: a segment number is used only once.
 //!
 //! # Format

@@ -39,8 +39,7 @@ impl Log {
         Ok(places)
     }
 
-    /// Returns whether the whole log can be read without damage and contains, in the same epoch, the batch that
-    /// `position` names.
+    /// Reads the whole log. Returns whether it is undamaged and contains the batch that `position` names.
     ///
     /// # Errors
     /// [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if the log was rewritten since this handle was opened;

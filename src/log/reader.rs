@@ -7,7 +7,7 @@
 //! Layer 2.
 //!
 //! # Invariants
-//! - RDR-1: a body is returned only after its checksum matched at its place.
+//! - RDR-1: a read returns a body only after the checksum of the body matched.
 //! - RDR-2: a map contains a segment only up to its sealed length.
 
 use std::collections::BTreeMap;
@@ -339,7 +339,7 @@ impl SegmentFile {
         }
     }
 
-    /// Reads a record. INVARIANT RDR-1: a body is returned only after its checksum matched at its place.
+    /// Reads a record. INVARIANT RDR-1: a read returns a body only after the checksum of the body matched.
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
         let (seed, offset) = (self.header.seed(), locator.offset());
         let found = match self.in_memory(offset) {

@@ -48,8 +48,8 @@ pub struct Rewrite {
     pub(super) epoch: u32,
     /// The segments that the rewrite replaces.
     pub(super) replaced: Vec<SegmentEntry>,
-    /// The number of the last batch that the rewrite replaces. If an earlier rewrite skipped numbers, may be the last
-    /// skipped number.
+    /// The number of the last batch that the rewrite replaces. This may also be the last number that an earlier rewrite
+    /// skipped.
     pub(super) cut: u64,
     /// The head after the last batch of the rewrite. Equals the head at the cut, unless the rewrite moves the head.
     head: CommitDigest,
@@ -85,7 +85,7 @@ pub struct Rewritten(pub(super) Rewrite);
 impl Log {
     /// Begins to rewrite all batches up to the newest one. Call [`Log::prepare`] under this lock first. Seals the
     /// active segment if it contains a batch. The caller may release `lock` while it pushes batches. The rewrite holds
-    /// `alone`.
+    /// the lock `alone` until it is published or dropped.
     ///
     /// # Errors
     /// The errors of [`Log::append`]. If sealing fails, the handle is poisoned.
@@ -172,7 +172,7 @@ impl Log {
         // Creating this segment syncs the folder, so the names of the other new segments also become durable.
         create_segment(&*self.disk, &header, &self.options, 0, 0)?;
         let live = self.read_live()?;
-        // INVARIANT PUB-1.
+        // INVARIANT PUB-1: this call replaces the old log by the new log atomically.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         self.publish_manifest(self.manifest.epoch + 1, entries, active)
             .map_err(maybe_done)?;
@@ -180,7 +180,7 @@ impl Log {
         let head = rewrite.moved_to;
         let head = head.unwrap_or_else(|| self.head_mark(live, None));
         self.mark_durable(head).map_err(old_files_left)?;
-        // INVARIANT PUB-2: the new manifest is durable now.
+        // INVARIANT PUB-2: the new manifest is durable now, so the old segments can be removed.
         self.remove_leftovers(Some(&rewrite.alone))
             .and_then(|()| self.reopen())
             .map_err(old_files_left)?;

@@ -110,8 +110,9 @@ impl Store {
     }
 
     /// Returns whether the batches since the checkpoint use so much memory that a new checkpoint is worthwhile. They do
-    /// if their weight, in versions, is at least `many`, twice the size of the newest state, and the number of commits
-    /// in the checkpoint. The newest state stays in memory anyway, and a new checkpoint contains a row for each commit.
+    /// if their weight, in versions, reaches the maximum of `many`, twice the size of the newest state, and the number
+    /// of commits in the checkpoint. The newest state stays in memory anyway, and a new checkpoint contains a row for
+    /// each commit.
     ///
     /// # Errors
     /// The errors of [`Self::state`].

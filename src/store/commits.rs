@@ -1,4 +1,5 @@
-//! Stores the kept commits, and the gaps between them. Finds commits by index, seq, digest or root.
+//! Stores the kept commits, which retention has not thinned, and the gaps between them. Finds commits by index, seq,
+//! digest or root.
 //!
 //! # Layer
 //! Layer 4. Derived: rebuilt from the log at each opening. Handles commits, but no objects.
@@ -51,7 +52,7 @@ impl ChangeCounts {
     }
 }
 
-/// A kept commit.
+/// A commit that retention has not thinned.
 pub(crate) struct CommitEntry {
     pub(crate) digest: CommitDigest,
     pub(crate) commit: Commit,

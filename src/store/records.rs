@@ -4,7 +4,7 @@
 //! Layer 4. Decodes objects, contents, texts and erasure markers, but no states.
 //!
 //! # Invariants
-//! - RCS-1: before a record is returned for a digest, its hash is compared with that digest.
+//! - RCS-1: before a lookup by digest returns a record, it compares the hash of the record with the digest.
 //! - RCS-2: if a record was erased and later written again, readers get the new record.
 
 use std::collections::HashMap;

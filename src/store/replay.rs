@@ -354,8 +354,7 @@ fn state_after(
         };
         let place = |digest| {
             let place = store.records.find_trace(digest)?;
-            let missing =
-                || Error::corrupt(format!("version {digest} is missing, although a record links it"));
+            let missing = || Error::corrupt(format!("the linked version {digest} is missing"));
             Ok(place.ok_or_else(missing)?.to_u64())
         };
         with_changes(before, staged, contents, store, &created, &place)?

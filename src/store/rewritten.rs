@@ -2,7 +2,7 @@
 //! times.
 //!
 //! # Layer
-//! Layer 4. Handles single records. Reads neither the log nor states from it.
+//! Layer 4. Handles single records, and reads neither the log nor states.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -156,11 +156,7 @@ pub(super) fn put_state(
                 created: old.created,
                 updated: time.as_micros(),
             },
-            (None, None) => {
-                return Err(Error::internal(
-                    "a change contains neither an old nor a new entry",
-                ));
-            }
+            (None, None) => return Err(Error::internal("a change contains no entry")),
         };
         entry.put(&mut bytes);
     }
@@ -173,7 +169,7 @@ pub(super) fn put_state(
     Ok(())
 }
 
-/// Adds a gap record with the digests of thinned commits, or several if one is too small. `first` is the seq of the
+/// Adds the digests of thinned commits as a gap record, or as several if one is too small. `first` is the seq of the
 /// first commit.
 pub(super) fn put_gap(builder: &mut BatchBuilder, mut first: u64, digests: &[CommitDigest]) {
     for part in digests.chunks(BODY_BYTES_MAX / DIGEST_LEN - 1) {

@@ -85,10 +85,10 @@ impl Blocks {
         words.map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
     }
 
-    /// Returns `length` bytes from `offset` on. Checks their blocks at the first access.
+    /// Returns `length` bytes from `offset` on. The first access to a block checks the block.
     ///
     /// # Errors
-    /// `Corrupt` if one of their blocks is damaged, or the range ends after the file.
+    /// `Corrupt` if a block of the range is damaged, or if the range is not within the blocks of the file.
     pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<&[u8]> {
         if length == 0 {
             return Ok(&[]);

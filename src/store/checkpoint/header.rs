@@ -207,9 +207,7 @@ impl Header {
             table_sum: reader.u32()?,
         };
         if header.file_bytes() != length {
-            return Err(DecodeError::Invalid(
-                "its length differs from the length in its header",
-            ));
+            return Err(DecodeError::Invalid("its length does not match its header"));
         }
         Ok(header)
     }

@@ -22,7 +22,7 @@ pub(super) const NO_COMMIT: u32 = u32::MAX;
 struct Need {
     /// The index of the first kept commit that needs the record, or [`NO_COMMIT`].
     first: u32,
-    /// Whether the sources of the record are also marked. Sources of sources are not marked.
+    /// Whether the sources from which the record was derived are also marked. Sources of sources are not marked.
     with_sources: bool,
 }
 

@@ -38,7 +38,8 @@ use mark::NO_COMMIT;
 /// The digests of the versions, contents and texts to erase, each with the commit that erases it.
 pub(crate) type Erasure = HashMap<[u8; DIGEST_LEN], CommitDigest>;
 
-/// The size in bytes of moved records from which on they form a separate batch, if a batch number is free.
+/// If the records that moved to a batch reach this size in bytes, and a batch number is free, they form a separate
+/// batch.
 const MOVED_BYTES: u64 = 4 << 20;
 
 /// Receives the batches of the new log, each with the head after the batch.
@@ -310,8 +311,8 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Writes the records that moved to this batch. While batch numbers are free (REW-2), writes large amounts as
-    /// separate batches. Adds the remaining records to this batch.
+    /// Writes the records that moved to this batch. While batch numbers are free (REW-2), writes [`MOVED_BYTES`] at a
+    /// time as separate batches. Adds the remaining records to this batch.
     fn put_moved(&mut self, number: u64, builder: &mut BatchBuilder) -> Result<()> {
         for record in self.moved.remove(&self.next_kept).unwrap_or_default() {
             self.waiting.add(record.kind, unlinked(&record), &record.body);

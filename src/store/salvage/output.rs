@@ -18,7 +18,7 @@ use crate::store::rewritten::Erased;
 
 use super::index::Index;
 
-/// The size in bytes of waiting records from which on they are written as a separate batch.
+/// If the waiting records reach this size in bytes, they are written as a separate batch.
 const BATCH_BYTES: u64 = 4 << 20;
 
 /// Receives the batches of the new store, each with the head after the batch.
