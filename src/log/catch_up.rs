@@ -306,8 +306,8 @@ impl Log {
         Ok(())
     }
 
-    /// Passes a batch to `visit`. If a batch with this number was delivered before, only checks that the two are equal
-    /// (CAT-3).
+    /// Passes a batch to `visit`. If a batch with this number was delivered before, only checks that both copies are
+    /// equal (CAT-3).
     pub(super) fn hand_out(&mut self, batch: Batch, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let number = batch.number;
         if number <= self.visited {

@@ -320,7 +320,7 @@ impl SegmentFile {
         Ok((window, behind))
     }
 
-    /// Reads the parts of the file from `from` to `to` that are not zero.
+    /// Returns a reader of the extents of the file between `from` and `to`.
     pub(super) fn windows(&self, from: u64, to: u64, suite: HashSuite) -> Result<Windows<'_>> {
         let between = from..to.min(self.length()?);
         Ok(Windows::new(

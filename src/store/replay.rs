@@ -21,7 +21,7 @@ use super::commits::Gap;
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
 use super::{CommitEntry, Store};
 
-/// The number of records for each additional thread that decodes a batch.
+/// The minimal number of records for each thread that decodes a batch.
 const RECORDS_A_THREAD: usize = 2_048;
 
 /// The state after a batch and the objects of the batch, which the writer computed before it wrote the batch.
