@@ -32,11 +32,11 @@ pub(super) struct DamagedFile {
     pub(super) header: Option<SegmentHeader>,
     /// The offset at which the segment was sealed, and the number of its last batch, if both are known.
     pub(super) sealed: Option<(u64, u64)>,
-    /// The value of [`Piece::age`] for the batches of this file.
+    /// The value of `Piece::age` for the batches of this file.
     pub(super) age: u64,
-    /// The value of [`Piece::chain`] for the batches of this file.
+    /// The value of `Piece::chain` for the batches of this file.
     pub(super) chain: u64,
-    /// The value of [`Piece::orphaned`] for the batches of this file.
+    /// The value of `Piece::orphaned` for the batches of this file.
     pub(super) orphaned: bool,
 }
 
