@@ -1,7 +1,7 @@
 //! The real disk: one folder of a local file system.
 //!
-//! The folder stays open, and every name is relative to it. So moving the folder or changing the working directory does
-//! not change the store. Symlinks inside the folder are not followed.
+//! The disk holds the folder open, and every name is relative to the open folder. So the disk still refers to the same
+//! store if the folder is moved or the working directory changes. The disk does not follow symlinks inside the folder.
 //!
 //! # Layer
 //! Layer 1.
@@ -31,12 +31,12 @@ pub struct FileDisk {
     path: PathBuf,
     folder: OwnedFd,
     identity: (u64, u64),
-    /// The last random note of a waiting process that this process read in the lock file.
+    /// The last random number of a waiting process that this process wrote to the lock file or read from it.
     note: AtomicU64,
 }
 
 impl FileDisk {
-    /// Opens an existing folder. Changes nothing.
+    /// Opens an existing folder. Changes no file.
     ///
     /// # Errors
     /// `NotFound` if the folder does not exist; `Io` if it is on a network file system or cannot be opened.
@@ -61,10 +61,10 @@ impl FileDisk {
         })
     }
 
-    /// Opens a folder. Creates it (0700) and missing folders above it.
+    /// Opens a folder. If necessary, creates the folder and its missing parents (mode 0700).
     ///
     /// # Errors
-    /// `Io` if it cannot be created, and as [`FileDisk::open`].
+    /// The errors of [`FileDisk::open`], and `Io` if a folder cannot be created.
     ///
     /// # Durability
     /// When the call returns, the names of the created folders are durable.
@@ -85,7 +85,7 @@ impl FileDisk {
         Self::open(path)
     }
 
-    /// Renames a folder to a name that must not exist.
+    /// Renames a folder. The new name must not exist.
     ///
     /// # Errors
     /// `Io` if the folder was not renamed, or was renamed but its new name could not be made durable.
@@ -100,7 +100,8 @@ impl FileDisk {
             .or_io(format_args!("cannot rename the folder to {}", to.display()))
     }
 
-    /// Removes a folder with its content, if it exists; removes the file `last` after all other files.
+    /// Removes a folder and its content. Removes the file `last` after all other files. Does nothing if the folder does
+    /// not exist.
     ///
     /// # Errors
     /// `Io` if a file cannot be removed.
@@ -121,15 +122,16 @@ impl FileDisk {
         removed.map(|_| ())
     }
 
-    /// Returns the names in the folder that other users may read or change. Returns `None` if the folder itself denies
+    /// Returns the names in the folder that other users can access. Returns `None` if the mode of the folder denies
     /// access to other users.
     pub fn open_to_others(&self) -> Option<Vec<String>> {
-        // The mode must give the group and other users no access. The mode of a folder also protects the files in it.
+        // A path is open if its mode allows any access to the group or to other users. The mode of a subfolder also
+        // protects the files in it.
         let is_open = |name: &str, stat: &Stat| !name.contains('/') && !stat.st_mode.is_multiple_of(0o100);
         is_open(".", &rustix::fs::fstat(&self.folder).ok()?).then(|| self.entries(is_open))
     }
 
-    /// Returns the names of paths in the folder whose owner is not the owner of the folder.
+    /// Returns the paths in the folder whose owner differs from the folder's owner.
     pub fn not_the_owners(&self) -> Vec<String> {
         rustix::fs::fstat(&self.folder).map_or_else(|_| Vec::new(), |folder| self.not_owned_by(folder.st_uid))
     }
@@ -138,7 +140,7 @@ impl FileDisk {
         self.entries(|_, stat| stat.st_uid != owner)
     }
 
-    /// Returns the files and folders in the folder and its subfolders that `wanted` accepts.
+    /// Returns the paths in the folder and its subfolders for which `wanted` returns true.
     fn entries(&self, wanted: impl Fn(&str, &Stat) -> bool) -> Vec<String> {
         let mut found = Vec::new();
         for name in self.list("").unwrap_or_default() {
@@ -153,20 +155,20 @@ impl FileDisk {
         found
     }
 
-    /// Returns whether a process holds a lock. Takes a shared lock for a moment to find out; creates and writes no
+    /// Returns whether a process holds a lock. Acquires a shared lock for a moment to test this. Creates and writes no
     /// file.
     pub fn is_locked(&self, name: &str) -> bool {
         let file = self.open_with(name, OFlags::RDONLY);
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Returns the folder's path, without symlinks.
+    /// Returns the path of the folder, with all symlinks resolved.
     #[cfg(test)]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns whether a path leads into this folder, even if some of its folders do not exist.
+    /// Returns whether a path is inside this folder. The path may end with names that do not exist yet.
     pub fn contains(&self, path: &Path) -> bool {
         let absolute = std::path::absolute(path);
         let known = absolute
@@ -196,19 +198,19 @@ impl FileDisk {
         })
     }
 
-    /// Opens a regular file.
+    /// Opens a regular file. Returns an error if the path is not a regular file.
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let file = with_more_descriptors(|| self.open_once(name, flags))
             .map_err(|error| self.refused(name, false, error))?;
-        // A read from a pipe would block for ever.
+        // Checks the file type, because a read from a pipe would block for ever.
         if !file.metadata()?.file_type().is_file() {
             return Err(self.refused(name, false, io::ErrorKind::InvalidInput.into()));
         }
         Ok(file)
     }
 
-    /// Returns the error of a call on `name`. If a part of the name is not a regular file or folder, the error names
-    /// that part.
+    /// Converts the error of a call on `name`. If a part of the path has the wrong file type, returns damage that names
+    /// this part.
     fn refused(&self, name: &str, is_folder: bool, error: io::Error) -> io::Error {
         if check_name(name).is_err()
             || matches!(
@@ -242,10 +244,10 @@ impl FileDisk {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         #[cfg(target_os = "linux")]
         if name.contains('/') && !flags.contains(OFlags::CREATE) {
-            // This call replaces three calls for each segment when a store is opened.
+            // Opens the file with one system call instead of three, because opening a store opens every segment.
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             match rustix::fs::openat2(&self.folder, name, flags, Mode::empty(), resolve) {
-                // An older kernel or a sandbox does not support the call.
+                // If an older kernel or a sandbox does not support the call, uses `openat` below.
                 Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
                 other => return Ok(File::from(other?)),
             }
@@ -255,8 +257,8 @@ impl FileDisk {
     }
 }
 
-/// Calls `open`. If the process has no free descriptors, raises its limit to the hard limit and tries again, because a
-/// store keeps every segment open.
+/// Calls `open`. If the process has no free file descriptors, raises the limit to the hard limit and tries again. A
+/// store needs many descriptors, because it has every segment open.
 fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
@@ -265,7 +267,7 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
                 current: limit.maximum,
                 ..limit
             };
-            // If the system refuses the higher limit, opening the file again reports the error.
+            // Ignores a failure, because the second `open` then returns an error.
             let _ = setrlimit(Resource::Nofile, all);
             open()
         }
@@ -273,7 +275,7 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
     }
 }
 
-/// Makes the name of a folder durable.
+/// Makes the name of a folder durable: syncs its parent folder.
 fn sync_above(folder: &Path) -> io::Result<()> {
     let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
     File::open(above.unwrap_or(Path::new(".")))?.sync_all()
@@ -305,8 +307,8 @@ impl Disk for FileDisk {
         let (old_folder, old) = self.place(from)?;
         let (new_folder, new) = self.place(to)?;
         match rustix::fs::renameat_with(&old_folder, old, &new_folder, new, RenameFlags::NOREPLACE) {
-            // Some file systems do not support the flag. Making a hard link and then removing the old name has the same
-            // effect. A crash between the two leaves both names for one complete file.
+            // Some file systems do not support the flag. A hard link and the removal of the old name have the same
+            // effect. After a crash between these two calls, both names refer to the same complete file.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(&old_folder, old, &new_folder, new, AtFlags::empty())?;
                 Ok(rustix::fs::unlinkat(&old_folder, old, AtFlags::empty())?)
@@ -365,13 +367,13 @@ impl Disk for FileDisk {
             folder,
             name: last.to_owned(),
         };
-        // INVARIANT LCK-1: between the open and the lock, the file may have lost its name.
+        // INVARIANT LCK-1: someone may have replaced the lock file between the open and the lock.
         if !guard.is_current()? {
             return Ok(None);
         }
         let mut text = holder.as_bytes().to_vec();
         text.resize(HOLDER_BYTES, 0);
-        // The text is only used in messages, so a full disk must not make the lock fail.
+        // Ignores a failure, for example on a full disk, because the text is used only in messages.
         drop(guard.file.write_all_at(&text, 0));
         Ok(Some(Box::new(guard)))
     }
@@ -383,13 +385,13 @@ impl Disk for FileDisk {
             .and_then(|file| file.metadata());
         let files = std::fs::read_dir(format!("/proc/{process}/fd"));
         let (Ok(file), Ok(files)) = (file.map(identity), files) else {
-            // The process has ended, or it belongs to another user, or the system hides it.
+            // The process has ended, belongs to another user, or is hidden by the system.
             return false;
         };
         files.flatten().any(|entry| {
             let number = entry.file_name();
             let about = format!("/proc/{process}/fdinfo/{}", number.to_string_lossy());
-            // A process may also have the file open without holding the lock.
+            // Also checks for the lock, because a process may have the file open without holding the lock.
             std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file)
                 && std::fs::read_to_string(about).is_ok_and(|about| about.contains("\nlock:"))
         })
@@ -397,7 +399,7 @@ impl Disk for FileDisk {
 
     fn announce_waiting(&self, name: &str) {
         let mut note = [0; 8];
-        // If the note cannot be written, only fairness between writers is lost.
+        // Ignores a failed write, which only makes the lock less fair.
         if self.random(&mut note).is_ok()
             && let Ok(file) = self.open_with(name, OFlags::RDWR)
             && file.write_all_at(&note, HOLDER_BYTES as u64).is_ok()
@@ -447,7 +449,7 @@ impl DiskFile for OpenFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        // This call continues after short writes and interruptions. A write of no bytes is an error.
+        // `write_all_at` continues after short writes and interruptions. It returns an error if a write adds no bytes.
         self.0.write_all_at(bytes, offset)
     }
 
@@ -466,7 +468,8 @@ impl DiskFile for OpenFile {
 
 struct FileLock {
     file: File,
-    /// The process that took the lock. A forked child has the same file open and must not release the lock.
+    /// The number of the process that acquired the lock. A forked child has the same file open and must not release the
+    /// lock.
     process: u32,
     folder: OwnedFd,
     name: String,
@@ -485,16 +488,16 @@ impl LockGuard for FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing alone would not release the lock if another thread is forking now, because the child has the file
-        // too.
+        // Unlocks explicitly, because closing the file does not release the lock while a forked child has the file
+        // open.
         if self.process == std::process::id() {
-            // If unlocking fails, closing the file releases the lock.
+            // Ignores a failure, because closing the file also releases the lock.
             drop(self.file.unlock());
         }
     }
 }
 
-/// File systems whose locks, renames or maps break the contract of `Disk`.
+/// File systems whose locks, renames or maps violate the contract of `Disk`.
 #[cfg(target_os = "linux")]
 const NETWORK: [(u32, &str); 12] = [
     (0x0000_6969, "NFS"),

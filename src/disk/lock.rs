@@ -1,10 +1,10 @@
-//! Waiting for the writer's lock.
+//! Acquires a lock file, and waits while another process holds the lock.
 //!
 //! # Layer
 //! Layer 1.
 //!
 //! # Invariants
-//! - LCK-1: a lock is valid only while the lock's name still leads to the locked file.
+//! - LCK-1: a lock is valid only while the lock's path still refers to the locked file.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,33 +13,33 @@ use super::{Disk, read_whole};
 use crate::error::{Error, ErrorKind, OrIo as _, Result};
 use crate::threads::sleep;
 
-/// The length in bytes of the text about the holder in a lock file.
+/// The length in bytes of the text in a lock file that names the holder.
 pub(super) const HOLDER_BYTES: usize = 256;
 
-/// The text before the number of a process in a lock file.
+/// The text before the process number of the holder in a lock file.
 const HOLDER_PREFIX: &str = "process ";
 
-/// The time that a writer waits before it takes a lock for which others wait. It is about as long as their pause
-/// between tries.
+/// The time that a writer pauses before it acquires a lock for which other processes wait. It is about as long as their
+/// pause between two attempts.
 const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
 
-/// A held lock. Dropping it releases the lock.
+/// An acquired lock. Dropping it releases the lock.
 pub trait LockGuard: Send + Sync {
-    /// Returns whether the name still leads to the locked file (LCK-1). Treering never removes that file (DSK-3), but a
-    /// person may have replaced it.
+    /// Returns whether the lock's path still refers to the locked file (LCK-1). Treering never removes the file
+    /// (DSK-3), but a person may have replaced it.
     ///
     /// # Errors
     /// The error of the operating system.
     fn is_current(&self) -> io::Result<bool>;
 }
 
-/// Takes the lock `name`; tries again for up to `wait`.
+/// Acquires the lock `name`. If another process holds the lock, repeats the attempt for up to `wait`.
 ///
-/// The tries are short and at random intervals. A writer that takes the lock again while others wait lets them try
-/// first. So no waiting writer starves because its tries always fall into a busy writer's turns.
+/// The attempts have random intervals. If other processes wait for the lock, a writer first pauses, so that they can
+/// acquire the lock. So a busy writer that locks again and again does not starve the others.
 ///
 /// # Errors
-/// `Busy`, naming the holder, after `wait`; `Io` if the system refuses.
+/// `Busy` with the name of the lock's holder if the lock is not free within `wait`; `Io` if the system refuses.
 pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dyn LockGuard>> {
     let holder = holder_text(disk.process());
     let started = Instant::now();
@@ -60,8 +60,8 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
     }
 }
 
-/// Returns the process that holds a lock, according to the note in the file. Returns `None` without a note, or if that
-/// process seems not to hold the lock any more. For messages only.
+/// Returns the text in the lock file that names the holder. Returns `None` if there is no text, or if the named process
+/// does not seem to hold the lock any more. Use the text for messages only.
 pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
     let bytes = read_whole(disk, name, HOLDER_BYTES).ok()??;
     let text = String::from_utf8_lossy(&bytes);
@@ -88,7 +88,7 @@ fn busy(disk: &dyn Disk, name: &str, waited: Duration) -> Error {
 
 fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
     let mut random = [0; 2];
-    // Without random numbers, the pauses are regular, which still works.
+    // If random bytes are unavailable, the pauses have equal lengths, which also works.
     drop(disk.random(&mut random));
     let spread = u64::from(u16::from_le_bytes(random));
     let longest_us = if waited < Duration::from_millis(50) {
@@ -99,7 +99,8 @@ fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
     Duration::from_micros(50 + spread * longest_us / 65_536)
 }
 
-/// Returns the process and the program's name. The arguments are left out: they may contain memory.
+/// Returns the number of the process and the name of the program. Omits the arguments, because they may contain private
+/// text.
 fn holder_text(process: u32) -> String {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = std::path::Path::new(&program).file_name().unwrap_or_default();

@@ -1,11 +1,12 @@
-//! Read-only maps of sealed files: the only unsafe code of the crate.
+//! Maps sealed files into memory, read-only. Contains the only unsafe code of the crate.
 //!
 //! # Layer
 //! Layer 1.
 //!
 //! # Invariants
-//! - MAP-1: only bytes that no process ever changes are mapped. Their files are never shortened, only unlinked.
-//! - MAP-2: a map never reaches beyond the length of the file at the time of mapping.
+//! - MAP-1: a map contains only bytes that no process ever changes. Treering unlinks the mapped file, but never
+//!   shortens it.
+//! - MAP-2: a map never extends beyond the end of the file.
 #![expect(
     unsafe_code,
     reason = "mapping a file is always unsafe; MAP-1 and MAP-2 state why it is sound here"
@@ -19,9 +20,9 @@ use bytes::Bytes;
 /// Maps the first `length` bytes of `file`, which must be sealed (MAP-1).
 ///
 /// # Errors
-/// `UnexpectedEof` if the file is shorter, or the error of the operating system.
+/// `UnexpectedEof` if the file has fewer than `length` bytes, or the error of the operating system.
 pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Bytes> {
-    // MAP-2: an access to a page beyond the end of the file would kill the process.
+    // MAP-2: checks the length, because an access to a page beyond the end of the file would kill the process.
     if file.metadata()?.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -30,8 +31,8 @@ pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Bytes> {
     }
     let length = usize::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
     // SAFETY: the mapped bytes belong to a sealed file. By the store's protocol, no process writes to them or shortens
-    // the file, so the slice never changes while it is borrowed (MAP-1). It lies within the file (MAP-2). A foreign
-    // program that truncates the file breaks this; docs/durability.md describes the effect.
+    // the file, so the slice never changes while it is borrowed (MAP-1). The slice lies within the file (MAP-2).
+    // Another program that truncates the file breaks this guarantee. docs/durability.md describes the effect.
     let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
     Ok(Bytes::from_owner(map))
 }

@@ -1,7 +1,7 @@
-//! A disk in memory: for stores that need not outlive the process, and for tests.
+//! A disk in memory, for temporary stores and for tests.
 //!
-//! Nothing in it is durable, and no call fails because of a device. Clones share the same files, as two processes share
-//! a folder.
+//! Its files exist only until the process ends, and no call fails because of a device. Clones share the same files,
+//! like two processes that open the same folder.
 //!
 //! # Layer
 //! Layer 1.
@@ -115,12 +115,12 @@ impl Disk for MemDisk {
     }
 
     fn boot_id(&self) -> [u8; 16] {
-        // A disk in memory never outlives a run of the machine, so any constant works.
+        // The files do not survive a reboot, so a constant is sufficient.
         [1; 16]
     }
 
     fn identity(&self) -> (u64, u64) {
-        // No real device has this number. Two folders never have one address.
+        // No real device has this number. Two folders have different addresses.
         (u64::MAX, Arc::as_ptr(&self.files).addr() as u64)
     }
 

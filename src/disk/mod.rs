@@ -1,17 +1,18 @@
-//! The only access to the operating system: the files of one store folder, its lock, and durability.
+//! The only access to the operating system: reads, writes, syncs and locks the files in the folder of a store.
 //!
-//! A [`Disk`] is a folder. Names are relative to it, with `/` between a subfolder and a file; absolute names and `..`
-//! are refused. Every call states which data it makes durable. The upper layers rely on that contract, and not on the
-//! behaviour of one file system. [`FileDisk`] is the real disk. [`MemDisk`] keeps everything in memory and never fails.
-//! The simulated disk of the tests can lose data, tear writes and refuse calls.
+//! A [`Disk`] is a folder. File names are relative to the folder, with `/` between a subfolder and a file. Absolute
+//! names and `..` are errors. The documentation of every call states which data the call makes durable. Upper layers
+//! rely on this contract, not on the behaviour of one file system. [`FileDisk`] is the real disk. [`MemDisk`] stores
+//! all files in memory, and its calls never fail because of a device. The simulated disk of the tests can lose data,
+//! tear writes and make calls fail.
 //!
 //! # Layer
-//! Layer 1. Knows names, bytes and durability, not the meaning of bytes.
+//! Layer 1. Handles names, bytes and durability, but does not interpret bytes.
 //!
 //! # Invariants
 //! - DSK-1: a handle opened with [`Access::Read`] never writes, truncates or creates the file.
 //! - DSK-2: a file gets its final name only after its content is durable ([`create_whole`], [`replace`]).
-//! - DSK-3: the lock file is never removed, so two processes can never lock two files of one name.
+//! - DSK-3: Treering never removes the lock file, so two processes cannot lock two different files with the same name.
 #![cfg_attr(
     feature = "testing",
     expect(
@@ -37,71 +38,72 @@ pub(crate) use mem_disk::mapped;
 use crate::error::Damage;
 use bytes::Bytes;
 
-/// The purpose of opening a file.
+/// The operations that an open file allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reading only.
+    /// The file can only be read.
     Read,
-    /// Reading and overwriting bytes in place.
+    /// The file can be read, and its bytes can be overwritten in place.
     ReadWrite,
 }
 
 /// The folder of one store.
 ///
-/// Errors come from the operating system; the caller adds the operation. Their kinds distinguish `NotFound` and
-/// `AlreadyExists`. A path that is not a regular file, or not a folder where one is needed, has its own error:
-/// [`is_not_regular`].
+/// Calls return the errors of the operating system, and the caller adds the name of the operation. Callers rely on the
+/// kinds `NotFound` and `AlreadyExists`. If a path is not a regular file, or not a folder as expected, the error
+/// satisfies [`is_not_regular`].
 pub trait Disk: Send + Sync {
     /// Opens an existing regular file. Changes nothing on disk.
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Creates an empty file with access for its owner only (0600). Refuses an existing name with `AlreadyExists`. The
-    /// name is durable after [`Disk::sync_dir`], the content after [`DiskFile::sync`].
+    /// Creates an empty file with access for its owner only (0600). Returns `AlreadyExists` if the name exists. The
+    /// name is durable after [`Disk::sync_dir`], and the content after [`DiskFile::sync`].
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Creates a subfolder (0700) if it does not exist. Durable after `sync_dir("")`.
+    /// Creates a subfolder (mode 0700) if it does not exist. The subfolder is durable after `sync_dir("")`.
     fn create_dir(&self, name: &str) -> io::Result<()>;
 
-    /// Renames a file within its folder, atomically; refuses an existing target with `AlreadyExists`. Durable
-    /// after [`Disk::sync_dir`].
+    /// Renames a file within its folder, atomically. Returns `AlreadyExists` if the target exists. The new name is
+    /// durable after [`Disk::sync_dir`].
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Renames a file within its folder, atomically, over an existing target. Durable after [`Disk::sync_dir`].
+    /// Renames a file within its folder, atomically, and replaces an existing target. The new name is durable after
+    /// [`Disk::sync_dir`].
     fn rename_over(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a name. Open handles keep reading the file. Durable after [`Disk::sync_dir`].
+    /// Removes a file. Open handles can still read the file. The removal is durable after [`Disk::sync_dir`].
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Returns the sorted names in a folder, including subfolders; `""` is the store's own folder.
+    /// Returns the sorted names of the files and subfolders in a folder. `""` is the folder of the store.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
-    /// Makes the names of a folder durable: all creations, renames and removals before this call.
+    /// Makes all earlier creations, renames and removals in a folder durable.
     fn sync_dir(&self, folder: &str) -> io::Result<()>;
 
-    /// Makes the store folder's own name durable in its parent folder.
+    /// Makes the name of the store's folder durable in the parent folder.
     fn sync_parent(&self) -> io::Result<()>;
 
-    /// Takes the lock `name` if it is free. Creates its file if it is missing, and writes `holder` into it, for
-    /// messages only. The lock ends when the guard is dropped or the process ends.
+    /// Acquires the lock `name` if it is free, otherwise returns `None`. Creates a missing lock file, and writes
+    /// `holder` into the file, for messages only. The lock is released when the guard is dropped or the process ends.
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
-    /// Returns whether a process seems to hold the lock.
+    /// Returns whether a process seems to hold the lock. Use the result for messages only.
     fn is_locked_by(&self, _name: &str, process: u32) -> bool {
         process == self.process()
     }
 
-    /// Signals to the holder of the lock that a process waits for it. A disk may ignore this.
+    /// Signals to the holder of the lock that this process waits for the lock. A disk may ignore the call.
     fn announce_waiting(&self, _name: &str) {}
 
-    /// Returns whether another process has signalled since the last call that it waits for the lock.
+    /// Returns whether another process called `announce_waiting` since the previous call of this function.
     fn somebody_waits(&self, _name: &str) -> bool {
         false
     }
 
-    /// Returns an identifier of this run of the machine; zeros if the system has none.
+    /// Returns the identifier of the current boot of the machine. Returns zeros if the system provides none.
     fn boot_id(&self) -> [u8; 16];
 
-    /// Returns the number of this process. In a forked child, it differs from the number stored in an inherited handle.
+    /// Returns the number of this process. Handles store this number to detect that they are used in a forked child.
     fn process(&self) -> u32 {
         std::process::id()
     }
@@ -111,10 +113,10 @@ pub trait Disk: Send + Sync {
         getrandom::fill(bytes).map_err(io::Error::other)
     }
 
-    /// Returns the device and file number of the folder: equal for two paths to one store.
+    /// Returns the device number and the file number of the folder. Two paths to the same store have equal numbers.
     fn identity(&self) -> (u64, u64);
 
-    /// Returns the number of bytes that this user may still write to the disk, if it is known.
+    /// Returns the number of bytes that this user can still write to the disk. Returns `None` if the number is unknown.
     fn free_bytes(&self) -> Option<u64> {
         None
     }
@@ -123,24 +125,25 @@ pub trait Disk: Send + Sync {
     fn describe(&self) -> String;
 }
 
-/// An open file. Reads and writes name their offset; there is no file position and no append mode.
+/// An open file. Every read and write has an explicit offset. There is no file position and no append mode.
 pub trait DiskFile: Send + Sync {
-    /// Reads at most `buffer.len()` bytes from `offset`; fewer only at the end of the file.
+    /// Reads `buffer.len()` bytes from `offset`, and fewer only at the end of the file. Returns the number of bytes
+    /// read.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes all of `bytes` at `offset`. They are durable after [`DiskFile::sync`]. If the call fails, any part of
-    /// them may have been written.
+    /// Writes all of `bytes` at `offset`. The bytes are durable after [`DiskFile::sync`]. If the call fails, any part
+    /// of the bytes may have been written.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes the content and the length durable, but not the name. If the call fails, the state of all bytes written
-    /// since the last success is unknown, and a second successful call does not change that.
+    /// Makes the content and the length durable, but not the name. If the call fails, it is unknown which bytes written
+    /// since the last successful sync are durable. A later successful call does not make them durable.
     fn sync(&self) -> io::Result<()>;
 
     /// Returns the length of the file in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Returns the first `length` bytes, shared with the page cache. The caller must know that no process will ever
-    /// change these bytes or shorten the file.
+    /// Maps the first `length` bytes into memory. The caller must ensure that no process ever changes these bytes or
+    /// shortens the file.
     fn map(&self, length: u64) -> io::Result<Bytes>;
 }
 
@@ -165,7 +168,7 @@ pub fn read_bytes(file: &dyn DiskFile, offset: u64, length: usize) -> io::Result
     Ok(bytes)
 }
 
-/// Returns at most the first `limit` bytes of a file; `None` if the file does not exist.
+/// Returns at most the first `limit` bytes of a file. Returns `None` if the file does not exist.
 pub fn read_whole(disk: &dyn Disk, name: &str, limit: usize) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = if_there(disk.open(name, Access::Read))? else {
         return Ok(None);
@@ -174,7 +177,7 @@ pub fn read_whole(disk: &dyn Disk, name: &str, limit: usize) -> io::Result<Optio
     read_bytes(&*file, 0, length.min(limit)).map(Some)
 }
 
-/// Returns the result of a call on a file or folder; `None` if the path does not exist.
+/// Converts the error `NotFound` to `None`, and other results to `Some`.
 pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -182,19 +185,19 @@ pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns whether a call failed because a path of the store is not a regular file, or not a folder where one is
-/// needed.
+/// Returns whether a call failed because a path is not a regular file, or not a folder as expected.
 pub fn is_not_regular(error: &io::Error) -> bool {
     error
         .get_ref()
         .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Damage>)
 }
 
-/// The zeros of one write when a file is filled with them.
+/// The zeros that one write adds to a file.
 static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 
-/// Creates `name` with `content` followed by zeros up to `length`, and makes the bytes durable. First removes a file of
-/// that name, so no reader may rely on it yet. The name is durable only after [`Disk::sync_dir`].
+/// Creates `name` with `content` followed by zeros up to `length`, and makes the bytes durable. Removes an existing
+/// file of that name first. Do not use this for a file that readers may need. The name is durable only after
+/// [`Disk::sync_dir`].
 pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
     let write = || {
         let file = match disk.create(name) {
@@ -215,11 +218,11 @@ pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> 
         }
         file.sync()
     };
-    // Removing the file frees space on a full disk. If this fails too, an unused file is left.
+    // After an error, removes the file to free space on a full disk. If the removal also fails, an unused file remains.
     write().inspect_err(|_| drop(disk.remove(name)))
 }
 
-/// Creates a file that is either complete or absent, even after a crash. Refuses an existing name.
+/// Creates a file atomically: after a crash, the file is complete or absent. Returns an error if the name exists.
 ///
 /// # Durability
 /// When the call returns, the file and its name are durable.
@@ -228,7 +231,7 @@ pub fn create_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) ->
     finish_whole(disk, name)
 }
 
-/// Renames a file that [`write_whole`] wrote under its temporary name to `name`. Refuses an existing name.
+/// Renames a file that [`write_whole`] wrote under its temporary name to `name`. Returns an error if `name` exists.
 ///
 /// # Durability
 /// When the call returns, the name is durable.
@@ -237,7 +240,7 @@ pub fn finish_whole(disk: &dyn Disk, name: &str) -> io::Result<()> {
     disk.sync_dir(folder_of(name))
 }
 
-/// Replaces a file. After a crash, it has either the old or the new content.
+/// Replaces a file atomically: after a crash, the file has either the old or the new content.
 ///
 /// # Durability
 /// When the call returns, the new content is durable under the name.
@@ -248,17 +251,17 @@ pub fn replace(disk: &dyn Disk, name: &str, content: &[u8]) -> io::Result<()> {
     disk.sync_dir(folder_of(name))
 }
 
-/// Returns the temporary name that a file has while it is written.
+/// Returns the temporary name that a file has until its content is durable.
 pub fn unfinished_name(name: &str) -> String {
     format!("{name}.tmp")
 }
 
-/// Returns the folder part of a name; `""` for the store's own folder.
+/// Returns the folder part of a name. Returns `""` for a file in the folder of the store.
 pub fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Refuses names that could lead out of the folder.
+/// Returns an error if a name could refer to a path outside the folder.
 pub(crate) fn check_name(name: &str) -> io::Result<()> {
     let plain = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
     if name.split('/').all(plain) {

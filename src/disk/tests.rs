@@ -1,4 +1,4 @@
-//! Tests of the disks: the real one, the one in memory and the simulated one meet the same contract.
+//! Tests that the real disk, the disk in memory and the simulated disk meet the same contract.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::sync::Barrier;
@@ -55,7 +55,11 @@ fn every_disk_keeps_the_contract() {
         let old = disk.open("b", Access::Read).unwrap();
         replace(disk, "b", b"newer").unwrap();
         assert_eq!(read(disk, "b"), b"newer");
-        assert_eq!(old.length().unwrap(), 3, "who has the old one open keeps it");
+        assert_eq!(
+            old.length().unwrap(),
+            3,
+            "an open handle must still read the old file"
+        );
         assert!(disk.list("").unwrap().contains(&"b".to_owned()));
         let file = disk.open("log/a", Access::ReadWrite).unwrap();
         file.write_at(18, b"grows").unwrap();
@@ -106,7 +110,7 @@ fn the_lock_names_its_holder_and_notices_that_its_file_was_replaced() {
         "{holder}"
     );
     let path = folder.path().join("store/lock");
-    // Process 1 exists but does not hold the lock. No process has the other number.
+    // Process 1 exists, but does not hold the lock. No process has the number 4194305.
     for other in ["process 1 (init)", "process 4194305 (gone)", "nonsense"] {
         let mut text = [0; 256];
         text[..other.len()].copy_from_slice(other.as_bytes());
@@ -133,7 +137,7 @@ fn nobody_starves_while_others_take_the_lock_over_and_over() {
     let left = Arc::new(AtomicI64::new(4_000));
     let workers: Vec<_> = (0..4)
         .map(|_| {
-            // A separate handle, like that of another process.
+            // Opens a separate handle, like another process.
             let disk = FileDisk::open(disk.path()).unwrap();
             let (start, left) = (Arc::clone(&start), Arc::clone(&left));
             std::thread::spawn(move || {
@@ -141,7 +145,7 @@ fn nobody_starves_while_others_take_the_lock_over_and_over() {
                 let mut turns = 0;
                 while left.fetch_sub(1, Ordering::Relaxed) > 0 {
                     let _guard = lock_within(&disk, "lock", Duration::from_mins(10)).unwrap();
-                    // The pause is about as long as a short commit.
+                    // Simulates a short commit.
                     std::thread::sleep(Duration::from_micros(300));
                     turns += 1;
                 }
@@ -174,7 +178,10 @@ fn files_and_folders_are_private_and_links_are_not_followed() {
     }
     assert!(disk.try_lock("link", "holder").is_err());
     assert_eq!(std::fs::read(&outside).unwrap(), b"untouched");
-    assert!(disk.open("log", Access::Read).is_err(), "a folder is no file");
+    assert!(
+        disk.open("log", Access::Read).is_err(),
+        "a folder is not a regular file"
+    );
 }
 
 #[test]
@@ -364,7 +371,11 @@ fn files_of_another_owner_and_files_that_are_open_are_named_with_those_in_folder
     for (name, mode) in [("log", 0o700), ("log/00000001.seg", 0o644), ("manifest", 0o644)] {
         open(name, mode);
     }
-    assert_eq!(disk.open_to_others(), None, "the folder is closed");
+    assert_eq!(
+        disk.open_to_others(),
+        None,
+        "the mode of the folder denies access"
+    );
     open("", 0o755);
     assert_eq!(disk.open_to_others(), Some(vec!["manifest".to_owned()]));
 }

@@ -1,4 +1,5 @@
-//! Batches: records that are appended together and are valid only together, before and after they are on disk.
+//! Batches: groups of records that are appended together and are valid only as a whole. Defines a batch under
+//! construction and a batch that was read from the log.
 //!
 //! # Layer
 //! Layer 2.
@@ -14,13 +15,13 @@ use crate::digest::{BatchDigest, CommitDigest, HashSuite, Root};
 use crate::error::{Cause, Error, Result};
 use bytes::Bytes;
 
-/// The place of a record, as one number that combines segment and offset.
+/// The segment and the offset of a record, combined into one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Locator(u64);
 
 impl Locator {
     /// # Panics
-    /// If the segment number or the offset exceeds the limits of a log. Every caller checks both before.
+    /// Panics if the segment number or the offset exceeds the limits of a log. Every caller checks both limits first.
     pub(super) fn new(segment: u64, offset: u64) -> Self {
         let segment = u32::try_from(segment).expect("segment numbers fit in 32 bits");
         let step =
@@ -28,7 +29,7 @@ impl Locator {
         Self(u64::from(segment) << 32 | u64::from(step))
     }
 
-    /// Returns the locator for a number that [`Locator::to_u64`] returned.
+    /// Converts a number that [`Locator::to_u64`] returned back to a locator.
     pub fn from_u64(number: u64) -> Self {
         Self(number)
     }
@@ -43,7 +44,7 @@ impl Locator {
         self.0 >> 32
     }
 
-    /// Returns the place right after a record that starts here and has a body of `body_bytes` bytes.
+    /// Returns the locator right after the record at this locator, whose body has `body_bytes` bytes.
     pub(super) fn behind(self, body_bytes: usize) -> Self {
         let framed = frame::framed_bytes(body_bytes) as u64;
         Self::new(self.segment(), self.offset() + framed)
@@ -55,23 +56,23 @@ impl Locator {
     }
 }
 
-/// A place between two batches of a log, within one epoch of it.
+/// A position between two batches of a log. It is valid only within one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The number of the segment that contains the batch before the position; 0 if there is none.
     pub segment: u64,
-    /// The offset of the first byte after that batch.
+    /// The offset of the first byte after the batch before the position.
     pub offset: u64,
-    /// The number of that batch.
+    /// The number of the batch before the position.
     pub batch: u64,
     /// The digest of the batch.
     pub digest: [u8; 32],
-    /// The head commit after that batch.
+    /// The head commit after the batch.
     pub commit: CommitDigest,
 }
 
 impl Position {
-    /// The position before the first batch.
+    /// The position before the first batch of the log.
     pub const START: Self = Self {
         segment: 0,
         offset: 0,
@@ -80,7 +81,7 @@ impl Position {
         commit: CommitDigest::from_bytes([0; 32]),
     };
 
-    /// Returns the position before the first batch of a segment, where `commit` is the head.
+    /// Returns the position before the first batch of a segment. `commit` is the head at that position.
     pub(super) fn start_of((before, entry): (SegmentEnd, &SegmentEntry), commit: CommitDigest) -> Self {
         Self {
             segment: entry.id,
@@ -91,7 +92,7 @@ impl Position {
         }
     }
 
-    /// Returns the position after `batch`, which is in the same segment and ends at `offset`.
+    /// Returns the position after `batch`, which ends at `offset` of this position's segment.
     pub(super) fn after(&self, batch: &Batch, offset: u64) -> Self {
         Self {
             segment: self.segment,
@@ -102,7 +103,7 @@ impl Position {
         }
     }
 
-    /// Returns the end of the chain of batches, which the next batch continues.
+    /// Returns the number and the digest of the batch before the position. The next batch continues this chain.
     pub(super) fn chain(&self) -> Chain {
         Chain {
             batch: self.batch,
@@ -111,14 +112,14 @@ impl Position {
     }
 }
 
-/// A record that was read.
+/// A record that was read from the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The kind of the record.
     pub kind: RecordKind,
     /// The flags of the record's frame.
     pub flags: u8,
-    /// The place of the record.
+    /// The segment and the offset of the record.
     pub locator: Locator,
     /// The number of the batch that contains the record.
     pub batch: u64,
@@ -155,18 +156,18 @@ impl Record {
         matches.then_some(record).ok_or(Cause::BodyChecksum)
     }
 
-    /// Returns the place of the next record in the segment.
+    /// Returns the locator of the next record in the segment.
     pub fn next(&self) -> Locator {
         self.locator.behind(self.body.len())
     }
 }
 
-/// A batch that was read, without its seal.
+/// A batch that was read from the log, without its seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// The number of the batch: 1 for the first batch, and one more for each next one.
+    /// The number of the batch. The first batch of a log has the number 1.
     pub number: u64,
-    /// The head commit after that batch.
+    /// The head commit after the batch.
     pub commit: CommitDigest,
     /// The digest of the batch.
     pub digest: BatchDigest,
@@ -175,7 +176,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Returns whether another batch has the same content, whatever its place.
+    /// Returns whether `other` has the same head commit and the same records. Ignores where the two batches are stored.
     pub(super) fn is_copy_of(&self, other: &Self) -> bool {
         let content = |record: &Record| (record.kind, record.flags, record.body.clone());
         let (mine, others) = (self.records.iter(), other.records.iter());
@@ -183,7 +184,7 @@ impl Batch {
     }
 }
 
-/// The head after a batch, as the file `live` contains it.
+/// The head commit after a batch, as stored in the file `live`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadMark {
     /// The head commit.
@@ -196,7 +197,7 @@ pub struct HeadMark {
 
 /// A batch under construction.
 ///
-/// Each body is copied only once, into the buffer that is written.
+/// `add` copies each body into the buffer that the log later writes. Bodies are not copied again.
 #[derive(Clone, Debug, Default)]
 pub struct BatchBuilder {
     frames: Vec<u8>,
@@ -209,7 +210,7 @@ impl BatchBuilder {
         Self::default()
     }
 
-    /// Adds a record. The append refuses the batch if a body is over 64 MiB.
+    /// Adds a record. [`Log::append`](super::Log::append) later refuses the batch if a body exceeds 64 MiB.
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
         self.longest = self.longest.max(body.len());
         if body.len() <= frame::BODY_BYTES_MAX {
@@ -228,12 +229,12 @@ impl BatchBuilder {
         self
     }
 
-    /// Returns whether the batch has no record.
+    /// Returns whether the batch contains no record.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.longest == 0
     }
 
-    /// Returns the bytes of the encoded batch, with its seal.
+    /// Returns the length of the encoded batch in bytes, including its seal.
     pub fn encoded_bytes(&self) -> u64 {
         self.frames.len() as u64 + SEAL_FRAME_BYTES
     }
@@ -241,7 +242,7 @@ impl BatchBuilder {
     /// Checks the limits that `append` enforces.
     ///
     /// # Errors
-    /// `InvalidInput` if a record is too long.
+    /// `InvalidInput` if a record exceeds the limit.
     pub fn check(&self) -> Result<()> {
         let (longest, limit) = (self.longest, frame::BODY_BYTES_MAX);
         if longest <= limit {
@@ -253,21 +254,22 @@ impl BatchBuilder {
     }
 }
 
-/// The end of the log that a group of batches continues.
+/// The place in the log where a group of batches is appended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Continue {
     pub(super) segment: u64,
     pub(super) seed: FrameSeed,
-    /// The offset of the group's start. Everything before it is durable.
+    /// The offset of the group's first byte. All bytes before this offset are durable.
     pub(super) start: u64,
-    /// The offset that the seals of the group declare durable: the group's start, or a smaller one in a recovery.
+    /// The offset up to which the group's seals declare the segment durable. Equals the group's start, except that a
+    /// recovery declares fewer bytes.
     pub(super) synced_upto: u64,
     /// The end of the chain before the group.
     pub(super) chain: Chain,
 }
 
 impl Continue {
-    /// Returns the start of a segment whose bytes are not durable yet.
+    /// Returns the place right after the header of a new segment, whose bytes are not durable yet.
     pub(super) fn start(header: &SegmentHeader, chain: Chain) -> Self {
         Self {
             segment: header.id,
@@ -279,8 +281,8 @@ impl Continue {
     }
 }
 
-/// Encodes a group of batches into one buffer (BAT-1). Returns the buffer and the batches with the places of their
-/// records.
+/// Encodes a group of batches into one buffer (BAT-1). Returns the buffer and the batches, whose records have their
+/// final locators.
 pub(super) fn encode_group(
     group: impl IntoIterator<Item = (BatchBuilder, CommitDigest)>,
     suite: HashSuite,
@@ -329,7 +331,8 @@ pub(super) fn encode_group(
     Ok((bytes, batches))
 }
 
-/// Completes the frames from `start` on. Returns their headers and their places in the buffer.
+/// Sets the batch number and the checksums of every frame from `start` on. Returns each frame's position in the buffer
+/// and its header.
 fn finish_frames(
     buffer: &mut [u8],
     start: usize,
@@ -340,7 +343,7 @@ fn finish_frames(
     let mut at = start;
     while let Some(frame) = buffer.get_mut(at..).filter(|frame| !frame.is_empty()) {
         let header = frame::finish_frame(frame, after.seed, after.start + at as u64, batch)
-            .ok_or_else(|| Error::internal("a batch under construction is not a run of frames"))?;
+            .ok_or_else(|| Error::internal("the buffer of a batch does not consist of whole frames"))?;
         headers.push((at, header));
         at += header.framed_bytes();
     }

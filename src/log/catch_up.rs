@@ -5,10 +5,10 @@
 //!
 //! # Invariants
 //! - CAT-1: each batch is delivered once, in order, and only if it is complete.
-//! - CAT-2: if `live` was written in the present run of the machine, no batch after its mark is delivered. The
-//!   exception is a log that proves `live` outdated.
-//! - CAT-3: if a batch was delivered before it was known to be durable, and is read again at another place, the two
-//!   must be equal.
+//! - CAT-2: if `live` was written during the current boot, no batch after its mark is delivered, unless the log proves
+//!   that `live` is outdated.
+//! - CAT-3: if a batch was delivered before it was known to be durable, and recovery moved it to another place, the
+//!   copy there must equal the delivered batch.
 
 use std::sync::Arc;
 
@@ -25,7 +25,8 @@ use super::walk::{Scanned, Survey, Visit, durable_by};
 use crate::error::{Cause, Error, ErrorKind, Result};
 use bytes::Bytes;
 
-/// The maximal number of reads after damage was found. A writer may have replaced the bytes between two reads.
+/// The maximal number of attempts to read if a read finds damage. A writer may have replaced bytes during the read,
+/// which looks like damage.
 const TRIES: u32 = 3;
 
 /// The content of the active segment from an offset on.
@@ -40,17 +41,17 @@ pub(super) struct ActiveScan {
 }
 
 impl Log {
-    /// Passes every complete batch that was not delivered yet to `visit`, in order.
+    /// Passes every complete batch that this handle has not delivered yet to `visit`, in order.
     ///
-    /// If `live` was written in this run of the machine, reading stops at its mark. Otherwise, or if the log proves
-    /// that `live` is outdated, reading stops after the last complete batch, and the bytes after the last durable one
-    /// count as unproven. Repeated calls follow a log that other processes write.
+    /// If `live` was written during the current boot, reading stops at its mark. Otherwise, or if the log proves that
+    /// `live` is outdated, reading stops after the last complete batch. Batches that are not known to be durable are
+    /// then treated as unproven. Repeated calls deliver the batches that other processes append.
     ///
     /// # Errors
     /// `Corrupt`, naming file and offset, if a byte before the durable mark differs from the written one.
     /// `UnsupportedFormat` for records of a newer version. `Poisoned` if batches that this handle delivered were never
-    /// durable and are lost. An error with the code [`ErrorCode::Rewritten`] if the log no longer contains what was
-    /// delivered. `Io`, and the errors of `visit`.
+    /// durable and are lost. An error with the code [`ErrorCode::Rewritten`] if a rewrite replaced batches that this
+    /// handle delivered. `Io`, and the errors of `visit`.
     pub fn catch_up(&mut self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<Tail> {
         self.check_process()?;
         let mut refused = false;
@@ -65,7 +66,7 @@ impl Log {
         }
     }
 
-    /// Runs `read` again after damage, because a writer may have replaced the bytes between two reads.
+    /// Calls `read` again if it finds damage, because a writer may have replaced bytes during the read.
     pub(super) fn retry<T>(&mut self, mut read: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
         for _ in 1..TRIES {
             match read(self) {
@@ -90,7 +91,8 @@ impl Log {
         Ok(tail)
     }
 
-    /// Reads `live` and then the manifest, and delivers the new batches of sealed segments.
+    /// Reads `live`, then the manifest, and delivers the new batches of sealed segments. Returns `live` if the manifest
+    /// lists its segment.
     pub(super) fn look(&mut self, visit: &mut Visit<'_>) -> Result<Option<Live>> {
         // A writer publishes the manifest before `live` names a new segment. So a manifest that is read after `live`
         // lists that segment.
@@ -100,17 +102,17 @@ impl Log {
             return Err(error);
         }
         self.read_sealed(visit)?;
-        // A mark in a segment that a rewrite replaced is ignored.
+        // Ignores a mark in a segment that is no longer listed, for example after a rewrite.
         Ok(live.filter(|mark| self.manifest.lists(mark.segment)))
     }
 
-    /// Returns the damage if the log lacks bytes that `live` declares durable.
+    /// Returns an error if the listed segments lack bytes that `live` declares durable.
     pub(super) fn misplaced(&self, live: Live) -> Option<Error> {
         match self.manifest.entries().find(|entry| entry.id == live.segment) {
             Some(entry) if entry.is_active() || live.offset <= entry.length => None,
             Some(entry) => Some(damage(&segment_name(entry.id), entry.length, Cause::SealedEarly)),
-            // The active segment has the highest number, so the mark is older than the manifest. Its segment may have
-            // been dropped: by a recovery if it never got a batch, or by a rewrite if it ended before the cut.
+            // The active segment has the highest number, so the mark is older than the manifest. The mark's segment may
+            // be gone for two reasons: a recovery dropped it because it contained no batch, or a rewrite replaced it.
             None if live.segment < self.manifest.active().id
                 && (live.offset == FIRST_OFFSET
                     || self.manifest.epoch > 0 && live.batch < self.manifest.active().first_batch) =>
@@ -124,7 +126,8 @@ impl Log {
         }
     }
 
-    /// Returns the offset in the active segment at which `live` makes a reader stop (CAT-2).
+    /// Returns the offset in the active segment at which readers must stop because of `live` (CAT-2). Returns `None` if
+    /// `live` sets no limit.
     pub(super) fn live_limit(&self, live: Live) -> Option<u64> {
         if !live.is_of_boot(self.disk.boot_id()) {
             return None;
@@ -136,9 +139,9 @@ impl Log {
         (live.segment == before.id && live.offset == before.length).then_some(FIRST_OFFSET)
     }
 
-    /// Returns whether a seal after `limit`, the mark of `live`, declares more bytes durable. A writer writes `live`
-    /// before such a seal. So the writer wrote more after `live` was read, or a file system that was shut down without
-    /// the machine restored an older `live`.
+    /// Returns whether a seal after `limit`, the mark of `live`, declares bytes after `limit` durable. A writer always
+    /// updates `live` before it writes such a seal. So `live` is outdated: either a writer continued after `live` was
+    /// read, or a crash of the file system alone, without a reboot, restored an older `live`.
     fn is_overtaken(&self, limit: u64) -> Result<bool> {
         let segment = self.active_segment()?;
         if is_clean_behind(&segment, limit)? {
@@ -157,11 +160,11 @@ impl Log {
         self.unsynced = None;
         let manifest = self.manifest.clone();
         let is_listed = manifest.lists(here);
-        // Recovery cannot move this batch any more.
+        // Recovery cannot move the batches before the first unproven one.
         let first_unproven = self.unproven.first().map(|batch| batch.number);
         let durable = first_unproven.map_or(self.visited, |number| number.saturating_sub(1));
-        // A segment that is no longer listed had no durable batch. Reading continues at the new place of its first
-        // batch.
+        // If the cursor's segment is no longer listed, none of its batches was durable. Recovery may have moved them,
+        // so reading continues at the first batch that was not durable.
         let is_read = |entry: &SegmentEntry| {
             if is_listed {
                 entry.id != here
@@ -176,10 +179,10 @@ impl Log {
         Ok(())
     }
 
-    /// Moves the cursor to the start of a segment.
+    /// Moves the cursor to the first batch of a segment.
     pub(super) fn enter(&mut self, place: (SegmentEnd, &SegmentEntry)) {
         self.cursor = Position::start_of(place, self.cursor.commit);
-        // The numbers that a rewrite skipped count as delivered, because no batch will ever have them.
+        // A rewrite skips batch numbers. Marks the skipped numbers as delivered, because no batch will ever have them.
         self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
     }
@@ -199,7 +202,7 @@ impl Log {
         segment.batches(place, from.as_ref(), u64::MAX, self.suite, &mut |scanned| {
             self.deliver(scanned, true, visit)
         })?;
-        // Later batches were read before they were known to be durable; the next segment shows whether they survived.
+        // Keeps the unproven batches after this segment: the next segment shows whether they survived.
         self.unproven.retain(|batch| batch.number > entry.last_batch);
         Ok(())
     }
@@ -248,7 +251,8 @@ impl Log {
                 let window = segment.window(from, limit, self.suite)?;
                 (Vec::new(), (window, Survey::default()))
             }
-            // Reads the positions before the segment, so the window contains everything that they prove durable.
+            // Reads the durable positions before the segment, so the window contains every batch that the positions
+            // prove durable.
             None => (self.durable_places()?, segment.read_to_end(from, self.suite)?),
         };
         let mark = live
@@ -303,18 +307,20 @@ impl Log {
         Ok(())
     }
 
-    /// Delivers a batch, unless it was delivered before. In that case checks that it is the same one (CAT-3).
+    /// Passes a batch to `visit`. If a batch with this number was delivered before, only checks that both copies are
+    /// equal (CAT-3).
     pub(super) fn hand_out(&mut self, batch: Batch, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let number = batch.number;
         if number <= self.visited {
             let unproven = self.unproven.iter().find(|unproven| unproven.number == number);
-            // A durable batch is the same by LOG-1, and the newest commit confirms all batches before it.
+            // A durable batch cannot have changed (LOG-1). For the newest delivered batch, compares the head commit,
+            // which depends on all batches before it.
             let same = match unproven {
                 Some(unproven) => unproven.is_copy_of(&batch),
                 None => number < self.visited || batch.commit == self.visited_commit,
             };
             if same {
-                // A batch is read a second time only if a recovery, by this handle or another, has moved it.
+                // A handle reads a batch twice only if a recovery moved the batch.
                 self.moved = number;
                 return Ok(());
             }
@@ -329,14 +335,15 @@ impl Log {
         Ok(())
     }
 
-    /// Refuses a log with an unlisted segment that has batches after the last listed one. A handle checks this once.
+    /// Returns an error if a segment that the manifest does not list contains batches newer than all listed ones. Each
+    /// handle checks this once.
     pub(super) fn check_unlisted(&mut self) -> Result<()> {
         if self.unlisted_checked {
             return Ok(());
         }
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         for (id, unfinished) in names.iter().filter_map(|name| parse_segment_name(name)) {
-            // A reader that stopped at `live` has not read all listed batches, so this call reads on before it decides.
+            // The cursor may have stopped at `live`. So also compares with the newest batch in the listed segments.
             if unfinished
                 || self.manifest.lists(id)
                 || self.unlisted(id, self.cursor.batch)? != Unlisted::Newer
@@ -344,7 +351,7 @@ impl Log {
             {
                 continue;
             }
-            // A writer has changed the log meanwhile, so the next catch-up checks again.
+            // If a writer has replaced the manifest meanwhile, the next catch-up repeats this check.
             if self.is_outdated()? {
                 return Ok(());
             }
@@ -364,7 +371,7 @@ impl Log {
     }
 }
 
-/// Returns the error for a batch that was delivered, but is not in the log any more.
+/// Returns the error for a batch that this handle delivered and that the log no longer contains.
 pub(super) fn lost(batch: u64) -> Error {
     let message = format!("batch {batch} was read before it was durable, and is now lost");
     Error::new(ErrorKind::Poisoned, message).with_hint("open the store again")

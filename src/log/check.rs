@@ -1,14 +1,14 @@
 //! Checks a whole log by reading its files, for `verify`.
 //!
-//! The check reads everything from the files, and uses no map and no memory of the handle. It continues after damage,
-//! and reports all damage with file and offset.
+//! The check reads all bytes from the files. It uses no memory map and no cached bytes. It continues after damage, and
+//! reports all damage with file and offset.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
-//! - CHK-1: every byte of the store is checked against a checksum or digest, must be zero, or is after the end of a
-//!   segment. Bytes after the end are reported as harmless.
+//! - CHK-1: the check compares every byte of the store with a checksum, a digest or zero. The exception is bytes after
+//!   the last batch of a segment, which it reports as a finding.
 
 use std::io;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::error::{Cause, Damage, Error, ErrorKind, Finding, OrIo as _, Result, 
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CheckItem {
-    /// A complete batch. After damage, numbers may be skipped.
+    /// A complete batch. After damage, batch numbers may be missing.
     Batch(Batch),
     /// Damage, or another finding.
     Finding(Finding),
@@ -46,7 +46,8 @@ impl Log {
     /// Writers may append meanwhile. Batches that are newer than the start of the check may be missing.
     ///
     /// # Errors
-    /// `NotFound` and `UnsupportedFormat` as [`Log::open`]; `Io`. Damage is passed on as findings.
+    /// `NotFound` and `UnsupportedFormat` as in [`Log::open`], and `Io`. Damage is not an error: `visit` receives it as
+    /// a finding.
     pub fn check(
         disk: Arc<dyn Disk>,
         options: LogOptions,
@@ -68,8 +69,8 @@ impl Log {
             Err(error) => return report.damage(error).map(|()| 0),
         };
         log.places = places;
-        // Keeps the files of one manifest open, even if another manifest is published meanwhile. Damage is reported
-        // below.
+        // Opens all segments of one manifest, so they stay readable if a rewrite replaces them. `check_all` reports the
+        // damage, so this call ignores it.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => {}
@@ -85,11 +86,11 @@ impl Log {
             let cause = if is_missing { Cause::Missing } else { Cause::NoMark };
             report.finding(Severity::Derived, Damage::new(LIVE_NAME, 0, cause))?;
         }
-        // Reads the positions before the segments, so the segments contain at least the batches that the positions
-        // prove durable.
+        // Reads the durable positions before the segments, so the segments contain at least the batches that the
+        // positions prove durable.
         let places = self.durable_places()?;
         let placed = places.iter().map(|place| place.offset).fold(0, u64::max);
-        // The numbers that a rewrite skipped do not count as missing.
+        // A rewrite skips batch numbers, which are not missing batches.
         let mut newest = self.manifest.active().batch_before();
         for place in chained(self.manifest.entries()) {
             newest = self.check_segment(place, live, placed, report)?.max(newest);
@@ -97,21 +98,21 @@ impl Log {
         report.report_torn()?;
         self.check_folder(newest, report)?;
         match live.and_then(|live| self.misplaced(live)) {
-            // An outdated manifest means that a writer changed the log meanwhile, so there is no damage.
+            // If the manifest is outdated, a writer changed the log meanwhile. Then the difference is not damage.
             Some(error) if !self.is_outdated()? => report.damage(error),
             _ => Ok(()),
         }
     }
 
-    /// Finds segments that the manifest does not list, and files that do not belong to the log.
+    /// Reports segments that the manifest does not list, and files that do not belong to the log.
     fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
         for file in self.disk.list(LOG_FOLDER).map_err(cannot_list)? {
             let name = format!("{LOG_FOLDER}/{file}");
             let (severity, cause) = match parse_segment_name(&file) {
                 Some((id, _)) if self.manifest.lists(id) => continue,
                 Some((id, false)) => match self.unlisted(id, newest)? {
-                    // The segment was published after the check began. This is checked last, because it may happen
-                    // while the file is read.
+                    // A writer published the segment after the check began. Tests this after `unlisted` has read the
+                    // file, because publishing may happen during that read.
                     _ if id > self.manifest.active().id && self.is_outdated()? => continue,
                     Unlisted::Newer => (Severity::Damage, Cause::UnlistedNewer),
                     Unlisted::Left => (Severity::Harmless, Cause::UnlistedOlder),
@@ -133,7 +134,7 @@ impl Log {
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {
                 return Ok(false);
             }
-            // A file that cannot be read may be a segment.
+            // Without permission to read the file, assumes that it may be a segment.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(true),
             opened => opened.or_io(format_args!("cannot open {name}"))?,
         };
@@ -143,8 +144,8 @@ impl Log {
         }
     }
 
-    /// Checks a segment and returns the number of the newest batch found. Derived files prove the active segment durable
-    /// up to `placed`.
+    /// Checks a segment and returns the number of its newest batch. Derived files prove that the active segment is
+    /// durable up to `placed`.
     fn check_segment(
         &self,
         (before, entry): (SegmentEnd, &SegmentEntry),
@@ -162,7 +163,7 @@ impl Log {
         let (mut window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.suite)?;
         report.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
         let mut windows = segment.windows(window.end(), u64::MAX, self.suite)?;
-        // For a sealed segment, the manifest states the durable length.
+        // For a sealed segment, the manifest contains the durable length.
         let (limit, durable, placed) = if entry.is_active() {
             survey.add(&window, FIRST_OFFSET);
             let marked = live.filter(|live| live.segment == entry.id);
@@ -186,8 +187,8 @@ impl Log {
                     self.report_unused(entry, live, &survey, at, report)?;
                     return Ok(newest);
                 }
-                // Only zeros follow, so the segment is not damaged. The comparison with the checkpoint reports the lost
-                // end.
+                // Only zeros follow, so no byte here is damaged. Batches that derived files cover are lost; the
+                // comparison with the checkpoint reports this loss.
                 Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
                 Err(stop) => {
                     report.damage(segment.damage(stop.offset, stop.cause))?;
@@ -222,8 +223,8 @@ impl Log {
             report.torn.push((name, from, bytes));
             return Ok(());
         }
-        // A writer in this run of the machine writes `live` before it acknowledges a batch, unless the log proves
-        // `live` outdated.
+        // During one boot, a writer updates `live` before it acknowledges a batch. So bytes after the mark were never
+        // acknowledged, unless the log proves that `live` is outdated.
         let limit = live.and_then(|live| self.live_limit(live));
         let (severity, cause) = if limit.is_some_and(|limit| survey.synced_upto <= limit) {
             (Severity::Harmless, Cause::UnacknowledgedTail { bytes })
@@ -247,7 +248,7 @@ impl Report<'_> {
         (self.visit)(CheckItem::Finding(Finding { severity, damage }))
     }
 
-    /// Reports the damage that an error contains; returns any other error.
+    /// Reports the damage in `error` as a finding. Returns an error that is not damage.
     fn damage(&mut self, error: Error) -> Result<()> {
         match error.damage() {
             Some(damage) if error.kind() != ErrorKind::Io => self.finding(Severity::Damage, damage.clone()),
@@ -255,7 +256,7 @@ impl Report<'_> {
         }
     }
 
-    /// Reports the torn tails in a single finding. Each recovery leaves one.
+    /// Reports all torn tails in a single finding, because each recovery leaves a torn tail.
     fn report_torn(&mut self) -> Result<()> {
         let damage = match self.torn.as_slice() {
             [] => return Ok(()),
@@ -269,8 +270,8 @@ impl Report<'_> {
     }
 }
 
-/// Returns the start of the next batch after the damage at `damaged`, in the batch that starts at `batch_start`, and
-/// the chain before it. Searches `window`, then `windows`.
+/// Finds the next batch after damage. The damage is at `damaged`, in the batch that starts at `batch_start`. Searches
+/// `window`, then `windows`, for a seal. Returns the offset of the next batch and the chain before it.
 fn resume(
     window: &mut Window,
     windows: &mut Windows<'_>,
@@ -279,7 +280,7 @@ fn resume(
 ) -> Result<Option<(u64, Chain)>> {
     loop {
         if let Some((at, seal)) = window.seals_from(damaged.max(window.base)).next() {
-            // If the seal ends the damaged batch, the next batch follows it.
+            // The seal may belong to the damaged batch, whose start is lost. Then the next batch follows the seal.
             return Ok(Some(if seal.start > batch_start && seal.start >= window.base {
                 (seal.start, Chain::before(seal.batch))
             } else {

@@ -1,8 +1,8 @@
-//! A commit, step by step, with the same numbers as in docs/durability.md.
+//! The steps of a commit, numbered as in docs/durability.md.
 //!
-//! 1. [`Log::lock`] takes the lock.
-//! 2. [`Log::prepare`] catches up. It continues in the active segment if the log ends where `live` of this run of the
-//!    machine says. Otherwise it recovers.
+//! 1. [`Log::lock`] acquires the lock.
+//! 2. [`Log::prepare`] catches up. It continues in the active segment if `live` was written during the current boot and
+//!    marks the end of the log. Otherwise it recovers.
 //! 3. [`Log::append`] writes the group with one `pwrite`. If the group does not fit, it first rotates to a new segment.
 //! 4. [`Log::append`] syncs the segment.
 //! 5. [`Log::append`] overwrites `live`.
@@ -14,7 +14,7 @@
 //!
 //! # Invariants
 //! - APP-1: a handle writes only after `prepare`, under the same lock, moved it to the end of the log.
-//! - APP-2: `live` is written after the sync that it declares.
+//! - APP-2: `live` declares bytes durable only after they were synced.
 //! - APP-3: if the active segment is full, a new one is created before any byte of the group is written.
 
 use std::io;
@@ -30,25 +30,25 @@ use super::walk::Visit;
 use crate::disk::{Access, lock_within, read_full};
 use crate::error::{Error, ErrorCode, OrIo as _, Result};
 
-/// The number of bytes after the end that must be zero to continue in the active segment. An interrupted write leaves
-/// its first bytes there. If a failed sync lost a page further on, a torn tail remains, at which every scan stops.
+/// The number of bytes after the last batch that must be zero to continue in the active segment. An interrupted write
+/// usually leaves its first bytes there. Leftover bytes further on form a torn tail, at which every scan stops.
 const CLEAN_BYTES: usize = 4096;
 
-/// The time at which an appended group becomes durable.
+/// Determines when an appended group becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Before `append` returns.
+    /// The group is durable before `append` returns.
     Synced,
-    /// At the next synced `append` or `sync`, whichever comes first. Until then, a power loss may remove the group and
-    /// everything appended after it.
+    /// The group becomes durable at the next synced `append` or `sync`, whichever is first. Before that, a power loss
+    /// may remove the group and all later groups.
     Later,
 }
 
 impl Log {
-    /// Takes the writer's lock. Waits for it at most `wait`.
+    /// Acquires the writer's lock. Waits for at most `wait`.
     ///
     /// # Errors
-    /// `Busy`, naming the holder; `Denied` for a read-only handle; `Poisoned`; `Io`.
+    /// `Busy` with the name of the lock's holder, `Denied` for a read-only handle, `Poisoned`, or `Io`.
     pub fn lock(&self, wait: Duration) -> Result<WriteLock> {
         self.check_writable()?;
         Ok(WriteLock {
@@ -59,7 +59,8 @@ impl Log {
     }
 
     /// Moves this handle to the end of the log, under the lock, and delivers the new batches. Continues in the active
-    /// segment if the log ends where `live` of this run of the machine says. Otherwise recovers into a new segment.
+    /// segment if `live` was written during the current boot and marks the end of the log. Otherwise recovers into a
+    /// new segment.
     ///
     /// # Errors
     /// The errors of [`Log::catch_up`] and [`Log::append`].
@@ -88,8 +89,8 @@ impl Log {
         Ok(())
     }
 
-    /// Syncs the folders if another process published the manifest, because that process may have ended between a
-    /// rename and its sync. New batches must not depend on a name that a power loss can remove.
+    /// Syncs the folders if another process published the manifest. That process may have ended after a rename and
+    /// before the sync. New batches must not depend on a file name that a power loss can remove.
     fn make_names_durable(&mut self) -> Result<()> {
         let generation = self.manifest.generation;
         if self.named_generation == generation {
@@ -108,7 +109,7 @@ impl Log {
         Ok(())
     }
 
-    /// Catches up, and returns true if writing can continue in the active segment.
+    /// Catches up if writing can continue in the active segment. Returns whether it can.
     fn go_on_in_place(
         &mut self,
         live: Option<Live>,
@@ -132,7 +133,7 @@ impl Log {
         Ok(true)
     }
 
-    /// Returns the offset for the next batch if writing can continue in the active segment.
+    /// Returns the offset for the next batch if writing can continue in the active segment, otherwise `None`.
     pub(super) fn end_in_place(&self, live: Option<Live>, segment: &SegmentFile) -> Result<Option<u64>> {
         let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
             return Ok(None);
@@ -146,18 +147,21 @@ impl Log {
         Ok(goes_on.then_some(end))
     }
 
-    /// Appends a group of batches with one write; each `head` is the head after its batch. An empty group does nothing.
+    /// Appends a group of batches with one write. Each `HeadMark` describes the head after its batch. An empty group
+    /// does nothing.
     ///
-    /// With [`Durability::Later`], this handle can read the group at once, and other handles after [`Log::sync`]. Sync
-    /// before releasing the lock; otherwise the next writer treats the group as left by a crash.
+    /// With [`Durability::Later`], this handle can read the group at once. Other handles can read the group after
+    /// [`Log::sync`]. Call `sync` before releasing the lock. Otherwise the next writer treats the group like a write
+    /// that a crash interrupted.
     ///
     /// # Errors
-    /// `InvalidInput` for a record or a group over a limit, before any write. After any other error, the store has the
-    /// complete group or none of it when it is opened again. This handle then refuses further writes with `Poisoned`.
+    /// `InvalidInput` for a record or a group over a limit, before any write. After any other error, this handle
+    /// refuses further writes with `Poisoned`. A store that is opened again contains either the complete group or no
+    /// batch of it.
     ///
     /// # Durability
-    /// As `durability` requests. Unsynced groups count as one group: their seals declare durable only what was durable
-    /// before the first of them (LOG-2).
+    /// `durability` determines when the group is durable. The seals of unsynced groups declare durable only the bytes
+    /// that were durable before the first of these groups (LOG-2).
     pub fn append(
         &mut self,
         lock: &WriteLock,
@@ -181,7 +185,7 @@ impl Log {
         self.poison_on_error(|log| log.append_group(lock, group, head, needed, durability))
     }
 
-    /// Syncs the groups that were appended with [`Durability::Later`], if there are any.
+    /// Syncs the groups that were appended with [`Durability::Later`]. Without such groups, does nothing.
     ///
     /// # Errors
     /// The errors of [`Log::append`].
@@ -195,7 +199,7 @@ impl Log {
         }
         self.check_prepared(lock)?;
         self.poison_on_error(Self::sync_group).map_err(|error| {
-            error.with_hint("commits since the last sync may be lost: open the store again and check")
+            error.with_hint("commits since the last sync may be lost: open the store again and check which commits it contains")
         })
     }
 
@@ -205,11 +209,11 @@ impl Log {
         if self.prepared == lock.number {
             return Ok(());
         }
-        Err(Error::internal("a write before `prepare` under this lock"))
+        Err(Error::internal("the handle wrote without calling `prepare`"))
     }
 
-    /// Runs `work`, which writes. After an error, the content of the disk is unknown, so the handle is poisoned
-    /// (LOG-5).
+    /// Runs `work`, which writes to the disk. Poisons the handle after an error, because the content of the disk is
+    /// then unknown (LOG-5).
     pub(super) fn poison_on_error<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let result = work(self);
         if result.is_err() {
@@ -230,7 +234,8 @@ impl Log {
         let name = segment.name();
         let writing = |error| Error::io(format!("cannot write {name}"), error);
         let mut file = self.disk.open(&name, Access::ReadWrite).map_err(writing)?;
-        // INVARIANT APP-3: writes must end before the end of the file, because a segment never grows (SEG-1).
+        // INVARIANT APP-3: a segment file never grows (SEG-1). So if the group does not fit, creates a new segment
+        // before writing.
         if self.cursor.offset.saturating_add(needed) > file.length().map_err(writing)? {
             self.sync_group()?;
             segment = self.rotate(lock, self.cursor.offset, needed)?;
@@ -268,7 +273,8 @@ impl Log {
         Ok(batches)
     }
 
-    /// Syncs earlier appends. Their callers already have their answers, and the present caller's write has not begun.
+    /// Syncs the earlier appends. An error does not have an unknown outcome: the earlier `append` calls have already
+    /// returned, and the current group is not written yet.
     pub(super) fn sync_group(&mut self) -> Result<()> {
         let Some(head) = self.unsynced else { return Ok(()) };
         let segment = self.segment(self.cursor.segment)?;
@@ -277,7 +283,7 @@ impl Log {
         self.mark_durable(head)
     }
 
-    /// Writes `live` after everything up to the cursor was synced (APP-2).
+    /// Writes `live`. The caller has synced all bytes up to the cursor (APP-2).
     pub(super) fn mark_durable(&mut self, head: HeadMark) -> Result<()> {
         let live = Live {
             lineage: self.format.lineage,
@@ -309,14 +315,15 @@ pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     Ok(behind.iter().take(count).all(|byte| *byte == 0))
 }
 
-/// Returns the error of a failed sync: the bytes are written, and the next writer may find all of them or none.
+/// Returns the error of a failed sync. The bytes were written, but a later reader may find all of them or none.
 fn outcome_unknown(name: &str, error: io::Error) -> Error {
     Error::io(format!("cannot sync {name}"), error)
         .with_code(ErrorCode::OutcomeUnknown)
-        .with_hint("the change may or may not be done: make another write, then check `treering log` before you repeat it")
+        .with_hint("it is unknown whether the change was saved: make another write, then check `treering log` before you repeat the change")
 }
 
-/// Returns the error of a write that failed before a rewrite, so the rewrite did not begin.
+/// Converts the error of a write that failed before a rewrite was published. Replaces an unknown outcome, because the
+/// rewrite changed nothing.
 pub(crate) fn not_rewritten(error: Error) -> Error {
     if error.code() != ErrorCode::OutcomeUnknown {
         return error;
@@ -326,7 +333,7 @@ pub(crate) fn not_rewritten(error: Error) -> Error {
         .with_hint("nothing was erased or collected: free some space, then try again")
 }
 
-/// Returns the error of a write of `live` that failed after the sync, so the group is durable.
+/// Returns the error for a failed write of `live`. The group was synced before, so the change is durable.
 fn done_untold(error: Error) -> Error {
     error.behind_change("other processes see the change after the next write")
 }

@@ -1,4 +1,4 @@
-//! Creates a store. If the machine stops at any time, the store exists completely or not at all.
+//! Creates a store atomically: after a crash at any time, the store is complete or does not exist.
 //!
 //! Creation writes `format.tmp` first, and renames it to `format` last. So a folder without `format` contains an
 //! unfinished creation if every other file belongs to the store that `format.tmp` names. The next creation removes
@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - CRE-1: creation does not touch an existing store.
-//! - CRE-2: files of another store than the one that `format.tmp` names are damage, and creation does not touch them.
+//! - CRE-2: files of a store other than the one in `format.tmp` are damage, and creation does not touch them.
 
 use std::io;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::{self, Disk, is_not_regular, lock_within, unfinished_name};
 use crate::error::{Cause, Error, ErrorCode, OrIo as _, Result};
 
-/// The time that a creation waits for another creation of the same store.
+/// The maximal time to wait for another process that creates the same store.
 const CREATE_WAIT: Duration = Duration::from_secs(30);
 const FIRST_SEGMENT: u64 = 1;
 
@@ -39,11 +39,12 @@ impl Log {
     /// Creates a store whose log has one batch, and opens it for writing.
     ///
     /// # Errors
-    /// `InvalidInput` with the code `store_exists` if a store exists, and with `exists` if other files in the folder
-    /// have names of a store's files. `Corrupt` if the folder contains a store without its format file. `Busy`; `Io`.
+    /// `InvalidInput` with the code `store_exists` if a store exists, or with `exists` if unrelated files have the
+    /// names of a store's files. `Corrupt` if the folder contains a store without its format file. `Busy` or `Io`.
     ///
     /// # Durability
-    /// When the call returns, the store is durable. After an earlier crash, the store is complete or does not exist.
+    /// When the call returns, the store is durable. If a crash interrupts the call, the store is complete or does not
+    /// exist.
     pub fn create(
         disk: Arc<dyn Disk>,
         hash: HashAlgorithm,
@@ -53,15 +54,15 @@ impl Log {
     ) -> Result<Self> {
         first.check()?;
         if let Err(error) = unfinished_files(&*disk) {
-            // A creation takes the lock before it writes. So with a lock file, the other files may belong to a creation
-            // that is still running.
+            // Creation acquires the lock before it writes. So if a lock file exists, the unexpected files may belong to
+            // a creation that is still running.
             let names = disk.list("").unwrap_or_default();
             if error.code() == ErrorCode::StoreExists || !names.iter().any(|name| name == LOCK_NAME) {
                 return Err(error);
             }
         }
         let lock = lock_within(&*disk, LOCK_NAME, CREATE_WAIT)?;
-        // Another process may have created the store meanwhile.
+        // Checks again under the lock, because another process may have created the store meanwhile.
         let leftovers = unfinished_files(&*disk)?;
         write_store(&*disk, &leftovers, hash, (first, head), &options)
             .or_io(format_args!("cannot create a store in {}", disk.describe()))?;
@@ -116,7 +117,8 @@ fn write_store(
     for name in leftovers {
         disk.remove(name)?;
     }
-    // INVARIANT CRE-2: the earlier creation's `format.tmp` is removed only after the files that it explains.
+    // INVARIANT CRE-2: the old `format.tmp` is replaced only after the removal of the other leftover files is durable,
+    // because `format.tmp` identifies them.
     disk.sync_dir(LOG_FOLDER)?;
     disk.sync_dir("")?;
     disk::write_whole(disk, &unfinished_name(FORMAT_NAME), &format.encode(), 0)?;
@@ -128,7 +130,7 @@ fn write_store(
     disk.sync_parent()
 }
 
-/// Returns the error for a folder without a format file: either no store exists, or it is damaged.
+/// Returns the error for a folder without a format file: the folder contains either no store or a damaged one.
 pub(super) fn no_store(disk: &dyn Disk) -> Error {
     match holds_other_store(disk) {
         Err(error) => error,
@@ -156,8 +158,8 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
         Err(error) if error.code() == ErrorCode::NotRegularFile => error,
         Err(error) => return Err(error),
     };
-    // INVARIANT CRE-2: files of another store than the one that `format.tmp` names are damage, and creation does not
-    // touch them.
+    // INVARIANT CRE-2: files of a store other than the one in `format.tmp` are damage, and creation does not touch
+    // them.
     if holds_other_store(disk)? {
         return Err(format);
     }
@@ -187,7 +189,7 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
     }
 }
 
-/// Returns whether a file belongs to a store that no unfinished creation explains.
+/// Returns whether the folder contains files of a store that are not leftovers of an unfinished creation.
 pub(super) fn holds_other_store(disk: &dyn Disk) -> Result<bool> {
     loop {
         let unfinished = unfinished_instance(disk)?;
@@ -201,7 +203,7 @@ pub(super) fn holds_other_store(disk: &dyn Disk) -> Result<bool> {
     }
 }
 
-/// Returns whether a file belongs to another store than the `unfinished` one.
+/// Returns whether the folder contains a file of a store other than the `unfinished` one.
 fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<bool> {
     let is_other = |instance| Some(instance) != unfinished;
     let manifest = read_regular(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?;
@@ -215,7 +217,8 @@ fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<b
     }
     for file in log_files(disk)? {
         let header = read_regular(disk, &format!("{LOG_FOLDER}/{file}"), SEGMENT_HEADER_BYTES)?;
-        // A segment gets its final name only when it is complete.
+        // A writer gives a segment its final name only when the segment is complete. So a segment with a final name and
+        // an undecodable header is damaged, and belongs to a store.
         let is_named = matches!(parse_segment_name(&file), Some((_, false)));
         if header.is_some_and(|bytes| {
             SegmentHeader::decode(&bytes).map_or(is_named, |header| is_other(header.instance))
@@ -226,14 +229,15 @@ fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<b
     Ok(false)
 }
 
-/// Returns the instance of the store that an unfinished creation was creating.
+/// Returns the instance in `format.tmp`, which an unfinished creation left. Returns `None` without a readable
+/// `format.tmp`.
 fn unfinished_instance(disk: &dyn Disk) -> Result<Option<[u8; 16]>> {
     let bytes = read_regular(disk, &unfinished_name(FORMAT_NAME), FORMAT_BYTES + 1)?;
     let format = bytes.and_then(|bytes| Format::decode(&bytes, Mode::ReadOnly).ok());
     Ok(format.map(|format| format.instance))
 }
 
-/// As `read_small`, but a path that is not a regular file counts as missing.
+/// Reads a file like `read_small`. Returns `None` if the path is not a regular file.
 fn read_regular(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
     match read_small(disk, name, limit) {
         Err(error) if error.code() == ErrorCode::NotRegularFile => Ok(None),
@@ -241,7 +245,7 @@ fn read_regular(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<
     }
 }
 
-/// Returns the names in the folder of the log.
+/// Returns the names of the files in the log's folder. Returns no names if the folder does not exist.
 fn log_files(disk: &dyn Disk) -> Result<Vec<String>> {
     match disk.list(LOG_FOLDER) {
         Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Reads the small files of a log, and makes the errors for damage in any of its files.
+//! Reads the small files of a log, and builds the errors for damaged files.
 //!
 //! # Layer
 //! Layer 2.
@@ -48,12 +48,12 @@ pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
         // Without these two files, no segment can be found or read, so the log cannot be opened (docs/decisions/0006).
         "`treering salvage` reads the log without this file and writes a new store"
     } else {
-        "`treering doctor` lists all damage; `--degraded` reads the newest state before it; `treering salvage` saves the rest"
+        "`treering doctor` lists all damage; `--degraded` reads the newest state before the damage; `treering salvage` copies all intact data into a new store"
     };
     Error::damaged(Damage::new(file, offset, cause)).with_hint(hint)
 }
 
-/// Returns the cause for bytes that do not decode.
+/// Converts a decoding error to a cause of damage.
 pub(crate) fn undecodable(error: &DecodeError) -> Cause {
     match error {
         DecodeError::Truncated { .. } => Cause::CutOff,
@@ -68,5 +68,5 @@ pub(super) fn cannot_list(error: io::Error) -> Error {
     }
     damage(LOG_FOLDER, 0, Cause::Missing)
         .with_code(ErrorCode::NoLog)
-        .with_hint("restore the log from a backup of the store, or import an export")
+        .with_hint("restore the folder from a backup of the store, or import an export of it")
 }

@@ -1,5 +1,5 @@
-//! Values with a fixed number of bytes, and the common layout of the small files and of segment headers: a magic number
-//! first, a checksum last.
+//! Encodes values with a fixed number of bytes. Also defines the common layout of the small files and of segment
+//! headers: a magic number first, a checksum last.
 //!
 //! # Layer
 //! Layer 2.
@@ -7,23 +7,24 @@
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{BatchDigest, CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root};
 
-/// A value with a fixed number of bytes.
+/// A value whose encoding has a fixed number of bytes.
 pub(crate) trait Fixed: Copy + 'static {
-    /// The number of bytes.
+    /// The number of bytes of the encoding.
     const BYTES: usize;
 
     fn put(&self, out: &mut Vec<u8>);
 
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 
-    /// Returns the names and lengths of the parts of a value called `name`.
+    /// Returns the name and the length of each part of the encoding. A value without parts returns `name` and its
+    /// length.
     fn parts(name: &'static str) -> Vec<(&'static str, usize)> {
         vec![(name, Self::BYTES)]
     }
 }
 
-/// Implements [`Fixed`] for structs. Their bytes are those of their fields, in the order given here. A part has the name
-/// of its field, unless another one is given.
+/// Implements [`Fixed`] for structs. The encoding contains the fields in the listed order. Each part has the name of
+/// its field, or the name after `as`.
 macro_rules! layout {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $name:literal) => { $name };
@@ -47,7 +48,7 @@ macro_rules! layout {
 }
 pub(crate) use layout;
 
-/// Implements [`Fixed`] for types that are made from an array of bytes, and converted to one.
+/// Implements [`Fixed`] for types that convert to and from an array of bytes.
 macro_rules! fields {
     ($($type:ty: $bytes:expr, $from:expr, $to:expr;)*) => { $(
         impl $crate::log::Fixed for $type {
@@ -89,7 +90,7 @@ fields! {
 const CHECKSUM_BYTES: usize = 4;
 static ZEROS: [u8; 4096] = [0; 4096];
 
-/// Pads `fields` with zeros to `length` bytes, the last of which are the checksum.
+/// Pads `fields` with zeros and appends a checksum. The result has `length` bytes.
 pub(super) fn with_checksum(mut fields: Vec<u8>, length: usize) -> Vec<u8> {
     fields.resize(length - CHECKSUM_BYTES, 0);
     fields.extend_from_slice(&crc32c::crc32c(&fields).to_le_bytes());
@@ -113,7 +114,7 @@ pub(super) fn checked<'a>(bytes: &'a [u8], length: usize, magic: &[u8]) -> Resul
     Ok(reader)
 }
 
-/// Refuses reserved bytes at the end of the fields that are not zero.
+/// Returns an error if one of the remaining, reserved bytes is not zero.
 pub(super) fn zeros_left(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
     if is_zero(reader.bytes(reader.left())?) {
         return Ok(());
@@ -121,7 +122,8 @@ pub(super) fn zeros_left(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
     Err(DecodeError::Invalid("a reserved byte is not zero"))
 }
 
-/// Returns whether a page or less is all zeros. Compares whole pages, which is many times as fast as single bytes.
+/// Returns whether `page`, of at most 4,096 bytes, contains only zeros. Compares slices, which is much faster than
+/// single bytes.
 pub(super) fn is_zero(page: &[u8]) -> bool {
     ZEROS.get(..page.len()) == Some(page)
 }

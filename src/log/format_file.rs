@@ -1,13 +1,13 @@
 //! The `format` file: the identity and the format of a store.
 //!
-//! Creation writes the file as its last step, and every open reads it first. A program that cannot read this format
-//! changes no file.
+//! Creation of a store writes this file last, and every open reads this file first. A program that does not support the
+//! format changes no file.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
-//! - FMT-1: if a store needs a newer reader, opening it is refused before any other file is opened.
+//! - FMT-1: if a store needs a newer reader, opening the store fails before any other file is opened.
 //!
 //! # Format
 //! docs/format.md, "format".
@@ -18,21 +18,21 @@ use crate::codec::DecodeError;
 use crate::digest::HashAlgorithm;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The number of bytes in the file.
+/// The length of the format file in bytes.
 pub(super) const FORMAT_BYTES: usize = 128;
-/// The name of the file.
+/// The name of the format file.
 pub(super) const FORMAT_NAME: &str = "format";
 /// The format version that this program reads and writes.
 pub const FORMAT: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"TREERING";
 
-/// The purpose of opening a log.
+/// The way in which a log is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Reading, and appending under the lock.
+    /// The handle can read, and can append under the lock.
     ReadWrite,
-    /// Reading only: no file is created, locked or written.
+    /// The handle can only read. It creates, locks and writes no file.
     ReadOnly,
 }
 
@@ -41,11 +41,11 @@ pub enum Mode {
 pub struct Format {
     /// The format of the store.
     pub format: u32,
-    /// The hash of all digests in the store.
+    /// The hash function of all digests in the store.
     pub hash: HashAlgorithm,
-    /// Random bytes that a store shares with its copies.
+    /// Random bytes that identify a store and all its copies.
     pub lineage: [u8; 16],
-    /// Random bytes of this store alone; every frame is bound to them.
+    /// Random bytes that identify this store. The checksum of every frame includes them.
     pub instance: [u8; 16],
 }
 
@@ -65,7 +65,7 @@ impl Format {
     /// Decodes the file for `mode`.
     ///
     /// # Errors
-    /// `Corrupt`, or `UnsupportedFormat` (FMT-1).
+    /// `Corrupt` if the file is damaged, `UnsupportedFormat` if a newer version wrote the store (FMT-1).
     pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Self> {
         Self::decode_fields(bytes, mode)
             .map_err(|error| damage(FORMAT_NAME, 0, undecodable(&error)))?
@@ -75,7 +75,7 @@ impl Format {
             })
     }
 
-    /// As [`Format::decode`]. The inner error says which feature of a newer version the store has.
+    /// Decodes the file like [`Format::decode`]. The inner error describes why this version does not support the store.
     fn decode_fields(bytes: &[u8], mode: Mode) -> Result<Result<Self, String>, DecodeError> {
         let mut reader = checked(bytes, FORMAT_BYTES, MAGIC)?;
         let format = reader.u32()?;

@@ -1,15 +1,15 @@
 //! Frames: the envelope of one record.
 //!
-//! Both checksums of a frame start from the store's instance, the segment's nonce and the frame's offset. So bytes from
-//! another store, file or place do not match. The header has its own checksum, so a length is verified before it is
-//! used.
+//! Both checksums of a frame start from the store's instance, the segment's nonce and the frame's offset. So the
+//! checksums do not match if a frame was copied from another store, segment or offset. The header has a separate
+//! checksum, which verifies the length of the body before a reader uses the length.
 //!
 //! # Layer
-//! Layer 2. Knows the number of each record kind, but not the meaning of a record's body.
+//! Layer 2. Defines the tag of each record kind, but does not interpret the bodies of records.
 //!
 //! # Invariants
 //! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
-//! - FRM-2: a length is used only after the checksum of the header matched.
+//! - FRM-2: a reader uses the length of a body only after the checksum of the header matched.
 //!
 //! # Format
 //! docs/format.md, "Frame".
@@ -21,11 +21,11 @@ use crate::error::Cause;
 
 /// The number of bytes of a frame before its body.
 pub(super) const FRAME_HEADER_BYTES: usize = 32;
-/// The offset of every frame is a multiple of this.
+/// The offset of every frame is a multiple of this number.
 pub(super) const FRAME_ALIGNMENT: usize = 16;
 /// The maximal length of a body in bytes.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
-/// The first kind that a reader may skip without knowing it.
+/// The first tag of the kinds that a reader may skip if it does not support them.
 const IGNORABLE_KIND: u8 = 0x80;
 
 const MAGIC: &[u8; 4] = b"TRf1";
@@ -37,7 +37,8 @@ pub const UNLINKED: u8 = 4;
 pub const LINK_BYTES: usize = 64;
 /// The length in bytes of an entry of a [`RecordKind::Unlink`] record: a key path.
 pub const UNLINK_BYTES: usize = 32;
-// A list that is too long for one record is split between entries, so the limit must be a multiple of their length.
+// A list that is too long for one record is split between two entries. So the limit of a body must be a multiple of an
+// entry's length.
 const _: () =
     assert!(BODY_BYTES_MAX.is_multiple_of(LINK_BYTES) && BODY_BYTES_MAX.is_multiple_of(UNLINK_BYTES));
 
@@ -51,9 +52,9 @@ pub enum RecordKind {
     Content,
     /// The text of a reason or source.
     Text,
-    /// Ids that get a version that was stored earlier.
+    /// Ids to be set to versions that were stored earlier.
     Link,
-    /// Ids that leave the state.
+    /// Ids to be removed from the state.
     Unlink,
     /// The canonical bytes of a commit.
     Commit,
@@ -65,15 +66,15 @@ pub enum RecordKind {
     Gap,
     /// The marker that replaces an erased record.
     Erased,
-    /// The whole map of a commit, with the times of its entries.
+    /// The complete map of a commit, with the time of each entry.
     Base,
-    /// The changes of the map since the newest kept commit before, with the times of the entries.
+    /// The changes of the map since the previous retained commit, with the time of each entry.
     Delta,
-    /// A kind, with its tag, that a newer version defines and this version may ignore.
+    /// A kind that a newer version defines and that this version may ignore. Contains the tag of the kind.
     Ignorable(u8),
 }
 
-/// The kinds that this version knows with their names, in the order of their tags from 1 on.
+/// The kinds that this version supports, with their names. The first kind has the tag 1, the second 2, and so on.
 const KNOWN: [(RecordKind, &str); 12] = [
     (RecordKind::Object, "object"),
     (RecordKind::Content, "content"),
@@ -104,7 +105,7 @@ impl RecordKind {
         KNOWN.get(index).map(|(kind, _)| *kind)
     }
 
-    /// Returns the byte in the header of a frame; never 0.
+    /// Returns the byte that represents the kind in a frame's header. The byte is never 0.
     pub(super) fn tag(self) -> u8 {
         match self {
             Self::Ignorable(tag) => tag,
@@ -129,8 +130,8 @@ impl FrameSeed {
         crc32c::crc32c_append(self.0, &offset.to_le_bytes())
     }
 
-    /// Returns the seed with which the frame header at the front of `bytes` has its stored checksum. Any bytes yield a
-    /// seed, so the caller must check the body with it.
+    /// Computes the seed for which the stored checksum of the frame header at the start of `bytes` matches. Such a seed
+    /// exists even for damaged bytes, so the caller must check the body's checksum with the seed.
     pub(super) fn of_frame(bytes: &[u8], offset: u64) -> Option<Self> {
         let header = bytes.first_chunk::<FRAME_HEADER_BYTES>()?;
         let (covered, rest) = header.split_at(24);
@@ -142,15 +143,15 @@ impl FrameSeed {
     }
 }
 
-/// Returns the crc32c that becomes `crc` when `bytes` are appended. This is possible because each step of the checksum
-/// can be reversed.
+/// Returns the CRC32C before `bytes` were appended, from `crc`, the CRC32C after it. This is possible because each step
+/// of a CRC can be reversed.
 fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
-    /// The polynomial with its bits reversed.
+    /// The polynomial of CRC32C with its bits reversed.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     let mut state = !crc;
     for byte in bytes.iter().rev() {
         for _ in 0..8 {
-            // The highest bit is set exactly if the step used the polynomial.
+            // The highest bit shows whether the forward step applied the polynomial.
             state = if state >> 31 == 1 {
                 (state ^ POLYNOMIAL) << 1 | 1
             } else {
@@ -162,7 +163,7 @@ fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
     !state
 }
 
-/// The checked header of a frame.
+/// The header of a frame, after its checksum matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) kind: RecordKind,
@@ -178,7 +179,7 @@ pub(super) const fn framed_bytes(length: usize) -> usize {
 }
 
 impl FrameHeader {
-    /// Parses the header at the front of `bytes`, which start at `offset` of their file.
+    /// Parses the frame header at the start of `bytes`. `offset` is the position of `bytes` in the file.
     pub(super) fn parse(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<Self, Cause> {
         let header = bytes.first_chunk::<FRAME_HEADER_BYTES>().ok_or(Cause::CutOff)?;
         let word =
@@ -190,7 +191,7 @@ impl FrameHeader {
         if checksum != word(24) {
             return Err(Cause::HeaderChecksum);
         }
-        // INVARIANT FRM-2: the checksum matched, so the fields below are the written ones.
+        // INVARIANT FRM-2: the checksum matched, so the fields below contain the values that were written.
         let body_length = word(8) as usize;
         let (tag, flags) = (header[4], header[5]);
         if tag == 0 || body_length > BODY_BYTES_MAX {
@@ -226,7 +227,7 @@ impl FrameHeader {
     }
 }
 
-/// Parses the whole frame at the front of `bytes`: header, body and padding.
+/// Parses and checks the whole frame at the start of `bytes`: header, body and padding.
 pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<FrameHeader, Cause> {
     let header = FrameHeader::parse(bytes, seed, offset)?;
     let frame = bytes.get(..header.framed_bytes()).ok_or(Cause::CutOff)?;
@@ -242,10 +243,10 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
     Ok(header)
 }
 
-/// Appends a frame without batch number and checksums; [`finish_frame`] sets them.
+/// Appends a frame without batch number and checksums. [`finish_frame`] sets them later.
 ///
 /// # Panics
-/// If the length of the body does not fit in a u32. The caller limits it.
+/// Panics if the length of the body does not fit in a u32. Callers limit the length.
 pub(super) fn put_frame(out: &mut Vec<u8>, kind: RecordKind, flags: u8, body: &[u8]) {
     let length = u32::try_from(body.len()).expect("bodies are bounded far below 4 GiB");
     let length = length.to_le_bytes();
@@ -260,8 +261,8 @@ pub(super) fn put_frame(out: &mut Vec<u8>, kind: RecordKind, flags: u8, body: &[
     out.resize(end, 0);
 }
 
-/// Sets the batch number and the checksums of the frame at the front of `bytes`, for `offset`. Returns its header, or
-/// `None` if `bytes` do not start with a frame.
+/// Sets the batch number and the checksums of the frame at the start of `bytes`, which will be written at `offset`.
+/// Returns the frame's header, or `None` if the frame is not complete.
 pub(super) fn finish_frame(
     bytes: &mut [u8],
     seed: FrameSeed,

@@ -1,8 +1,8 @@
-//! The handle of a log: its state, opening it, and the manifest that it follows.
+//! The handle of a log: opens and reopens a log, stores the handle's state, and reads new manifests.
 //!
-//! A rewrite replaces the segments with the oldest batches, and begins an epoch. A handle that delivered batches of an
-//! earlier epoch reports an error, and must be reopened. Those batches stay readable, because the handle keeps the old
-//! files open.
+//! A rewrite replaces the segments of the oldest batches, and begins an epoch. A handle that delivered batches of an
+//! earlier epoch reports an error, and must be reopened. The delivered batches stay readable, because the handle has
+//! the old files open.
 //!
 //! # Layer
 //! Layer 2.
@@ -26,7 +26,7 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::Disk;
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 
-/// Returns positions in the log's present epoch up to which derived files show that the log was durable.
+/// Returns positions in the log's current epoch. Derived files prove that the log was durable up to these positions.
 pub type DurablePlaces = dyn Fn(&Log) -> Result<Vec<Position>> + Send + Sync;
 
 /// Options for reading and writing a log.
@@ -36,9 +36,9 @@ pub struct LogOptions {
     pub segment_bytes_min: u64,
     /// The maximal size of a new segment in bytes, unless one batch needs more.
     pub segment_bytes_max: u64,
-    /// Whether sealed segments are mapped.
+    /// Whether sealed segments are mapped into memory.
     pub map: bool,
-    /// Whether reading stops at the first damage and serves the batches before it (true), or refuses.
+    /// If true, reading stops at the first damage and delivers the batches before it. If false, damage is an error.
     pub degraded: bool,
 }
 
@@ -53,18 +53,18 @@ impl Default for LogOptions {
     }
 }
 
-/// The end of the log, as far as it was read.
+/// The end of the part of the log that was read.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tail {
-    /// The number of nonzero bytes after the last complete batch. A crash left them; they are harmless and are not
-    /// removed.
+    /// The number of nonzero bytes after the last complete batch. A crash left these bytes. They are harmless and stay
+    /// in the file.
     pub torn_bytes: u64,
     /// The damage at which a degraded log stopped reading.
     pub damage: Option<Error>,
 }
 
-/// A log as opened by one handle.
+/// A handle of an open log.
 pub struct Log {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) mode: Mode,
@@ -79,14 +79,14 @@ pub struct Log {
     pub(super) durable: u64,
     /// The number of the newest delivered batch.
     pub(super) visited: u64,
-    /// The head commit after that batch.
+    /// The head commit after the newest delivered batch.
     pub(super) visited_commit: CommitDigest,
     /// Batches that were delivered before they were known to be durable.
     pub(super) unproven: Vec<Batch>,
-    /// The head after the written groups that are not synced yet.
+    /// The head after the groups that were written but not synced yet; `None` if all groups are synced.
     pub(super) unsynced: Option<HeadMark>,
     pub(super) unlisted_checked: bool,
-    /// Whether this handle has removed the leftovers of crashes.
+    /// Whether this handle has removed the files that crashes left.
     pub(super) leftovers_removed: bool,
     /// The number of the newest batch that was delivered and then moved by recovery; 0 if there is none.
     pub(super) moved: u64,
@@ -110,14 +110,14 @@ pub(super) fn next_number() -> u64 {
 }
 
 impl Log {
-    /// Opens an existing log. Takes no lock and writes nothing; reads only the format file and the manifest.
+    /// Opens an existing log. Reads only the format file and the manifest. Acquires no lock and writes nothing.
     ///
     /// # Errors
     /// `NotFound` if there is no store or only an unfinished one. `UnsupportedFormat` if a newer version wrote it.
     /// `Corrupt` if a needed file is missing or damaged. `Io`.
     pub fn open(disk: Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Self> {
         if options.degraded && mode == Mode::ReadWrite {
-            return Err(Error::invalid("a damaged store can only be read"));
+            return Err(Error::invalid("a damaged store can be opened only for reading"));
         }
         let format = match read_format(&*disk, mode) {
             Ok(Some(format)) => format,
@@ -127,7 +127,7 @@ impl Log {
             Err(_) => return Err(create::no_store(&*disk)),
             Ok(None) => {
                 let missing = create::no_store(&*disk);
-                // Another process may have created the store between the two reads.
+                // Reads the format file again, because another process may have created the store meanwhile.
                 read_format(&*disk, mode)?.ok_or(missing)?
             }
         };
@@ -135,7 +135,7 @@ impl Log {
         Ok(Self::at_start(disk, mode, options, format, manifest))
     }
 
-    /// Makes a handle that has delivered nothing yet.
+    /// Creates a handle that has not delivered a batch yet.
     fn at_start(
         disk: Arc<dyn Disk>,
         mode: Mode,
@@ -173,9 +173,9 @@ impl Log {
         }
     }
 
-    /// Resets this handle as if it had just been opened, for a log that was rewritten. Every batch is delivered again,
-    /// and [`Log::reader`] is a new one. Earlier readers can still read the batches delivered before. A held lock stays
-    /// valid, but writing requires another [`Log::prepare`].
+    /// Resets this handle to its state after opening, because the log was rewritten. The handle then delivers every
+    /// batch again. Readers that [`Log::reader`] returned before can still read the earlier batches. An acquired lock
+    /// stays valid, but writing requires another [`Log::prepare`].
     ///
     /// # Errors
     /// The errors of [`Log::open`].
@@ -204,17 +204,17 @@ impl Log {
         self.manifest.epoch
     }
 
-    /// Returns whether recovery moved batches that this handle had delivered. Their records are still readable at the
-    /// old places, which no longer belong to the log. [`Log::reopen`] delivers the batches from the new places.
+    /// Returns whether recovery moved batches that this handle had delivered. Their records stay readable at the old
+    /// locators, which no longer belong to the log. [`Log::reopen`] delivers the batches with their new locators.
     pub fn has_moved(&self) -> bool {
         self.moved > 0
     }
 
-    /// Reads the manifest again. A handle that has delivered nothing yet opens every listed segment first, so no
-    /// rewrite can remove them.
+    /// Reads the manifest again. If this handle has not delivered a batch yet, also opens every listed segment, so that
+    /// the segments stay readable after a rewrite unlinks them.
     ///
     /// # Errors
-    /// As [`Log::take_manifest`]; `Corrupt` if a listed segment is missing or damaged.
+    /// The errors of [`Log::take_manifest`], and `Corrupt` if a listed segment is missing or damaged.
     pub(super) fn take_listed(&mut self) -> Result<()> {
         loop {
             self.take_manifest(read_manifest(&*self.disk, &self.format)?)?;
@@ -222,7 +222,7 @@ impl Log {
                 return Ok(());
             }
             match self.open_listed() {
-                // A newer manifest may no longer list the missing segment.
+                // If a writer has replaced the manifest, the new one may not list the missing segment. Tries again.
                 Err(error) if error.is_corruption() && self.is_outdated()? => {}
                 other => return other,
             }
@@ -235,7 +235,7 @@ impl Log {
         Ok(manifest.generation > self.manifest.generation)
     }
 
-    /// Continues with the manifest that was just read.
+    /// Replaces the handle's manifest with `manifest`, which was just read.
     ///
     /// # Errors
     /// [`ErrorCode::Rewritten`] if delivered batches belong to another epoch (EPO-1); `Corrupt` if the manifest is
@@ -251,7 +251,7 @@ impl Log {
         Ok(())
     }
 
-    /// Makes `manifest` the current one of this handle.
+    /// Replaces the handle's manifest without checks.
     pub(super) fn keep_manifest(&mut self, manifest: Manifest) {
         if manifest != self.manifest {
             self.segments.keep_manifest(&manifest);
@@ -269,7 +269,7 @@ impl Log {
         let mut passed_over = Vec::new();
         for entry in self.manifest.entries() {
             match self.open_entry(entry) {
-                // The segment may also be missing because a rewrite has replaced it.
+                // If the manifest is outdated, the segment may be missing because of a rewrite, which is not damage.
                 Err(error) if self.may_pass_over(&error) && !self.is_outdated()? => passed_over.push(error),
                 other => other?,
             }
@@ -278,12 +278,12 @@ impl Log {
         Ok(())
     }
 
-    /// Returns whether reading continues after this error, because the log is degraded.
+    /// Returns whether a degraded log continues to read after this error.
     pub(super) fn may_pass_over(&self, error: &Error) -> bool {
         self.options.degraded && error.is_corruption() && error.code() != ErrorCode::NoLog
     }
 
-    /// Returns the damage of listed segments that a degraded log could not open completely.
+    /// Returns the errors of the listed segments that a degraded log could not open completely.
     pub fn passed_over(&self) -> &[Error] {
         &self.passed_over
     }
@@ -318,18 +318,18 @@ impl Log {
         self.cursor.commit
     }
 
-    /// Returns whether this handle may still write: it is not poisoned, and this process opened it.
+    /// Returns whether this handle is not poisoned and was opened by this process.
     pub fn is_usable(&self) -> bool {
         !self.poisoned && self.check_process().is_ok()
     }
 
-    /// Makes this handle refuse to write, because it no longer agrees with the caller's state.
+    /// Makes this handle refuse further writes, because its state differs from the caller's state.
     pub fn poison(&mut self) {
         self.poisoned = true;
     }
 
-    /// Returns the number of the newest batch that was delivered, or that a rewrite has skipped since; 0 before the
-    /// first. The next batch has the number after it.
+    /// Returns the newest batch number that was delivered, or that a rewrite skipped. Returns 0 before the first batch.
+    /// The next batch has the following number.
     pub fn newest_batch(&self) -> u64 {
         self.visited
     }
@@ -377,7 +377,7 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the segment `id`; opens it if necessary.
+    /// Returns the segment `id`, and opens its file if necessary.
     pub(super) fn segment(&self, id: u64) -> Result<Arc<SegmentFile>> {
         if let Some(segment) = self.segments.find(id) {
             return Ok(segment);
@@ -394,7 +394,7 @@ impl Log {
         }
     }
 
-    /// Lets reads map a segment that is sealed at `length`.
+    /// Allows reads to map a segment that is sealed at `length`, if the options allow maps.
     pub(super) fn seal(&self, segment: &SegmentFile, length: u64) {
         if self.options.map {
             segment.seal(length);
@@ -402,7 +402,7 @@ impl Log {
     }
 }
 
-/// Returns the error for a handle that has delivered batches of another epoch.
+/// Returns the error for a handle that delivered batches of an earlier epoch.
 pub(super) fn rewritten() -> Error {
     Error::conflict("the log was rewritten since this handle read it")
         .with_code(ErrorCode::Rewritten)

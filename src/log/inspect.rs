@@ -1,17 +1,17 @@
-//! Shows the files of a log byte by byte, for people who inspect a store in any state.
+//! Decodes the files of a log byte by byte, so that people can inspect a store even if it is damaged.
 //!
-//! Inspection does not open the log. It reads each file separately, names its parts and reports damage with the bytes.
-//! So a store without its manifest still shows its frames. Inspection reads by position, never through a map, and needs
-//! memory for one record only.
+//! Inspection does not open the log. It reads each file separately, names the file's parts and reports damage with the
+//! bytes. So the frames of a store are readable even without its manifest. Inspection uses no memory map, and holds at
+//! most one record in memory.
 //!
 //! # Layer
-//! Layer 2. Knows the parts of each file, not the meaning of records.
+//! Layer 2. Decodes the layout of each file, but not the meaning of records.
 //!
 //! # Invariants
-//! - INS-1: inspection opens files only for reading, and takes no lock.
+//! - INS-1: inspection opens files only for reading, and acquires no lock.
 //!
 //! # Format
-//! docs/format.md, from "Files of a store" on. Tests compare the tables of names here with the encoders.
+//! docs/format.md, from "Files of a store" on. Tests compare the tables of part names with the encoders.
 
 mod frames;
 mod parts;
@@ -35,7 +35,7 @@ pub use frames::{Found, Frame, Frames};
 use parts::{FORMAT_PARTS, live_parts, manifest_parts, segment_parts, with_checksum};
 pub use parts::{Part, link_parts, seal_parts, unlink_parts};
 
-/// A small file, or the start of a large one, part by part.
+/// The named parts of a small file, or of the header of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The path of the file, relative to the store.
@@ -46,15 +46,15 @@ pub struct Layout {
     pub trouble: Option<Cause>,
 }
 
-/// A file whose parts can be listed.
+/// A file that [`Inspection::layout`] can decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreFile {
-    /// The identity and the format of the store.
+    /// The file `format`: the identity and the format of the store.
     Format,
-    /// The durable end of the log.
+    /// The file `live`: the durable end of the log.
     Live,
-    /// The list of the log's segments.
+    /// The file `manifest`: the list of the log's segments.
     Manifest,
     /// The header of a segment.
     Segment(u64),
@@ -65,7 +65,7 @@ named! {
     pub enum SegmentStanding {
         /// The segment is complete and never written again.
         Sealed => "sealed",
-        /// Batches are appended to this segment.
+        /// Writers append batches to this segment.
         Active => "active",
         /// The segment is in the folder, but the manifest does not list it.
         Unlisted => "unlisted",
@@ -77,21 +77,21 @@ named! {
 pub struct SegmentState {
     /// The number of the segment.
     pub id: u64,
-    /// The path of its file, relative to the store.
+    /// The path of the segment's file, relative to the store.
     pub file: String,
     /// The length of the file; `None` if it is missing.
     pub file_bytes: Option<u64>,
-    /// Its state in the manifest.
+    /// The state of the segment.
     pub state: SegmentStanding,
-    /// The sealed length, for a sealed segment.
+    /// The sealed length; `None` unless the segment is sealed.
     pub sealed_bytes: Option<u64>,
-    /// The number of its first batch, for a listed segment.
+    /// The number of the segment's first batch; `None` for an unlisted segment.
     pub first_batch: Option<u64>,
-    /// The number of its last batch, for a sealed segment.
+    /// The number of the segment's last batch; `None` unless the segment is sealed.
     pub last_batch: Option<u64>,
 }
 
-/// The files of a store, for inspection.
+/// Reads the files of a store for inspection.
 #[derive(Clone)]
 pub struct Inspection {
     disk: Arc<dyn Disk>,
@@ -99,31 +99,31 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Makes the inspection of the store on this disk. Reads no file yet.
+    /// Creates an inspection of the store on this disk. Reads no file.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
         Self { disk, places: None }
     }
 
-    /// Makes the inspection use `places` to distinguish damage from a torn tail.
+    /// Sets the durable positions with which [`Self::next_writer`] distinguishes damage from a torn tail.
     #[must_use]
     pub fn asking(mut self, places: Arc<DurablePlaces>) -> Self {
         self.places = Some(places);
         self
     }
 
-    /// Returns the files of the store with their lengths, by name.
+    /// Returns the path and the length of each file of the store.
     ///
     /// # Errors
-    /// `Io` if the folder of the store cannot be listed. Paths in it that cannot be opened are left out.
+    /// `Io` if the folder of the store cannot be listed. Omits files that cannot be opened.
     pub fn files(&self) -> Result<Vec<(String, u64)>> {
         let names = self.disk.list("").or_io("cannot list the files of the store")?;
         let paths = names.into_iter().flat_map(|name| {
-            // A path that can be listed is a folder. A store has folders only at this level.
+            // If a path can be listed, it is a folder. Folders of a store contain no other folders.
             let inside = self.disk.list(&name).unwrap_or_default();
             let inside = inside.iter().map(|file| format!("{name}/{file}"));
             std::iter::once(name.clone()).chain(inside).collect::<Vec<_>>()
         });
-        // Only a regular file has a length. INS-1: the file is opened for reading.
+        // Omits paths that are not regular files. INS-1: opens the file only for reading.
         let with_length = paths.filter_map(|path| {
             let file = self.disk.open(&path, Access::Read).ok()?;
             Some((path, file.length().ok()?))
@@ -131,10 +131,10 @@ impl Inspection {
         Ok(with_length.collect())
     }
 
-    /// Returns one of the small files, or the header of a segment, part by part.
+    /// Returns the named parts of a small file, or of the header of a segment.
     ///
     /// # Errors
-    /// `Io` if the file cannot be read. Damage is part of the answer.
+    /// `Io` if the file cannot be read. Damage is not an error: the result contains it.
     pub fn layout(&self, file: StoreFile) -> Result<Layout> {
         type Read = fn(&[u8]) -> (Vec<Part>, Option<Cause>);
         let (name, limit, read): (_, _, Read) = match file {
@@ -167,10 +167,10 @@ impl Inspection {
         })
     }
 
-    /// Returns the segments: those that the manifest lists, then those that are only in the folder.
+    /// Returns the segments that the manifest lists, then the unlisted segments in the folder.
     ///
     /// # Errors
-    /// `Io` if the folder or the manifest cannot be read. A damaged manifest counts as empty.
+    /// `Io` if the folder or the manifest cannot be read. A damaged manifest is treated as empty.
     pub fn segments(&self) -> Result<Vec<SegmentState>> {
         let manifest = read_small(&*self.disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?;
         let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
@@ -207,12 +207,12 @@ impl Inspection {
         })
     }
 
-    /// Returns the frames of a segment from `offset` to the end of the file. The offset is rounded up to the next place
-    /// where a frame can start.
+    /// Returns the frames of a segment from `offset` to the end of the file. Rounds the offset up to the next offset at
+    /// which a frame can start.
     ///
     /// # Errors
-    /// `NotFound` if the segment does not exist or ends before `offset`. `Corrupt` if its header cannot be read,
-    /// because the checksums of its frames start from it. `Io`.
+    /// `NotFound` if the segment does not exist or ends before `offset`. `Corrupt` if the segment's header cannot be
+    /// read, because the checksums of the frames depend on the header. `Io`.
     pub fn frames(&self, segment: u64, offset: u64) -> Result<Frames> {
         let name = segment_name(segment);
         let missing =
@@ -235,10 +235,10 @@ impl Inspection {
         })
     }
 
-    /// Determines, from the same files, what the next writer will do before it appends.
+    /// Determines what the next writer will do before it appends.
     ///
     /// # Errors
-    /// `Corrupt` if the writer would refuse, with the reason; as [`Log::open`].
+    /// The errors of [`Log::open`], and `Corrupt` with the reason if the writer would refuse to append.
     pub fn next_writer(&self) -> Result<NextWriter> {
         let mut log = Log::open(Arc::clone(&self.disk), Mode::ReadOnly, LogOptions::default())?;
         log.places.clone_from(&self.places);

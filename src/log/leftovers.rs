@@ -1,4 +1,4 @@
-//! Leftovers: files in the folder of the log that a crash left and the manifest does not list.
+//! Removes leftovers: files in the folder of the log that a crash left and the manifest does not list.
 //!
 //! Readers ignore leftovers. They may contain erased content, so the next writer removes them.
 //!
@@ -6,9 +6,9 @@
 //! Layer 2.
 //!
 //! # Invariants
-//! - LEF-1: a segment that may have a batch newer than all listed ones is never removed, because the manifest may be
-//!   outdated.
-//! - LEF-2: the files of a running rewrite are not removed.
+//! - LEF-1: the writer never removes a segment that may contain a batch newer than all listed ones, because the
+//!   manifest may be outdated.
+//! - LEF-2: the writer does not remove the files of a running rewrite.
 
 use std::time::Duration;
 
@@ -22,18 +22,20 @@ use crate::error::{OrIo as _, Result};
 /// The state of a segment that the manifest does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unlisted {
-    /// It has a batch newer than all listed ones, so the manifest is outdated.
+    /// The segment contains a batch newer than all listed ones, so the manifest is outdated.
     Newer,
-    /// A rewrite replaced it, or it was never part of the log.
+    /// A rewrite replaced the segment, or the segment was never part of the log.
     Left,
-    /// Another program or another log made it.
+    /// The file is not a segment of this store.
     Foreign,
 }
 
 impl Log {
-    /// Returns the state of the unlisted segment `id`; `newest` is the last listed batch.
+    /// Returns the state of the unlisted segment `id`. `newest` is the number of the newest batch in the listed
+    /// segments.
     pub(super) fn unlisted(&self, id: u64, newest: u64) -> Result<Unlisted> {
-        // Segment numbers rise (MAN-3), so a newer manifest left this segment out.
+        // The log uses each segment number once, in rising order (MAN-3). So a writer removed this segment from the
+        // manifest on purpose.
         if id < self.manifest.active().id {
             return Ok(Unlisted::Left);
         }
@@ -46,15 +48,16 @@ impl Log {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => return Ok(Unlisted::Foreign),
         };
-        // A segment that was created and never listed is empty, or contains copies of listed batches.
+        // A segment that a crash left unlisted is empty, or contains copies of listed batches.
         let (window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.suite)?;
         survey.add(&window, FIRST_OFFSET);
         let is_newer = survey.batch > newest;
         Ok(if is_newer { Unlisted::Newer } else { Unlisted::Left })
     }
 
-    /// Removes the leftovers of crashes, under the writer's lock and at the end of the log. Also removes files of a
-    /// rewrite if no rewrite runs: either the caller has `alone`, or no process holds that lock.
+    /// Removes the files that crashes left. The caller holds the writer's lock, and this handle has read the whole log.
+    /// Also removes files of a rewrite if no rewrite runs: either the caller passes its lock as `alone`, or no process
+    /// holds the lock for rewrites.
     ///
     /// # Durability
     /// When the call returns, the removal is durable.
@@ -71,8 +74,8 @@ impl Log {
                     !self.manifest.lists(id)
                         || names.iter().any(|other| name.strip_suffix(".tmp") == Some(other))
                 }
-                // INVARIANT LEF-1: a segment that may have a batch newer than all listed ones is never removed, because
-                // the manifest may be outdated.
+                // INVARIANT LEF-1: the writer never removes a segment that may contain a batch newer than all listed
+                // ones, because the manifest may be outdated.
                 Some((id, false)) => {
                     !self.manifest.lists(id) && self.unlisted(id, self.cursor.batch)? == Unlisted::Left
                 }

@@ -1,8 +1,8 @@
-//! The `live` file: the durable end of the log, as the last writer noted it.
+//! The `live` file: a mark of the durable end of the log, which the last writer wrote.
 //!
 //! The file is only a hint. The writer overwrites it in place and never syncs it, so after a power loss it may be
-//! outdated. It never declares bytes durable too early, because the writer syncs them first. A damaged file counts as
-//! missing.
+//! outdated. The mark never includes bytes that are not durable, because the writer syncs them first. A damaged file is
+//! treated as missing.
 //!
 //! # Layer
 //! Layer 2.
@@ -23,14 +23,14 @@ use crate::disk::{DiskFile, read_bytes};
 use crate::error::{OrIo as _, Result};
 use crate::threads::sleep;
 
-/// The number of bytes in the file.
+/// The length of the file `live` in bytes.
 pub(super) const LIVE_BYTES: usize = 256;
-/// The name of the file.
+/// The name of the file `live`.
 pub(super) const LIVE_NAME: &str = "live";
 
 const MAGIC: &[u8; 8] = b"TRlive01";
 
-/// The durable end of the log.
+/// The mark of the durable end of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Live {
     pub(super) lineage: [u8; 16],
@@ -62,7 +62,7 @@ impl Live {
         with_checksum(bytes, LIVE_BYTES)
     }
 
-    /// Returns `None` if the bytes are not a complete, undamaged mark.
+    /// Decodes a mark. Returns `None` if the bytes are not a complete, undamaged mark.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = checked(bytes, LIVE_BYTES, MAGIC).ok()?;
         let live = Self::take(&mut reader).ok()?;
@@ -70,22 +70,23 @@ impl Live {
         (bytes.len() == LIVE_BYTES).then_some(live)
     }
 
-    /// Returns whether the mark is from this run of the machine. If it is, bytes after it were never acknowledged.
+    /// Returns whether the mark was written during the boot `boot`. For the current boot, bytes after the mark were
+    /// never acknowledged.
     pub(super) fn is_of_boot(&self, boot: [u8; 16]) -> bool {
         boot != [0; 16] && self.boot == boot
     }
 }
 
-/// The maximal number of reads of an invalid mark, which a writer may be overwriting.
+/// The maximal number of attempts to read an invalid mark. A writer may be overwriting the mark during a read.
 const READ_TRIES: u32 = 4;
 
-/// Reads the mark of the store `format`; returns `None` if it is missing, damaged or from another store.
+/// Reads the mark from `file`. Returns `None` if the mark is damaged or does not belong to the store of `format`.
 pub(super) fn read_live(file: &dyn DiskFile, format: &Format) -> Result<Option<Live>> {
     for attempt in 0..READ_TRIES {
         if attempt > 0 {
             sleep(Duration::from_micros(200));
         }
-        // Reads one more byte, to detect a file that is too long.
+        // Reads one byte more than a mark, to detect a file that is too long.
         let bytes = read_bytes(file, 0, LIVE_BYTES + 1).or_io(format_args!("cannot read {LIVE_NAME}"))?;
         if let Some(live) = Live::decode(&bytes) {
             let ours = live.instance == format.instance && live.lineage == format.lineage;

@@ -1,4 +1,4 @@
-//! The two locks of a log: for writers, and for rewrites.
+//! The two locks of a log: the writer's lock, and the lock for rewrites.
 //!
 //! # Layer
 //! Layer 2.
@@ -11,34 +11,34 @@ use std::time::Duration;
 use crate::disk::{Disk, LockGuard, lock_within};
 use crate::error::{Error, ErrorKind, OrIo as _, Result};
 
-/// Name of the lock file.
+/// The name of the file of the writer's lock.
 pub(crate) const LOCK_NAME: &str = "lock";
 
-/// The name of the lock file that excludes a second rewrite.
+/// The name of the lock file that prevents two rewrites at the same time.
 pub(crate) const COMPACTION_LOCK_NAME: &str = "compact.lock";
 
-/// The right to append, held until it is dropped.
+/// The acquired writer's lock, which allows appending. Dropping it releases the lock.
 pub struct WriteLock {
     pub(super) guard: Box<dyn LockGuard>,
-    /// The number of the log handle, and the number of this lock.
+    /// The number of the handle that acquired the lock.
     pub(super) log: u64,
     pub(super) number: u64,
 }
 
-/// The right to rewrite the log, held until it is dropped. Other processes may append meanwhile.
+/// The acquired lock for rewrites. Dropping it releases the lock. Other processes may append while it is held.
 pub struct CompactionLock {
     guard: Box<dyn LockGuard>,
     store: (u64, u64),
 }
 
 impl WriteLock {
-    /// Returns an error if the lock file was replaced, because another process may hold the lock of the new file.
+    /// Returns an error if the lock file was replaced, because another process may have locked the new file.
     pub(super) fn check_file(&self) -> Result<()> {
         check_current(&*self.guard)
     }
 }
 
-/// Refuses a lock whose name no longer leads to the locked file.
+/// Returns an error if the path of the lock file no longer refers to the locked file.
 fn check_current(guard: &dyn LockGuard) -> Result<()> {
     if guard.is_current().or_io("cannot check the lock file")? {
         return Ok(());
@@ -48,11 +48,11 @@ fn check_current(guard: &dyn LockGuard) -> Result<()> {
 }
 
 impl CompactionLock {
-    /// Takes the lock that excludes other rewrites of the store. Waits for it at most `wait`. Must be taken before the
-    /// writer's lock.
+    /// Acquires the lock that prevents other rewrites of the store. Waits for at most `wait`. A process that needs both
+    /// locks acquires this lock before the writer's lock.
     ///
     /// # Errors
-    /// `Busy`, naming the holder; `Io`.
+    /// `Busy` with the name of the lock's holder, or `Io`.
     pub fn take(disk: &dyn Disk, wait: Duration) -> Result<Self> {
         let guard = lock_within(disk, COMPACTION_LOCK_NAME, wait).map_err(|error| match error.kind() {
             ErrorKind::Busy => error.context("another rewrite is running"),
@@ -64,7 +64,7 @@ impl CompactionLock {
         })
     }
 
-    /// As [`CompactionLock::take`], but returns `None` if another process holds the lock.
+    /// Acquires the lock like [`CompactionLock::take`]. Returns `None` if another process holds the lock.
     ///
     /// # Errors
     /// `Io`.
@@ -75,7 +75,7 @@ impl CompactionLock {
         }
     }
 
-    /// Refuses a lock of another store, and a lock whose file was replaced (RWR-1).
+    /// Returns an error if the lock belongs to another store, or if the lock file was replaced (RWR-1).
     pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
         if self.store != disk.identity() {
             return Err(Error::internal("the rewrite belongs to another store"));

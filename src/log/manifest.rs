@@ -1,14 +1,15 @@
-//! The `manifest`: lists the segments of the log in order, and the ends of the sealed ones.
+//! The `manifest`: lists the segments of the log in order, and the end of each sealed segment.
 //!
-//! The file is small and replaced as a whole, so after a crash it is either the old or the new one.
+//! Writers replace the small file atomically, so after a crash the file contains either the old or the new manifest.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
-//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1. Once, after the rewritten segments, they
-//!   may skip.
-//! - MAN-2: a segment is listed before any batch in it is acknowledged, and its file is durable before it is listed.
+//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1. Numbers may be skipped at one place:
+//!   after the rewritten segments.
+//! - MAN-2: the manifest lists a segment before a batch in the segment is acknowledged, and only after the segment's
+//!   file is durable.
 //! - MAN-3: a segment number is used only once.
 //!
 //! # Format
@@ -21,9 +22,9 @@ use super::seal::Chain;
 use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentEnd};
 use crate::codec::DecodeError;
 
-/// The name of the file.
+/// The name of the manifest's file.
 pub(super) const MANIFEST_NAME: &str = "manifest";
-/// The maximal length of a manifest in bytes, which limits the reading of a damaged one.
+/// The maximal length of a manifest in bytes. Limits the bytes that are read from a damaged file.
 pub(super) const MANIFEST_BYTES_MAX: usize = HEADER_BYTES + SEGMENTS_MAX * ENTRY_BYTES + CHECKSUM_BYTES;
 
 /// The maximal number of segments of a log.
@@ -40,7 +41,7 @@ const CHECKSUM_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentEntry {
     pub(super) id: u64,
-    /// The number of its first batch, even before that batch is written.
+    /// The number of the segment's first batch. It is set even before that batch is written.
     pub(super) first_batch: u64,
     /// The sealed length; 0 for the active segment.
     pub(super) length: u64,
@@ -69,7 +70,7 @@ impl SegmentEntry {
         }
     }
 
-    /// Returns the number of the batch before its first one.
+    /// Returns the number of the batch before the segment's first batch.
     pub(super) fn batch_before(&self) -> u64 {
         self.first_batch.saturating_sub(1)
     }
@@ -78,7 +79,7 @@ impl SegmentEntry {
         self.length == 0
     }
 
-    /// Returns the end of the chain in the segment, if it is sealed.
+    /// Returns the chain after the segment's last batch. Valid only for a sealed segment.
     pub(super) fn end_chain(&self) -> Chain {
         Chain {
             batch: self.last_batch,
@@ -142,7 +143,7 @@ impl Manifest {
         self.sealed.last().map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// Returns the active segment with the end of the one before it.
+    /// Returns the end of the segment before the active one, and the active segment.
     pub(super) fn active_place(&self) -> (SegmentEnd, &SegmentEntry) {
         (self.before_active(), &self.active)
     }
@@ -205,7 +206,7 @@ impl Manifest {
             ids.len() > self.sealed.len() && ids.iter().all(in_range),
             "a segment number is out of range or occurs twice",
         )?;
-        // No log reaches numbers this large, and the numbers below cannot overflow.
+        // No log reaches numbers this large. This limit prevents overflows below.
         let mut numbers = self
             .entries()
             .flat_map(|entry| [entry.first_batch, entry.last_batch]);
@@ -215,7 +216,7 @@ impl Manifest {
                 && numbers.all(|number| number <= NUMBER_MAX),
             "a number in it is out of range",
         )?;
-        // Every rewrite publishes a new generation.
+        // Every rewrite publishes a new generation, so there are fewer rewrites than generations.
         must(
             u64::from(self.epoch) < self.generation,
             "it counts more rewrites than generations",
@@ -232,7 +233,8 @@ impl Manifest {
                     && entry.length.is_multiple_of(16),
                 "a sealed segment does not continue the one before it",
             )?;
-            // The first segment begins with batch 1, so only a later one may skip.
+            // The first segment begins with batch 1. So numbers may be skipped only before a later segment, and only
+            // after a rewrite.
             may_skip |= next == 1 && self.epoch > 0;
             next = entry.last_batch + 1;
         }
@@ -244,7 +246,7 @@ impl Manifest {
     }
 }
 
-/// Iterates segments, each with the end of the one before it.
+/// Iterates segments, each with the end of the previous segment.
 pub(super) fn chained<'a>(
     entries: impl IntoIterator<Item = &'a SegmentEntry>,
 ) -> impl Iterator<Item = (SegmentEnd, &'a SegmentEntry)> {
@@ -253,7 +255,8 @@ pub(super) fn chained<'a>(
     })
 }
 
-/// Returns whether a segment may begin when the next batch is `next`. If it skips numbers, clears `may_skip`.
+/// Returns whether the first batch of a segment continues a log whose next batch is `next`. Accepts a larger number
+/// only if `may_skip` is true, and then clears `may_skip`.
 fn follows(entry: &SegmentEntry, next: u64, may_skip: &mut bool) -> bool {
     entry.first_batch == next || entry.first_batch > next && std::mem::take(may_skip)
 }
@@ -300,19 +303,19 @@ mod tests {
         let active = SegmentEntry::active;
         let three = || vec![sealed(1, 1, 4), sealed(2, 5, 5)];
         assert!(is_read(2, 1, three(), active(3, 6)));
-        // The limits of generations, rewrites and batch numbers.
+        // Tests the limits of generations, rewrites and batch numbers.
         assert!(is_read(NUMBER_MAX, 1, three(), active(3, 6)));
         assert!(!is_read(NUMBER_MAX + 1, 1, three(), active(3, 6)));
         assert!(is_read(NUMBER_MAX, u32::MAX / 2, three(), active(3, 6)));
         assert!(!is_read(NUMBER_MAX, u32::MAX / 2 + 1, three(), active(3, 6)));
         assert!(
             !is_read(1, 1, three(), active(3, 6)),
-            "each rewrite is a generation"
+            "each rewrite publishes a generation"
         );
         let far = |last| vec![sealed(1, 1, last)];
         assert!(is_read(2, 0, far(NUMBER_MAX - 1), active(2, NUMBER_MAX)));
         assert!(!is_read(2, 0, far(NUMBER_MAX), active(2, NUMBER_MAX + 1)));
-        // The limits of segment numbers, each of which is used once.
+        // Tests the limits of segment numbers, and that a number occurs only once.
         for (id, is_whole) in [
             (0, false),
             (1, false),
@@ -322,7 +325,7 @@ mod tests {
         ] {
             assert_eq!(is_read(2, 0, three(), active(id, 6)), is_whole, "{id}");
         }
-        // Numbers may skip only after a rewrite, only once, and not before the first segment.
+        // Batch numbers may be skipped only after a rewrite, only once, and not before the first segment.
         for (epoch, first, is_whole) in [(0, 6, true), (0, 7, false), (1, 7, true), (1, 5, false)] {
             assert_eq!(
                 is_read(3, epoch, vec![sealed(1, 1, 5)], active(2, first)),
@@ -344,13 +347,13 @@ mod tests {
         ));
         assert!(
             !is_read(3, 1, vec![sealed(1, 2, 4)], active(2, 5)),
-            "the first begins with batch 1"
+            "the first segment begins with batch 1"
         );
         assert!(
             !is_read(3, 0, vec![sealed(1, 1, 0)], active(2, 1)),
-            "a sealed one has a batch"
+            "a sealed segment contains a batch"
         );
-        // The limits of lengths.
+        // Tests the limits of a sealed length.
         let long = |length| {
             vec![SegmentEntry {
                 length,
@@ -367,7 +370,7 @@ mod tests {
         ] {
             assert_eq!(is_read(2, 0, long(length), active(2, 5)), is_whole, "{length}");
         }
-        // The entry of the active segment has no end.
+        // Tests that the entry of the active segment contains no end.
         for wrong in [
             SegmentEntry {
                 length: 16,

@@ -1,37 +1,39 @@
-//! The log: an append-only sequence of batches, which many processes share. One process at a time writes it.
+//! The log: an append-only sequence of batches, which many processes share. Only one process at a time writes to the
+//! log.
 //!
-//! A batch is a sequence of records that is valid as a whole or not at all. Segments are files that contain batches;
-//! they are created with their full size and never grow. A writer takes the lock, catches up, appends, syncs and only
-//! then writes `live`. Readers take no lock and write nothing. After a crash, the next writer seals the last segment at
-//! the durable mark. It writes the complete batches after the mark again, into a new segment. No old byte ever changes,
-//! so recovery may be interrupted at any point too.
+//! A batch is a sequence of records that is valid as a whole or not at all. Segments are files that contain batches. A
+//! segment is created with its full size and never grows. A writer acquires the lock, catches up, appends, syncs, and
+//! then updates `live`. Readers acquire no lock and write nothing. After a crash, the next writer seals the last
+//! segment at the durable mark, and copies the complete batches after the mark into a new segment. Recovery changes no
+//! old byte, so a crash may also interrupt recovery at any point.
 //!
 //! `commit.rs` describes the steps of a commit. `walk.rs` turns bytes into batches.
 //!
 //! # Layer
-//! Layer 2. Knows bytes and the digests of batches, not the meaning of bodies.
+//! Layer 2. Handles bytes and the digests of batches, but does not interpret the bodies of records.
 //!
 //! # Limits
-//! - A segment has 64 MiB by default, or the size of one group of batches, which is below 64 GiB. A store has at most
-//!   1,048,576 segments.
-//! - A handle keeps all segments open, and raises the soft limit of open files if necessary. Each crash of a writer
-//!   leaves a segment. Closing the store merges them if there are more than 64 beyond the normal number.
+//! - A segment has at most 64 MiB by default, or the size of one larger group of batches, up to 64 GiB. A store has at
+//!   most 1,048,576 segments.
+//! - A handle has all segments open, and raises the soft limit of open files if necessary. Each crash of a writer adds
+//!   a segment. Closing the store merges segments if there are more than 64 beyond the normal number.
 //! - On a nearly full disk, the next segment is as small as possible. Writes fail if 64 KiB, or the batch, do not fit.
-//!   Acknowledged commits are kept.
+//!   Acknowledged commits remain.
 //!
 //! # Invariants
-//! - LOG-1: no byte before the end of the last durable batch is ever written again.
+//! - LOG-1: writers never overwrite a byte before the end of the last durable batch.
 //! - LOG-2: a seal declares durable only bytes that were synced before its batch was written. All bytes written since
 //!   the last sync form one group.
 //! - LOG-3: `append` with [`Durability::Synced`] returns only after the group is durable.
-//! - LOG-4: the first invalid byte is damage if it is before the durable mark, and a torn tail if it is after. Damage
-//!   is never taken for the end of the log.
+//! - LOG-4: the first invalid byte is damage if it is before the durable mark, and a torn tail if it is after. A reader
+//!   never mistakes damage for the end of the log.
 //! - LOG-5: after a failed write, sync or rename, the handle writes nothing more.
-//! - LOG-6: reading never creates, locks, writes or shortens anything.
-//! - LOG-7: batch numbers rise by one, also across recoveries. After a rewritten part they may skip once.
+//! - LOG-6: readers never create, lock, write or shorten a file.
+//! - LOG-7: batch numbers rise by one, even after a recovery. Numbers may be skipped at one place: after the rewritten
+//!   segments.
 //!
 //! # After a crash
-//! docs/durability.md lists every change of the disk and the result of a crash there.
+//! docs/durability.md lists every change on the disk, and the result of a crash at each change.
 //!
 //! # Format
 //! docs/format.md, from "Files of a store" on.

@@ -1,12 +1,12 @@
-//! Positions: places between two batches from which reading can start.
+//! Positions: lets a handle start reading between two batches of the log.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
 //! - POS-1: reading starts only after the exact batch that the position names. That batch was durable, so a log without
-//!   it has lost it.
-//! - POS-2: if a file was derived from the log up to some place, the log is known to be durable up to there.
+//!   the batch is damaged.
+//! - POS-2: if a file was derived from the log up to a position, the log was durable up to that position.
 
 use std::sync::Arc;
 
@@ -22,13 +22,14 @@ use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, segment_name};
 use crate::error::{Cause, Error, Result};
 
 impl Log {
-    /// Makes this handle use `places` wherever `live` does not prove the log durable (POS-2).
+    /// Sets the function that returns durable positions. The handle uses these positions if `live` does not prove that
+    /// the log is durable (POS-2).
     pub fn ask_places(&mut self, places: Arc<DurablePlaces>) {
         self.places = Some(places);
     }
 
-    /// Returns the positions in the active segment that derived files prove durable. Callers read them before the
-    /// segment, so the segment contains at least the batches that they prove.
+    /// Returns the positions in the active segment that derived files prove durable. Call this before reading the
+    /// segment, so the bytes that are read contain at least the batches before these positions.
     pub(super) fn durable_places(&self) -> Result<Vec<Position>> {
         let Some(places) = &self.places else {
             return Ok(Vec::new());
@@ -38,11 +39,11 @@ impl Log {
         Ok(places)
     }
 
-    /// Returns whether the whole log can be read without damage and contains, in the same epoch, the batch that
-    /// `position` names.
+    /// Reads the whole log. Returns whether it is undamaged and contains the batch that `position` names.
     ///
     /// # Errors
-    /// [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten); `Io`.
+    /// [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if the log was rewritten since this handle was opened;
+    /// `Io`.
     pub fn holds(&self, position: &Position) -> Result<bool> {
         let options = LogOptions {
             degraded: false,
@@ -64,13 +65,14 @@ impl Log {
         }
     }
 
-    /// Returns the position after the newest batch that was delivered or appended. [`Log::start_at`] may use it only if
-    /// that batch is durable: it was appended with a sync, or [`Log::prepare`] has returned since.
+    /// Returns the position after the newest batch that was delivered or appended. Pass the position to
+    /// [`Log::start_at`] only if that batch is durable: it was appended with a sync, or [`Log::prepare`] returned
+    /// later.
     pub fn position(&self) -> Position {
         if self.cursor.offset != FIRST_OFFSET {
             return self.cursor;
         }
-        // No batch of this segment was read yet, so the last batch is in another segment.
+        // The handle has read no batch of the cursor's segment, so the last batch is in the previous segment.
         let here = chained(self.manifest.entries()).find(|(_, entry)| entry.id == self.cursor.segment);
         let before = here.map(|(before, _)| before).filter(|before| before.id != 0);
         before.map_or(Position::START, |before| Position {
@@ -82,14 +84,14 @@ impl Log {
         })
     }
 
-    /// Makes a newly opened log continue after `position`, as if everything before it had been delivered. Reads only
-    /// the seal before it. A degraded log reads the whole active segment, because damage there requires an earlier
-    /// state. Every listed segment stays readable, even after a rewrite unlinks it.
+    /// Makes a newly opened handle continue after `position`, as if all earlier batches were delivered. Reads only the
+    /// seal before the position. A degraded log reads the whole active segment, because damage there requires a start
+    /// at an earlier position. Opens every listed segment, so the segments stay readable after a rewrite unlinks them.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if the log lacks the batch that `position` names. That batch was durable, so
-    /// the log was cut or replaced by an older one. [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if the log
-    /// was rewritten since this handle was opened. `Io`.
+    /// `Corrupt`, naming file and offset, if the log lacks the batch that `position` names. The batch was durable, so
+    /// the log was truncated or replaced by an older one. [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if the
+    /// log was rewritten since this handle was opened. `Io`.
     pub fn start_at(&mut self, position: &Position) -> Result<()> {
         self.check_process()?;
         if self.cursor != Position::START {
@@ -102,7 +104,8 @@ impl Log {
 
     fn start_at_once(&mut self, position: &Position) -> Result<()> {
         let manifest = read_manifest(&*self.disk, &self.format)?;
-        // Nothing was delivered yet, but the position belongs to the epoch in which this handle was opened.
+        // This handle has not delivered a batch, so `take_manifest` accepts a new epoch. But the position belongs to
+        // the epoch in which this handle was opened.
         if manifest.epoch != self.manifest.epoch {
             return Err(rewritten());
         }
@@ -144,10 +147,11 @@ fn seal_before(offset: u64) -> u64 {
 }
 
 impl LogReader {
-    /// Returns the position after the batch that contains the record at `place`.
+    /// Returns the position after the batch that contains the record at `place`. Reads the records up to the batch's
+    /// seal.
     ///
     /// # Errors
-    /// `Corrupt` if the records from the place up to a seal are not all intact; `Io`.
+    /// `Corrupt` if a record between `place` and the seal is damaged; `Io`.
     pub fn position_behind(&self, place: Locator) -> Result<Position> {
         let mut at = place;
         loop {
@@ -172,10 +176,10 @@ impl LogReader {
 }
 
 impl SegmentFile {
-    /// Returns whether the seal before `position` belongs to the batch that the position names.
+    /// Returns whether this segment contains, right before `position`, the seal of the batch that the position names.
     fn holds_seal_before(&self, position: &Position) -> Result<bool> {
         let at = seal_before(position.offset);
-        // Not every number is valid in a locator.
+        // Checks the limits first, because a locator panics on an invalid offset.
         if !(FIRST_OFFSET..SEGMENT_BYTES_LIMIT).contains(&at) || !at.is_multiple_of(FRAME_ALIGNMENT as u64) {
             return Ok(false);
         }

@@ -1,14 +1,14 @@
-//! Reads records by their place, from any thread, while the log grows.
+//! Reads records by locator, from any thread, while the log grows.
 //!
-//! The reader maps sealed segments, and keeps the scanned and written parts of the active segment in buffers. It reads
-//! everything else from the file. Every read checks the frame's header and its body.
+//! The reader maps sealed segments into memory, and buffers the scanned and written parts of the active segment. It
+//! reads all other bytes from the file. Every read checks the header and the body of the frame.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
-//! - RDR-1: a body is returned only after its checksum matched at its place.
-//! - RDR-2: only the sealed length of a segment is ever mapped.
+//! - RDR-1: a read returns a body only after the checksum of the body matched.
+//! - RDR-2: a map contains a segment only up to its sealed length.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,7 +31,8 @@ use crate::error::{Cause, Error, OrIo as _, Result};
 use crate::threads::{ArcSwap, RwLock};
 use bytes::Bytes;
 
-/// Reads records of a log. Clones share everything. Reads take no lock of the store and never wait for a writer.
+/// Reads records of a log. Clones share the open segments. Reads acquire no lock of the store and never wait for a
+/// writer.
 #[derive(Clone)]
 pub struct LogReader {
     pub(super) segments: Arc<Segments>,
@@ -41,26 +42,26 @@ pub struct LogReader {
 pub struct Peeked {
     /// The kind of the record.
     pub kind: RecordKind,
-    /// The place of the next record in the segment.
+    /// The locator of the next record in the segment.
     pub next: Locator,
-    /// The first bytes of its body, which were not checked.
+    /// The first bytes of the body. Their checksum was not checked.
     pub start: Vec<u8>,
 }
 
 impl LogReader {
-    /// Reads the record at `locator`, which must come from a batch of this log.
+    /// Reads the record at `locator`. The locator must be from a batch of this log.
     ///
     /// # Errors
-    /// `Corrupt` if there is no intact record at the place; `Io` if it cannot be read.
+    /// `Corrupt` if `locator` does not refer to an intact record; `Io` if the file cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
         self.segment(locator.segment())?.read(locator)
     }
 
-    /// Reads from the file the header of the frame at `locator` and at most the first `count` bytes of its body. The body
-    /// is not checked, so it only helps to choose a record to read.
+    /// Reads the header of the frame at `locator` and at most the first `count` bytes of its body. Does not check the
+    /// body, so use the result only to decide whether to read the record.
     ///
     /// # Errors
-    /// As [`Self::read`], except for the body.
+    /// The errors of [`Self::read`], except that damage of the body is not detected.
     pub fn peek(&self, locator: Locator, count: usize) -> Result<Peeked> {
         let (segment, offset) = (self.segment(locator.segment())?, locator.offset());
         let mut bytes = read_bytes(&*segment.file, offset, FRAME_HEADER_BYTES + count)
@@ -75,11 +76,11 @@ impl LogReader {
         })
     }
 
-    /// Passes the complete batches after `from`, up to number `upto`, to `visit`, in order. The log must have delivered
-    /// them before.
+    /// Passes the batches after `from`, up to number `upto`, to `visit`, in order. The log must have delivered these
+    /// batches before.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, for damage there; `Io`; the error of `visit`.
+    /// `Corrupt` with file and offset if one of these batches is damaged; `Io`; the errors of `visit`.
     pub fn batches(
         &self,
         from: &Position,
@@ -108,7 +109,7 @@ impl LogReader {
     }
 }
 
-/// The segments opened so far, and the manifest that lists them in order.
+/// The open segments, and the manifest that lists all segments in order.
 pub(super) struct Segments {
     open: ArcSwap<OrdMap<u64, Arc<SegmentFile>>>,
     manifest: ArcSwap<Manifest>,
@@ -132,7 +133,7 @@ impl Segments {
         self.open.load().get(&id).cloned()
     }
 
-    /// Returns the reason why a segment is not open. A reader of a damaged log skips segments that it cannot open.
+    /// Returns the error for a segment that is not open. A degraded log leaves damaged segments unopened.
     fn not_open(&self, id: u64) -> Error {
         if self.manifest.load().lists(id) {
             return damage(&segment_name(id), 0, Cause::SegmentUnopened);
@@ -152,15 +153,15 @@ pub(super) struct SegmentFile {
     pub(super) file: Arc<dyn DiskFile>,
     /// Whether the file still had its temporary name when it was opened.
     pub(super) unfinished: bool,
-    /// The sealed length. The first read maps the file up to it.
+    /// The sealed length. The first read maps the file up to this length.
     to_map: OnceLock<u64>,
     mapped: OnceLock<Bytes>,
-    /// The parts that this handle wrote or scanned since the segment became active, by their offsets.
+    /// The bytes that this handle wrote or scanned while the segment was active, by offset.
     kept: RwLock<BTreeMap<u64, Bytes>>,
 }
 
-/// Returns the error for a listed segment that cannot be opened. If the folder is missing, there is one error for all
-/// segments.
+/// Returns the error for a listed segment that cannot be opened. If the whole folder is missing, the error does not
+/// name a segment.
 fn cannot_open(disk: &dyn Disk, name: &str, error: io::Error) -> Error {
     if error.kind() != io::ErrorKind::NotFound {
         return Error::io(format!("cannot open {name}"), error);
@@ -178,8 +179,8 @@ pub(super) fn read_segment_header(file: &dyn DiskFile, name: &str) -> Result<Seg
 }
 
 impl SegmentFile {
-    /// Opens a listed segment. The file has its temporary name if a recovery listed the segment and could not rename
-    /// it.
+    /// Opens a listed segment. Also tries the temporary name of the file, because a recovery may have listed the
+    /// segment and then crashed before renaming the file.
     pub(super) fn open(disk: &dyn Disk, id: u64, instance: [u8; 16]) -> Result<Self> {
         let name = segment_name(id);
         let (file, unfinished) = match disk.open(&name, Access::Read) {
@@ -208,8 +209,9 @@ impl SegmentFile {
         })
     }
 
-    /// Returns the end of the chain before the first batch of this segment, which `entry` lists after `before`. After a
-    /// rewritten part the header does not continue the segment before, and the manifest decides.
+    /// Returns the chain before the first batch of this segment. `entry` is the segment's entry, and `before` is the
+    /// end of the previous segment. The segment after a rewritten part has a header that does not match `before`. In
+    /// that case, the previous digest is unknown, and the batch number is from the manifest.
     pub(super) fn chain_from(&self, (before, entry): (SegmentEnd, &SegmentEntry)) -> Chain {
         Chain {
             batch: entry.batch_before(),
@@ -217,10 +219,12 @@ impl SegmentFile {
         }
     }
 
-    /// Delivers the batches after `from`, or all, up to number `upto`.
+    /// Passes the batches after `from`, up to number `upto`, to `visit`. If `from` is `None`, starts at the first
+    /// batch.
     ///
     /// # Errors
-    /// `Corrupt` for damage there, or if a sealed segment does not end where `entry` states; the errors of `visit`.
+    /// `Corrupt` if one of these batches is damaged, or if a sealed segment does not end as `entry` states; the errors
+    /// of `visit`.
     pub(super) fn batches(
         &self,
         (before, entry): (SegmentEnd, &SegmentEntry),
@@ -264,34 +268,35 @@ impl SegmentFile {
         Error::io(format!("cannot read {}", self.name()), error)
     }
 
-    /// Makes the first read map the segment, which is sealed at `length`. Opening a store thus takes no extra time for
-    /// each segment. Drops buffers with the same bytes.
+    /// Marks the segment as sealed at `length`. The first read maps it, so opening a store with many segments stays
+    /// fast. Drops the buffers, because the map contains the same bytes.
     pub(super) fn seal(&self, length: u64) {
-        // If another thread set the value, it is the same.
+        // Another thread may already have set the same length.
         let _ = self.to_map.set(length);
         self.kept.write().clear();
     }
 
-    /// Keeps written or scanned bytes in memory for later reads.
+    /// Buffers written or scanned bytes for later reads.
     pub(super) fn keep(&self, start: u64, bytes: Bytes) {
         self.kept.write().insert(start, bytes);
     }
 
-    /// Returns the bytes up to the sealed length, if they are mapped. If mapping fails, every read uses the file and
-    /// reports its damage.
+    /// Returns the mapped bytes up to the sealed length. Returns `None` if the segment is not sealed or mapping fails.
+    /// Reads then use the file.
     fn mapped(&self) -> Option<&Bytes> {
-        // RDR-2: a writer may have left torn bytes after this length.
+        // RDR-2: maps only the sealed length, because torn bytes may follow it.
         if self.mapped.get().is_none()
             && let Some(&length) = self.to_map.get()
             && let Ok(bytes) = self.file.map(length)
         {
-            // If another thread mapped the file, its bytes are the same.
+            // Another thread may already have stored a map of the same bytes.
             drop(self.mapped.set(bytes));
         }
         self.mapped.get()
     }
 
-    /// Returns the bytes from `from` to `to` for a scan, or fewer if the file or its batches end before.
+    /// Returns the bytes from `from` to `to` for a scan. Returns fewer bytes if the file or its batches end before
+    /// `to`.
     pub(super) fn window(&self, from: u64, to: u64, suite: HashSuite) -> Result<Window> {
         let mapped = self.mapped();
         match mapped.and_then(|mapped| Some(mapped.slice_ref(mapped.get(from as usize..to as usize)?))) {
@@ -304,7 +309,7 @@ impl SegmentFile {
         }
     }
 
-    /// Returns the bytes from `from` to the end of the batches, always read from the file, and a survey of the bytes
+    /// Reads the bytes from `from` to the end of the batches, always from the file. Also returns a survey of the bytes
     /// after them.
     pub(super) fn read_to_end(&self, from: u64, suite: HashSuite) -> Result<(Window, Survey)> {
         let mut windows = self.windows(from, u64::MAX, suite)?;
@@ -315,7 +320,7 @@ impl SegmentFile {
         Ok((window, behind))
     }
 
-    /// Reads the parts of the file from `from` to `to` that are not zero.
+    /// Returns a reader of the extents of the file between `from` and `to`.
     pub(super) fn windows(&self, from: u64, to: u64, suite: HashSuite) -> Result<Windows<'_>> {
         let between = from..to.min(self.length()?);
         Ok(Windows::new(
@@ -334,7 +339,7 @@ impl SegmentFile {
         }
     }
 
-    /// Reads a record. INVARIANT RDR-1: a body is returned only after its checksum matched at its place.
+    /// Reads a record. INVARIANT RDR-1: a read returns a body only after the checksum of the body matched.
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
         let (seed, offset) = (self.header.seed(), locator.offset());
         let found = match self.in_memory(offset) {
@@ -344,7 +349,7 @@ impl SegmentFile {
         found.map_err(|cause| self.damage(offset, cause))
     }
 
-    /// Returns the bytes in memory that contain this offset, mapped or kept, and their start.
+    /// Returns the mapped or buffered bytes that contain `offset`, and the offset of their first byte.
     fn in_memory(&self, offset: u64) -> Option<(u64, Bytes)> {
         if let Some(mapped) = self.mapped()
             && offset < mapped.len() as u64

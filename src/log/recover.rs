@@ -1,17 +1,19 @@
-//! Recovery: seals the last segment at the durable mark, and writes the complete batches after the mark again.
+//! Recovery: seals the last segment at the durable mark, and copies the complete batches after the mark into a new
+//! segment.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
 //! - REC-1: recovery changes no byte of an existing segment.
-//! - REC-2: bytes after the durable mark are never sealed. Complete batches found there are written again.
+//! - REC-2: recovery seals no bytes after the durable mark. It copies the complete batches after the mark into the new
+//!   segment.
 //! - REC-3: the manifest lists the new segment only when its content is durable. The segment gets its final name after
 //!   that. So an unlisted segment never has a batch that the manifest should list.
 //!
 //! # After a crash
-//! After a crash at any step, either the old manifest is valid and recovery runs again, or the new one is valid and the
-//! log is complete.
+//! After a crash at any step, either the old manifest is in place and recovery runs again, or the new manifest is in
+//! place and the log is complete.
 
 use std::sync::Arc;
 
@@ -32,32 +34,34 @@ use crate::error::{Cause, OrIo as _, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NextWriter {
-    /// Continue in the active segment at the mark of `live`, which is from this run of the machine. Only zeros follow
-    /// the mark.
+    /// The writer continues in the active segment at the mark of `live`. The mark was written during the current boot,
+    /// and only zeros follow it.
     GoOn {
         /// The number of the active segment.
         segment: u64,
         /// The offset of the next batch.
         offset: u64,
     },
-    /// Seal the active segment, and continue in a new one.
+    /// The writer seals the active segment, and continues in a new one.
     Recover {
         /// The segment that will be sealed.
         segment: u64,
-        /// The length at which it will be sealed: its bytes up to there are known to be durable.
+        /// The length at which the segment will be sealed. All bytes before it are known to be durable.
         sealed_at: u64,
-        /// The numbers of the complete batches after that length, which will be written again.
+        /// The numbers of the complete batches after the sealed length. The writer copies these batches into the new
+        /// segment.
         again: Vec<u64>,
-        /// The number of bytes after the last complete batch, which will stay unchanged.
+        /// The number of nonzero bytes after the last complete batch. The writer leaves these bytes unchanged.
         torn_bytes: u64,
     },
 }
 
 impl Log {
-    /// Scans the active segment. Returns the scan with the durable batches, and separately the batches after them.
+    /// Scans the active segment. Returns the scan with the durable batches only, and separately the batches that are
+    /// not known to be durable.
     ///
     /// # Errors
-    /// The reason why recovery would lose a batch or include one that does not belong to the log.
+    /// Returns an error if recovery would lose a batch, or include a batch that does not belong to the log.
     pub(super) fn scan_to_recover(
         &mut self,
         live: Option<Live>,
@@ -84,7 +88,7 @@ impl Log {
         Ok((scan, beyond))
     }
 
-    /// Determines what [`Log::prepare`] will do, from the same files.
+    /// Determines what [`Log::prepare`] would do now, without writing.
     ///
     /// # Errors
     /// The errors of [`Log::prepare`].
@@ -109,7 +113,7 @@ impl Log {
         })
     }
 
-    /// Seals the active segment at its durable end and writes the whole batches after that again.
+    /// Seals the active segment at its durable end, and copies the complete batches after it into a new segment.
     pub(super) fn recover(
         &mut self,
         live: Option<Live>,
@@ -139,8 +143,8 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the head for `live` if the caller gave none. The log cannot decode a commit. So root and seq come from
-    /// the old mark if it names the same commit; otherwise they are zero.
+    /// Returns the head to write to `live` after a recovery or rewrite. The log cannot decode commits. So copies root
+    /// and seq from the old mark if the mark names the same commit, and otherwise sets them to zero.
     pub(super) fn head_mark(&self, live: Option<Live>, newest: Option<CommitDigest>) -> HeadMark {
         let commit = newest.unwrap_or(self.cursor.commit);
         let known = live.map(|live| live.head).filter(|head| head.commit == commit);
@@ -166,8 +170,8 @@ impl Log {
         let name = segment_name(header.id);
         let unfinished = unfinished_name(&name);
         let length = next_segment_bytes(&self.options, 0, bytes.len() as u64);
-        // REC-1: recovery only reads the old segment and writes a new file. REC-2: the sealed part of the old segment
-        // ends before the batches that are written again here.
+        // REC-1: recovery only reads the old segment, and writes a new file. REC-2: the sealed part of the old segment
+        // ends before the batches that this file contains.
         disk::write_whole(&*self.disk, &unfinished, &content, length)
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
             .or_io(format_args!("cannot create {name}"))?;
@@ -180,7 +184,7 @@ impl Log {
         if let Some(last) = batches.last() {
             self.cursor = self.cursor.after(last, FIRST_OFFSET + bytes.len() as u64);
         }
-        // Batches that were delivered before they were durable must be compared again later.
+        // Keeps the unproven batches, because `recover` compares them with the copies.
         let unproven = std::mem::take(&mut self.unproven);
         self.mark_durable(head)?;
         self.unproven = unproven;
@@ -188,7 +192,7 @@ impl Log {
     }
 }
 
-/// Returns the same batch, for writing it at another place.
+/// Returns a builder with the records of `batch`, to write the batch at another place.
 fn rebuild(batch: &Batch) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
     for record in &batch.records {

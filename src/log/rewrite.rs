@@ -1,9 +1,9 @@
-//! Rewrites the log: writes new segments that replace all segments sealed before.
+//! Rewrites the log: writes new segments that replace all sealed segments.
 //!
-//! A rewrite has a *cut*: the last batch that is sealed when the rewrite starts. Nothing up to the cut changes any
-//! more. So the new segments are written without the writer's lock, while other processes append after the cut.
-//! [`Log::publish`] then replaces the old segments in one step. If nothing was appended after the cut, the rewrite may
-//! end with a new head, which the same step commits.
+//! A rewrite has a *cut*: the last batch in a sealed segment when the rewrite starts. Batches up to the cut do not
+//! change any more. So the rewrite writes the new segments without the writer's lock, while other processes append
+//! after the cut. [`Log::publish`] then replaces the old segments atomically. If no batch was appended after the cut,
+//! the rewrite may end with a new head, and publishing also commits the new head.
 //!
 //! # Layer
 //! Layer 2. Callers choose the new batches. The log checks that the batches are complete and end with the head at the
@@ -11,15 +11,15 @@
 //!
 //! # Invariants
 //! - RWR-2: every published segment was read back from its file without damage.
-//! - RWR-3: a rewrite has at most as many batches as it replaces, so batch numbers after the cut still rise.
+//! - RWR-3: a rewrite contains at most as many batches as it replaces, so batch numbers after the cut still rise.
 //! - RWR-4: an abandoned rewrite leaves no file.
-//! - PUB-1: until the new manifest is durable, the old log is complete; from then on, the new one is.
-//! - PUB-2: no segment is removed before a manifest without it is durable.
+//! - PUB-1: the old log is complete until the new manifest is durable. From then on, the new log is complete.
+//! - PUB-2: a segment is removed only after a manifest that does not list it is durable.
 //!
 //! # After a crash
-//! Readers ignore the files of a rewrite until it is published, by their names. [`Log::begin_rewrite`] and the next
-//! writer remove such files. Before the new manifest is durable, the new segments are unlisted files; after it, the old
-//! ones are. The next writer removes unlisted files.
+//! Readers recognise the files of an unpublished rewrite by name, and ignore them. [`Log::begin_rewrite`] and the next
+//! writer remove such files. Before the new manifest is durable, the new segments are unlisted. Afterwards the old
+//! segments are unlisted. The next writer removes unlisted segments.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, DiskFile};
 use crate::error::{Error, ErrorCode, ErrorKind, OrIo as _, Result};
 
-/// The number of bytes collected before a write.
+/// The number of bytes that a rewrite buffers before it writes them to a file.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A rewrite whose new segments are being written. Dropping it before publication removes its files (RWR-4).
@@ -48,11 +48,12 @@ pub struct Rewrite {
     pub(super) epoch: u32,
     /// The segments that the rewrite replaces.
     pub(super) replaced: Vec<SegmentEntry>,
-    /// The number of the last batch that the rewrite replaces, or of the last one that an earlier rewrite skipped.
+    /// The number of the last batch that the rewrite replaces. This may also be the last number that an earlier rewrite
+    /// skipped.
     pub(super) cut: u64,
-    /// The head at the end of the rewrite: that of the log at the cut, unless the rewrite moves it.
+    /// The head after the last batch of the rewrite. Equals the head at the cut, unless the rewrite moves the head.
     head: CommitDigest,
-    /// The head to which the rewrite moves the log, if it does.
+    /// The new head, if the rewrite moves the head.
     moved_to: Option<HeadMark>,
     alone: CompactionLock,
     disk: Arc<dyn Disk>,
@@ -61,9 +62,9 @@ pub struct Rewrite {
     process: u32,
     segment_bytes_max: u64,
     pub(super) files: Vec<NewFile>,
-    /// The bytes for the end of the last file that are not written yet.
+    /// The bytes at the end of the last file that are not written yet.
     buffer: Vec<u8>,
-    /// The head after the newest batch.
+    /// The head after the last batch that was pushed.
     newest: Option<CommitDigest>,
     failed: bool,
     published: bool,
@@ -74,20 +75,20 @@ pub(super) struct NewFile {
     name: String,
     file: Arc<dyn DiskFile>,
     nonce: [u8; 16],
-    /// Its entry in the manifest. Publication sets the number.
+    /// The entry for the manifest. Publication sets the segment's number.
     pub(super) entry: SegmentEntry,
 }
 
-/// A finished rewrite: its segments are durable and were read back (RWR-2).
+/// A finished rewrite. Its segments are durable and were read back (RWR-2).
 pub struct Rewritten(pub(super) Rewrite);
 
 impl Log {
-    /// Begins to rewrite everything up to the newest batch. [`Log::prepare`] must have been called under this lock.
-    /// Seals the active segment if it has a batch. The lock may be released while batches are pushed; the rewrite keeps
-    /// `alone`.
+    /// Begins to rewrite all batches up to the newest one. Call [`Log::prepare`] under this lock first. Seals the
+    /// active segment if it contains a batch. The caller may release `lock` while it pushes batches. The rewrite holds
+    /// the lock `alone` until it is published or dropped.
     ///
     /// # Errors
-    /// As [`Log::append`]; the handle is poisoned if sealing failed.
+    /// The errors of [`Log::append`]. If sealing fails, the handle is poisoned.
     ///
     /// # Durability
     /// The content of the log does not change.
@@ -124,17 +125,18 @@ impl Log {
         })
     }
 
-    /// Replaces the segments that a rewrite was made from by the new ones, and removes them. [`Log::prepare`] must have
-    /// been called under this lock. Batches after the cut stay. Afterwards this handle is as after [`Log::reopen`].
-    /// Returns the numbers of the new segments.
+    /// Replaces the old segments by the segments of the rewrite, and removes the old ones. Batches after the cut stay.
+    /// Call [`Log::prepare`] under this lock first. Afterwards this handle is in the same state as after
+    /// [`Log::reopen`].
     ///
     /// # Errors
-    /// `Internal`, without any change, in three cases: the rewrite is of another store; the log was rewritten since the
-    /// rewrite began; or batches were appended after a rewrite that moves the head. After any other error, the rewrite
-    /// may be published or not, and this handle refuses further writes with `Poisoned`.
+    /// `Internal`, without any change, in three cases: the rewrite belongs to another store; another rewrite was
+    /// published since this one began; or batches were appended after the cut of a rewrite that moves the head. After
+    /// any other error, the rewrite may or may not be published, and this handle refuses further writes with
+    /// `Poisoned`.
     ///
     /// # Durability
-    /// When the call returns, the rewrite is durable, and so is the removal of the old segments.
+    /// When the call returns, the rewrite and the removal of the old segments are durable.
     pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<()> {
         self.check_prepared(lock)?;
         let Rewritten(rewrite) = rewritten;
@@ -167,10 +169,10 @@ impl Log {
         entries.extend_from_slice(sealed.get(rewrite.replaced.len()..).unwrap_or_default());
         let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
         let header = self.new_header(first + count, previous)?;
-        // The sync of this segment makes the names of the other new segments durable too.
+        // Creating this segment syncs the folder, so the names of the other new segments also become durable.
         create_segment(&*self.disk, &header, &self.options, 0, 0)?;
         let live = self.read_live()?;
-        // INVARIANT PUB-1.
+        // INVARIANT PUB-1: this call replaces the old log by the new log atomically.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         self.publish_manifest(self.manifest.epoch + 1, entries, active)
             .map_err(maybe_done)?;
@@ -178,7 +180,7 @@ impl Log {
         let head = rewrite.moved_to;
         let head = head.unwrap_or_else(|| self.head_mark(live, None));
         self.mark_durable(head).map_err(old_files_left)?;
-        // INVARIANT PUB-2: the new manifest is durable now.
+        // INVARIANT PUB-2: the new manifest is durable now, so the old segments can be removed.
         self.remove_leftovers(Some(&rewrite.alone))
             .and_then(|()| self.reopen())
             .map_err(old_files_left)?;
@@ -186,7 +188,8 @@ impl Log {
         Ok(())
     }
 
-    /// Renames a file of a rewrite to segment `id`. The name is durable after the folder is synced.
+    /// Writes the header of segment `id` to a file of a rewrite, and gives the file the segment's name. The name is
+    /// durable after a sync of the folder.
     fn name_file(&self, new: &NewFile, id: u64, previous: SegmentEnd) -> Result<SegmentEntry> {
         let header = SegmentHeader {
             instance: self.format.instance,
@@ -210,11 +213,11 @@ impl Log {
 }
 
 impl Rewrite {
-    /// Adds the next batch; `commit` is the head after that batch.
+    /// Adds the next batch. `commit` is the head after that batch.
     ///
     /// # Errors
-    /// `InvalidInput` for a batch over a limit, or for more batches than the rewrite replaces (RWR-3). `Io`; then this
-    /// rewrite can only be dropped.
+    /// `InvalidInput` for a batch over a limit, or for more batches than the rewrite replaces (RWR-3). `Io`. After
+    /// `Io`, the rewrite is unusable and must be dropped.
     pub fn push(&mut self, batch: BatchBuilder, commit: CommitDigest) -> Result<()> {
         self.check_whole()?;
         batch.check()?;
@@ -235,17 +238,18 @@ impl Rewrite {
         placed
     }
 
-    /// Declares that the last batch changes the head, which is then committed by publishing the rewrite. Until then,
-    /// nothing may be appended after the cut.
+    /// Declares that the last batch moves the head of the log to `head`. Publishing the rewrite commits the new head.
+    /// Until then, no process may append batches after the cut.
     pub fn moves_head(&mut self, head: HeadMark) {
         (self.head, self.moved_to) = (head.commit, Some(head));
     }
 
-    /// Makes the new segments durable, and reads all of them back.
+    /// Makes the new segments durable, and reads all of them back to check them.
     ///
     /// # Errors
-    /// `InvalidInput` if no batch was pushed, or if the head after the last batch is neither the head at the cut nor
-    /// that of [`Self::moves_head`]. `Io` if writing failed, or if a file read back differs from what was written.
+    /// `InvalidInput` if no batch was pushed, or if the last batch does not end with the expected head: the head at the
+    /// cut, or the head passed to [`Self::moves_head`]. `Io` if writing fails, or if a file differs from the written
+    /// bytes.
     pub fn finish(mut self) -> Result<Rewritten> {
         self.check_whole()?;
         if self.newest != Some(self.head) {
@@ -283,7 +287,7 @@ impl Rewrite {
             segment: 0,
             seed: FrameSeed::new(&self.instance, &file.nonce),
             start: file.entry.length,
-            // As in a recovery, no byte of this file was durable when its batches were written.
+            // Declares only the header durable, because no batch of this file is durable when the next one is written.
             synced_upto: FIRST_OFFSET,
             chain,
         };
@@ -313,7 +317,7 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Returns the end of the chain that the next batch continues.
+    /// Returns the chain that the next batch continues.
     fn chain(&self) -> Chain {
         let last = self.files.last();
         last.map_or(Chain::START, |file| file.entry.end_chain())
@@ -338,7 +342,7 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Reads every batch back, through files that are opened again.
+    /// Opens the files again, and reads every batch back.
     fn read_back(&self) -> Result<()> {
         let mut chain = Chain::START;
         for NewFile {
@@ -374,14 +378,14 @@ impl Drop for Rewrite {
         if self.published || self.disk.process() != self.process {
             return;
         }
-        // INVARIANT RWR-4: the next writer removes a file that cannot be removed here.
+        // INVARIANT RWR-4: if a file cannot be removed here, the next writer removes it.
         for file in &self.files {
             drop(self.disk.remove(&file.name));
         }
     }
 }
 
-/// Returns the error for a new file that differs when it is read back. The log itself was not changed.
+/// Returns the error for a new file that differs from the written bytes. The log itself was not changed.
 fn not_as_written(name: &str, offset: u64) -> Error {
     let message = format!("{name} differs at byte {offset} from the written bytes; nothing was changed");
     Error::new(ErrorKind::Io, message)
@@ -389,17 +393,18 @@ fn not_as_written(name: &str, offset: u64) -> Error {
         .with_hint("the memory or the disk of this machine may be faulty")
 }
 
-/// The hint while old segments, which may contain erased content, were not removed yet.
+/// The hint if old segments were not removed yet. They may contain erased content.
 const LEFT: &str = "old files remain until the next write removes them";
 
-/// Returns the error for a failure after the new manifest is durable and before the old segments are removed.
+/// Returns the error for a failure after the new manifest became durable and before the old segments were removed.
 fn old_files_left(error: Error) -> Error {
     error.behind_change(LEFT)
 }
 
-/// Returns the error for a manifest that could not be renamed, or whose name could not be synced.
+/// Returns the error for a manifest whose rename or whose sync of the folder failed, so the change may or may not be
+/// durable.
 fn maybe_done(error: Error) -> Error {
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
-        "the change may or may not be done: open the store again and check before you repeat it; if it is done, {LEFT}"
+        "it is unknown whether the change was saved: open the store again and check before you repeat the change; if it was saved, {LEFT}"
     ))
 }

@@ -1,4 +1,4 @@
-//! Rotation: creates the next segment, and the manifest that lists it.
+//! Rotation: creates the next segment, and publishes a manifest that lists it.
 //!
 //! # Layer
 //! Layer 2.
@@ -18,27 +18,27 @@ use crate::disk::{self, Disk, if_there, unfinished_name};
 use crate::error::{Error, OrIo as _, Result};
 
 impl Log {
-    /// Seals the active segment at the cursor and continues in a new one. The size of the new segment depends on
-    /// `used`, the bytes used in the old one.
+    /// Seals the active segment at the cursor, and continues in a new segment. The size of the new segment depends on
+    /// `used`, the number of used bytes in the old segment, and on `needed`, the size of the next group.
     pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
         lock.check_file()?;
         let (sealed, previous) = self.sealed_at_cursor();
         let header = self.new_header(self.new_numbers(1)?, previous)?;
         create_segment(&*self.disk, &header, &self.options, used, needed)?;
-        // MAN-2: the file is durable, and empty so far.
+        // MAN-2: the file of the new segment is durable before the manifest lists it.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         let is_empty = self.cursor.offset == FIRST_OFFSET;
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
         let segment = self.enter_new(header.id)?;
         if is_empty {
-            // The new manifest does not list the previous segment any more.
+            // The previous segment contains no batch, so the new manifest does not list it. Removes its file.
             self.remove_leftovers(None)?;
         }
         Ok(segment)
     }
 
-    /// Returns the sealed segments as they are if the active one is sealed at the cursor, and the end of the last of
-    /// them. An active segment without a batch is left out, because it has nothing to seal.
+    /// Returns the entries of all sealed segments after the active segment is sealed at the cursor, and the end of the
+    /// last one. Omits an active segment that contains no batch.
     pub(super) fn sealed_at_cursor(&self) -> (Vec<SegmentEntry>, SegmentEnd) {
         let mut sealed = self.manifest.sealed().to_vec();
         let active = self.manifest.active();
@@ -54,7 +54,7 @@ impl Log {
         (sealed, end)
     }
 
-    /// Makes a header for a new segment.
+    /// Creates the header of a new segment.
     pub(super) fn new_header(&self, id: u64, previous: SegmentEnd) -> Result<SegmentHeader> {
         Ok(SegmentHeader {
             instance: self.format.instance,
@@ -78,7 +78,7 @@ impl Log {
         Ok(highest + 1)
     }
 
-    /// Replaces the manifest by one of the next generation.
+    /// Replaces the manifest by a new one with the next generation number.
     pub(super) fn publish_manifest(
         &mut self,
         epoch: u32,
@@ -98,7 +98,7 @@ impl Log {
         Ok(())
     }
 
-    /// Moves the cursor to the start of the new active segment and maps the previous one.
+    /// Moves the cursor to the start of the new active segment. Allows reads to map the previous segment.
     pub(super) fn enter_new(&mut self, id: u64) -> Result<Arc<SegmentFile>> {
         let before = self.manifest.before_active();
         if before.id != 0 {
@@ -111,22 +111,22 @@ impl Log {
     /// Renames a listed segment to its final name. A crash may have prevented this after the manifest was published.
     pub(super) fn finish_name(&self, id: u64) -> Result<()> {
         let name = segment_name(id);
-        // Another process may have renamed the file before this one got the lock.
+        // The file may be missing, because another process renamed it before this process acquired the lock.
         if_there(self.disk.rename_new(&unfinished_name(&name), &name))
             .and_then(|_| self.disk.sync_dir(LOG_FOLDER))
             .or_io(format_args!("cannot rename {name}, which {MANIFEST_NAME} lists"))
     }
 }
 
-/// Makes a nonce for a new segment (SEG-2).
+/// Generates the nonce of a new segment (SEG-2).
 pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
     let mut nonce = [0; 16];
     disk.random(&mut nonce).or_io("cannot get random bytes")?;
     Ok(nonce)
 }
 
-/// Returns the size of the next segment: twice the bytes used in the last one, within the two limits. It exceeds the
-/// upper limit only if the `needed` bytes of batches require it.
+/// Returns the size of the next segment: twice the used bytes of the last segment, within the limits in `options`. The
+/// size exceeds the upper limit only if the `needed` bytes of batches require it.
 pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -> u64 {
     let least = options.segment_bytes_min.max(2 * SEGMENT_HEADER_BYTES as u64);
     let wanted = used
@@ -136,8 +136,8 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
 }
 
-/// Creates the file of a new, empty segment with the size that [`next_segment_bytes`] returns. If the disk lacks the
-/// space, makes the segment as small as possible, which leaves the remaining space for batches.
+/// Creates the file of a new, empty segment with the size that [`next_segment_bytes`] returns. On a full disk, creates
+/// the smallest possible segment, which leaves the remaining space for batches.
 pub(super) fn create_segment(
     disk: &dyn Disk,
     header: &SegmentHeader,

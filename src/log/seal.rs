@@ -1,4 +1,4 @@
-//! Seals: the last frame of a batch, which makes it valid as a whole.
+//! Seals: the last frame of a batch. A batch is valid only with its seal.
 //!
 //! # Layer
 //! Layer 2.
@@ -22,11 +22,11 @@ pub(super) const SEAL_BYTES: usize = Seal::BYTES + BatchDigest::BYTES;
 /// The number of bytes in a seal's frame.
 pub(super) const SEAL_FRAME_BYTES: u64 = framed_bytes(SEAL_BYTES) as u64;
 
-/// The end of the chain of batches, which the next batch continues.
+/// The number and the digest of the last batch. The next batch continues this chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) batch: u64,
-    /// The digest of the last batch; `None` if only the manifest names that batch.
+    /// The digest of the last batch; `None` if it is unknown.
     pub(super) digest: Option<[u8; 32]>,
 }
 
@@ -42,13 +42,13 @@ pub(super) struct Seal {
 }
 
 impl Chain {
-    /// The chain before the first batch of a log.
+    /// The chain before the first batch of a log. It has batch number 0 and a digest of zeros.
     pub(super) const START: Self = Self {
         batch: 0,
         digest: Some([0; 32]),
     };
 
-    /// The chain before a batch of this number, with the digest before it left open.
+    /// Returns the chain before batch `number`. The digest of the previous batch is unknown.
     pub(super) fn before(number: u64) -> Self {
         Self {
             batch: number.wrapping_sub(1),
@@ -56,7 +56,7 @@ impl Chain {
         }
     }
 
-    /// The chain after a batch.
+    /// Returns the chain after a batch.
     pub(super) fn after(batch: u64, digest: BatchDigest) -> Self {
         Self {
             batch,
@@ -77,7 +77,8 @@ layout! {
 }
 
 impl Seal {
-    /// Returns the digest of the batch that this seal ends, computed over the bytes of its frames (SEA-1).
+    /// Computes the digest of the batch that this seal ends. The digest covers the seal's fields and the bytes of the
+    /// batch's `frames` (SEA-1).
     pub(super) fn digest(&self, suite: HashSuite, frames: &[u8]) -> BatchDigest {
         let length = (Self::BYTES + frames.len()) as u64;
         let mut covered = Vec::with_capacity(Self::BYTES);
@@ -94,7 +95,7 @@ impl Seal {
         bytes
     }
 
-    /// Decodes a seal and its digest; returns `None` if the fields contradict each other.
+    /// Decodes a seal and its digest. Returns `None` if the length is wrong or the fields contradict each other.
     pub(super) fn decode(body: &[u8]) -> Option<(Self, BatchDigest)> {
         let mut reader = Reader::new(body);
         let seal = Self::take(&mut reader).ok()?;

@@ -4,8 +4,8 @@
 //! Layer 2.
 //!
 //! # Invariants
-//! - SEG-1: a segment is created whole, filled with zeros; it never grows or shrinks.
-//! - SEG-2: the nonce of a segment is random, so the bytes of an earlier file are never valid frames of it.
+//! - SEG-1: a writer creates a segment with its full size, filled with zeros. A segment never grows or shrinks.
+//! - SEG-2: the nonce of a segment is random, so old bytes of another file are never valid frames of the segment.
 //!
 //! # Format
 //! docs/format.md, "Segment".
@@ -14,19 +14,19 @@ use super::fixed::{Fixed, checked, layout, with_checksum, zeros_left};
 use super::frame::FrameSeed;
 use crate::codec::DecodeError;
 
-/// The number of bytes before the first batch.
+/// The length of a segment's header in bytes. The first batch follows the header.
 pub(super) const SEGMENT_HEADER_BYTES: usize = 4096;
-/// The offset of the first batch.
+/// The offset of the first batch in a segment.
 pub(super) const FIRST_OFFSET: u64 = SEGMENT_HEADER_BYTES as u64;
-/// The folder of the segments.
+/// The folder that contains the segments.
 pub(crate) const LOG_FOLDER: &str = "log";
-/// The maximal length of a segment in bytes: a locator counts steps of 16 bytes in 32 bits.
+/// The maximal length of a segment in bytes, because a locator stores an offset as a 32-bit number of 16-byte steps.
 pub(super) const SEGMENT_BYTES_LIMIT: u64 = 16 << 32;
 
 const MAGIC: &[u8; 8] = b"TRsegm01";
 const FORMAT: u32 = 1;
 
-/// The end of a sealed segment; all zero means that there is none.
+/// The end of a sealed segment. All fields are zero if there is no such segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SegmentEnd {
     pub(super) id: u64,
@@ -64,14 +64,14 @@ impl SegmentHeader {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = checked(bytes, SEGMENT_HEADER_BYTES, MAGIC)?;
         if reader.u32()? != FORMAT || reader.u32()? != 0 {
-            return Err(DecodeError::Invalid("its header is of another format"));
+            return Err(DecodeError::Invalid("its header has another format version"));
         }
         let header = Self::take(&mut reader)?;
         zeros_left(&mut reader)?;
         Ok(header)
     }
 
-    /// Returns whether no segment precedes it: it is the first one of a store or of a rewrite.
+    /// Returns whether this is the first segment of a store or of a rewrite, so no segment precedes it.
     pub(super) fn begins_log(&self) -> bool {
         self.previous == SegmentEnd::default()
     }
@@ -86,8 +86,8 @@ pub fn segment_name(id: u64) -> String {
     format!("{LOG_FOLDER}/{id:08}.seg")
 }
 
-/// Parses the segment number in a file name without its folder. The flag is true for an unfinished file. Returns `None`
-/// for other names.
+/// Parses the segment number in a file name without its folder. The flag is true if the file has its temporary name.
+/// Returns `None` if the name is not the name of a segment.
 pub(super) fn parse_segment_name(name: &str) -> Option<(u64, bool)> {
     let finished = name.strip_suffix(".tmp");
     let digits = finished.unwrap_or(name).strip_suffix(".seg")?;
@@ -95,7 +95,7 @@ pub(super) fn parse_segment_name(name: &str) -> Option<(u64, bool)> {
     (format!("{id:08}") == digits).then_some((id, finished.is_some()))
 }
 
-/// Returns the name of a file of an unpublished rewrite.
+/// Returns the name of file `number` of an unpublished rewrite.
 pub(super) fn rewrite_name(number: usize) -> String {
     format!("{LOG_FOLDER}/rewrite-{number}.tmp")
 }

@@ -1,4 +1,4 @@
-//! Tests of the log. This file has the shared helpers; each file below tests one kind of fault.
+//! Tests of the log. This file contains the shared helpers. Each submodule tests one subject.
 
 mod crash;
 mod damage;
@@ -44,7 +44,7 @@ fn mark(number: u64) -> HeadMark {
     }
 }
 
-/// Makes a batch whose records contain `text`.
+/// Creates a batch whose records contain `text`.
 fn batch(text: &str) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
     builder.add(RecordKind::Object, 0, text.as_bytes());
@@ -74,10 +74,10 @@ fn text_of(batch: &Batch) -> String {
         .unwrap_or_default()
 }
 
-/// The end of a log, as a test read it.
+/// The result of reading a log to its end.
 #[derive(Debug)]
 struct End {
-    /// Whether everything that was read is known to be durable.
+    /// Whether all batches that were read are known to be durable.
     proven: bool,
     torn_bytes: u64,
     damage: Option<Error>,
@@ -93,7 +93,7 @@ impl End {
     }
 }
 
-/// Reads the new batches with `log`, and returns the end.
+/// Reads the new batches with `log` to the end of the log.
 fn read_on(log: &mut Log) -> End {
     let tail = log.catch_up(&mut |_| Ok(())).unwrap();
     End::of(log, tail)
@@ -131,14 +131,14 @@ impl Checked {
     }
 }
 
-/// Opens the store and reads it completely. Checks that batches are numbered correctly and that every record reads back
-/// from its place. Returns the texts.
+/// Opens the store and reads it completely. Checks that batches are numbered correctly, and that a reader returns every
+/// record at its locator. Returns the texts.
 fn read_all(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<String>, End)> {
     let (batches, tail, _) = read_batches(disk, mode, options)?;
     Ok((batches.iter().map(text_of).collect(), tail))
 }
 
-/// As [`read_all`]; returns the batches and the number of rewrites.
+/// Reads and checks the store like [`read_all`]. Returns the batches and the number of rewrites.
 fn read_batches(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<Batch>, End, u32)> {
     let mut log = Log::open(Arc::clone(disk), mode, options)?;
     let mut batches = Vec::new();
@@ -164,7 +164,7 @@ fn read_batches(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result
     Ok((batches, end, log.epoch()))
 }
 
-/// Takes the lock, catches up and appends one batch for each text.
+/// Acquires the lock, catches up and appends one batch for each text.
 fn append(log: &mut Log, texts: &[&str]) -> Result<Vec<Batch>> {
     let lock = log.lock(NO_WAIT)?;
     log.prepare(&lock, &mut |_| Ok(()))?;

@@ -1,18 +1,18 @@
-//! The walk over a segment. Only this code turns the bytes of a file into batches.
+//! Decodes the bytes of a segment to batches. No other code does this.
 //!
-//! [`Windows`] reads a file in extents and skips its holes, so the use of memory depends on the content of the file,
-//! not on its length. Zeros within a frame belong to its extent; elsewhere a page of zeros ends the extent. [`Batches`]
-//! reads the batches of an extent and stops at the first byte that does not continue them. [`Window::seals_from`] finds
-//! seals after that byte.
+//! [`Windows`] reads a file in extents and skips pages of zeros. So the use of memory depends on the content of the
+//! file, not on its length. A page of zeros within a frame belongs to the extent; any other page of zeros ends the
+//! extent. [`Batches`] decodes the batches of an extent and stops at the first byte that is not part of a valid batch.
+//! [`Window::seals_from`] finds seals after that byte.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
-//! - SCN-1: a batch is returned completely or not at all.
-//! - SCN-2: the use of memory is limited by the number of scanned bytes, whatever lengths they claim.
+//! - SCN-1: a scan returns only complete batches.
+//! - SCN-2: the number of scanned bytes limits the use of memory. Lengths in damaged headers do not increase it.
 //! - RUN-1: all bytes of a complete batch are in one extent.
-//! - RUN-2: an extent consists of pages that are not zero, and of bodies that valid frame headers announce.
+//! - RUN-2: an extent contains only pages with nonzero bytes, and pages within a frame whose header is valid.
 //!
 //! # Format
 //! docs/format.md, "Batch and seal".
@@ -32,34 +32,34 @@ use bytes::Bytes;
 /// Receives batches.
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
 
-/// The identity of a segment, with which its frames must agree.
+/// The properties of a segment that are needed to check and to locate its frames.
 #[derive(Clone, Copy)]
 pub(super) struct Origin {
-    /// The segment number for the places of its records.
+    /// The segment number for the locators of the records.
     pub(super) segment: u64,
     pub(super) seed: FrameSeed,
     pub(super) suite: HashSuite,
 }
 
-/// A part of a segment that is in memory.
+/// A part of a segment that was read into memory.
 #[derive(Clone)]
 pub(super) struct Window {
     pub(super) bytes: Bytes,
-    /// The offset of its first byte in the file.
+    /// The offset of the window's first byte in the file.
     pub(super) base: u64,
     pub(super) origin: Origin,
 }
 
-/// A complete batch that was found.
+/// A complete batch that a scan found.
 #[derive(Debug)]
 pub(super) struct Scanned {
     pub(super) batch: Batch,
-    /// The offset of the first byte after its seal.
+    /// The offset of the first byte after the batch's seal.
     pub(super) end: u64,
     pub(super) synced_upto: u64,
 }
 
-/// The place and the cause at which a scan stopped.
+/// The offset at which a scan stopped, and the cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) offset: u64,
@@ -67,19 +67,20 @@ pub(super) struct Stop {
 }
 
 impl Scanned {
-    /// Returns the end of the chain after this batch.
+    /// Returns the chain after this batch.
     pub(super) fn chain(&self) -> Chain {
         Chain::after(self.batch.number, self.batch.digest)
     }
 }
 
-/// The batches of a window, in order. The iterator ends after the first batch that is not complete.
+/// Iterates the batches of a window, in order. The iterator ends after the first incomplete batch, for which it returns
+/// an error.
 pub(super) struct Batches<'a> {
     window: &'a Window,
     /// The offset of the next batch.
     pub(super) at: u64,
     end: u64,
-    /// The end of the chain of batches, which the next batch continues.
+    /// The chain that the next batch continues.
     pub(super) chain: Chain,
     stopped: bool,
 }
@@ -111,7 +112,7 @@ impl Window {
         self.bytes.get(skip..).unwrap_or_default()
     }
 
-    /// Iterates the batches between two offsets; the first one continues `chain`.
+    /// Iterates the batches between two offsets. The first batch must continue `chain`.
     pub(super) fn batches(&self, between: Range<u64>, chain: Chain) -> Batches<'_> {
         Batches {
             window: self,
@@ -122,7 +123,7 @@ impl Window {
         }
     }
 
-    /// Reads the batch that starts at `offset` and continues `chain`.
+    /// Decodes the batch that starts at `offset`. The batch must continue `chain`.
     pub(super) fn batch_at(&self, offset: u64, chain: Chain) -> Result<Scanned, Stop> {
         let number = chain.batch.wrapping_add(1);
         let mut records = Vec::new();
@@ -149,7 +150,7 @@ impl Window {
                 if seal.digest(self.origin.suite, frames) != digest {
                     return Err(stop(Cause::BatchDigest));
                 }
-                // SCN-1: the digest in the seal covers the whole batch and was checked.
+                // SCN-1: the digest in the seal matches, and the digest covers the whole batch.
                 let batch = Batch {
                     number,
                     commit: seal.commit,
@@ -163,7 +164,7 @@ impl Window {
                     synced_upto: seal.synced_upto,
                 });
             }
-            // SCN-2: a body is a view into the window.
+            // SCN-2: a body is a slice of the window, so no length in a header causes an allocation.
             let record = self.record(&header, at);
             records.push(record.ok_or_else(|| stop(Cause::CutOff))?);
             at += header.framed_bytes() as u64;
@@ -176,15 +177,14 @@ impl Window {
         Record::of(header, &self.bytes, (offset - self.base) as usize, locator)
     }
 
-    /// Iterates, with its offset, every frame from `offset` on that is a valid seal by itself, whatever bytes surround
-    /// it.
+    /// Iterates all valid seals from `offset` on, with their offsets. Does not check the frames of their batches.
     pub(super) fn seals_from(&self, offset: u64) -> impl Iterator<Item = (u64, Seal)> + '_ {
         let first = offset.next_multiple_of(FRAME_ALIGNMENT as u64);
         let places = (first..self.end()).step_by(FRAME_ALIGNMENT);
         let seal_tag = RecordKind::Seal.tag();
         places.filter_map(move |at| {
             let rest = self.rest(at);
-            // Most offsets have no seal, so this compares the kind before it computes a checksum.
+            // Compares the kind before the checksum, because most offsets contain no seal.
             if rest.get(4) != Some(&seal_tag) {
                 return None;
             }
@@ -207,7 +207,7 @@ fn used_bytes(bytes: &[u8]) -> usize {
     last.map_or(0, |last| last + 1)
 }
 
-/// Reads the record at `place` of a file. Returns it only if its checksums match.
+/// Reads the record at `place` of a file. Returns the damage if its checksums do not match.
 pub(super) fn record_in(
     file: &dyn DiskFile,
     seed: FrameSeed,
@@ -215,7 +215,7 @@ pub(super) fn record_in(
 ) -> io::Result<Result<Record, Cause>> {
     let offset = place.offset();
     let mut frame = read_bytes(file, offset, FRAME_HEADER_BYTES)?;
-    // A header may claim only as many bytes as the file has, which limits the memory.
+    // Reads the body only if the file contains all its bytes. This limits the memory that a wrong length can cause.
     if let Ok(header) = FrameHeader::parse(&frame, seed, offset)
         && header.body_range().end as u64 <= file.length()?.saturating_sub(offset)
     {
@@ -224,7 +224,7 @@ pub(super) fn record_in(
     Ok(Record::checked(&Bytes::from(frame), 0, seed, place))
 }
 
-/// A summary of a part of a segment.
+/// A summary of the seals and the used bytes in a part of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Survey {
     /// The highest offset that a seal declares durable.
@@ -251,8 +251,8 @@ impl Survey {
     }
 }
 
-/// Returns the offset up to which `places` prove the scanned batches durable; the scan ends at `end`. A place at which
-/// no batch ends belongs to another log and is ignored.
+/// Returns the offset up to which `places` prove the segment durable. `scanned` are the complete batches up to `end`.
+/// Ignores a position before `end` at which no batch ends, because it belongs to another log.
 pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> u64 {
     let ends_at = |scanned: &Scanned, place: &Position| {
         scanned.end == place.offset && *scanned.batch.digest.as_bytes() == place.digest
@@ -263,14 +263,14 @@ pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> 
     ours.map(|place| place.offset).fold(0, u64::max)
 }
 
-/// The number of bytes that are compared with zeros at a time.
+/// The number of bytes that one step of the search for zeros compares.
 const PAGE_BYTES: usize = 4096;
-/// The number of bytes read at a time, in whole pages.
+/// The number of bytes of one read, a multiple of the page size.
 const STEP_BYTES: u64 = 1 << 20;
-/// The number of zeros to keep after the last nonzero byte, because a seal may end with zeros.
+/// The number of zeros that an extent retains after its last nonzero byte, because a seal may end with zeros.
 const ZEROS_AT_END: usize = 512;
 
-/// Reads the extents of a file, one after the other.
+/// Reads the extents of a file, in order.
 pub(super) struct Windows<'a> {
     file: &'a dyn DiskFile,
     name: String,
@@ -278,14 +278,14 @@ pub(super) struct Windows<'a> {
     /// The offset to read next.
     at: u64,
     end: u64,
-    /// The bytes read last, and their offset.
+    /// The bytes of the last read, which starts at `step_at`.
     step: Vec<u8>,
     step_at: u64,
 }
 
 impl<'a> Windows<'a> {
-    /// Makes the reader for the range `between` of `file`. Reads nothing yet. Frames start at multiples of their
-    /// alignment, counted from the start of the range.
+    /// Creates a reader for the range `between` of `file`. Reads nothing yet. The range must start at a multiple of the
+    /// frame alignment.
     pub(super) fn new(file: &'a dyn DiskFile, name: String, origin: Origin, between: Range<u64>) -> Self {
         Self {
             file,
@@ -298,7 +298,7 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Skips zeros and returns the next extent; `None` if only zeros are left.
+    /// Skips zeros and returns the next extent. Returns `None` if only zeros follow.
     pub(super) fn next(&mut self) -> Result<Option<Window>> {
         loop {
             let page = self.page()?;
@@ -312,10 +312,10 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Returns the extent at the next offset. It is all zeros if no extent starts there.
+    /// Returns the extent that starts at the current offset. If no extent starts there, returns a window of zeros.
     pub(super) fn here(&mut self) -> Result<Window> {
         let (base, mut bytes) = (self.at, Vec::new());
-        // The offset after the frames that were skipped.
+        // The end of the last frame in `bytes`.
         let mut passed = 0;
         loop {
             let page = self.page()?;
@@ -327,7 +327,7 @@ impl<'a> Windows<'a> {
             self.at = base + bytes.len() as u64;
             if is_zero {
                 passed = self.pass_frames(&bytes, base, passed, start);
-                // INVARIANT RUN-1: no frame continues after this point.
+                // INVARIANT RUN-1: no frame extends beyond the start of this page of zeros, so the extent ends here.
                 if passed <= start {
                     break;
                 }
@@ -342,8 +342,8 @@ impl<'a> Windows<'a> {
         })
     }
 
-    /// Walks the frames that begin in `bytes` between `at` and `upto`, and skips other bytes. Returns the end of the
-    /// last frame.
+    /// Follows the frame headers in `bytes` from `at` to `upto`, and skips all other bytes. Returns the end of the last
+    /// frame, which may be after `upto`.
     fn pass_frames(&self, bytes: &[u8], base: u64, mut at: usize, upto: usize) -> usize {
         while at < upto {
             let rest = bytes.get(at..).unwrap_or_default();
@@ -353,7 +353,7 @@ impl<'a> Windows<'a> {
         at
     }
 
-    /// Returns the next page; empty at the end of the range.
+    /// Returns the page at the current offset. Returns no bytes at the end of the range.
     fn page(&mut self) -> Result<&[u8]> {
         if self.at >= self.step_at + self.step.len() as u64 {
             let wanted = STEP_BYTES.min(self.end.saturating_sub(self.at));

@@ -1,16 +1,16 @@
-//! The log up to the position of a checkpoint. It is read from the checkpoint, or from a copy made from the log if the
-//! checkpoint is damaged.
+//! Provides the data of the log up to a checkpoint's position. Reads the checkpoint or, if it is damaged, a checkpoint
+//! that was rebuilt from the log.
 //!
-//! Each block of a checkpoint is checked at its first read. If a block is damaged, the store reads the log from its
-//! start and makes a checkpoint in memory from it. All later answers come from that checkpoint, so the damage costs
-//! only time.
+//! The first read of a block checks the block. If the block is damaged, the store reads the log from its start and
+//! builds a checkpoint in memory. All later reads use the checkpoint in memory. So damage to a checkpoint costs only
+//! time.
 //!
 //! # Layer
 //! Layer 4.
 //!
 //! # Invariants
-//! - BAS-1: an answer from the log equals the answer of an undamaged checkpoint, including places and indexes in the
-//!   line.
+//! - BAS-1: the rebuilt checkpoint returns the same data as an undamaged checkpoint, including the locators of records
+//!   and the indexes of commits.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -27,10 +27,10 @@ use super::Store;
 use super::checkpoint::{Checkpoint, CommitRow, StateRow, bisect};
 use super::commits::CommitEntry;
 
-/// Reads the log from its start up to the batch with this number, and uses no checkpoint.
+/// Reads the log from its start up to the batch with this number, without a checkpoint.
 pub(crate) type Reread = Box<dyn Fn(u64) -> Result<Store> + Send + Sync>;
 
-/// A checkpoint, and the log that can replace it.
+/// A checkpoint, and the function that rebuilds it from the log.
 pub(super) struct Base {
     file: Checkpoint,
     reread: Reread,
@@ -38,11 +38,12 @@ pub(super) struct Base {
     rebuilding: Mutex<()>,
 }
 
-/// The checkpoint made from the log, which replaces a damaged one.
+/// The checkpoint that was rebuilt from the log because the file is damaged.
 struct Rebuilt {
-    /// A checkpoint with the states of all commits, so it has every node of the damaged one.
+    /// A checkpoint with the states of all commits, so it contains every node of the damaged file.
     checkpoint: Checkpoint,
-    /// The offset of each node, by digest. A trie loaded before the damage was found has places of the damaged file.
+    /// The offset of each node, by digest. Tries that were loaded earlier contain offsets in the damaged file, so nodes
+    /// are found by digest.
     nodes: HashMap<[u8; DIGEST_LEN], u64>,
 }
 
@@ -60,13 +61,13 @@ impl Base {
         self.file.position()
     }
 
-    /// Returns the checkpoint that gives the answers at present.
+    /// Returns the checkpoint in use: the rebuilt one, or else the file.
     pub(super) fn checkpoint(&self) -> &Checkpoint {
         let rebuilt = self.rebuilt.get();
         rebuilt.map_or(&self.file, |rebuilt| &rebuilt.checkpoint)
     }
 
-    /// Returns the answer of the checkpoint. If it is damaged, returns the answer of the one made from the log.
+    /// Calls `ask` with the checkpoint in use. If the checkpoint is damaged, rebuilds it and calls `ask` again.
     pub(super) fn ask<T>(&self, ask: impl Fn(&Checkpoint) -> Result<T>) -> Result<T> {
         match ask(self.checkpoint()) {
             Err(error) if error.code() == ErrorCode::CheckpointDamaged => ask(self.rebuild()?),
@@ -74,7 +75,7 @@ impl Base {
         }
     }
 
-    /// Returns the checkpoint made from the log; the first call makes it.
+    /// Returns the rebuilt checkpoint. The first call reads the log to build it.
     pub(super) fn rebuild(&self) -> Result<&Checkpoint> {
         let _rebuilding = self.rebuilding.lock();
         if self.rebuilt.get().is_none() {
@@ -86,7 +87,8 @@ impl Base {
         Ok(self.checkpoint())
     }
 
-    /// Returns the places where an object record with this digest may be, or a content or text record.
+    /// Returns the locators of records that may have this digest: object records if `of_objects` is true, or else
+    /// contents and texts.
     pub(super) fn places(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Result<Vec<Locator>> {
         self.ask(|checkpoint| {
             let rows = checkpoint.digests(of_objects).between(digest, digest)?;
@@ -94,7 +96,7 @@ impl Base {
         })
     }
 
-    /// Returns the number of commits.
+    /// Returns the number of commits in the checkpoint.
     pub(super) fn len(&self) -> usize {
         self.file.commits().len() as usize
     }
@@ -103,8 +105,8 @@ impl Base {
         self.ask(|checkpoint| checkpoint.commits().row(index as u64))
     }
 
-    /// Returns the first row for which `holds` is true. If `holds` is true for a row, it must be true for all later
-    /// rows.
+    /// Returns the index of the first commit row for which `holds` is true. If `holds` is true for a row, it must be
+    /// true for all later rows.
     pub(super) fn first_where(&self, holds: impl Fn(&CommitRow) -> bool) -> Result<usize> {
         let first = bisect(0..self.len() as u64, |index| {
             Ok(!holds(&self.row(index as usize)?))
@@ -112,8 +114,8 @@ impl Base {
         Ok(first as usize)
     }
 
-    /// Returns the commit digests, or the roots, between `low` and `high` in rising order, each with the index of its
-    /// row. The indexes of equal roots rise.
+    /// Returns the commit digests between `low` and `high` in rising order, each with the index of its row. If
+    /// `by_root` is true, returns roots instead of digests. Rows with equal roots are in rising order of their indexes.
     pub(super) fn rows_between(
         &self,
         by_root: bool,
@@ -134,7 +136,8 @@ impl Base {
         })
     }
 
-    /// Returns the newest commit before row `before` with this digest, or with this root.
+    /// Returns the last row before row `before` whose root is `digest` if `by_root` is true, or else whose commit
+    /// digest is `digest`.
     pub(super) fn newest(
         &self,
         by_root: bool,
@@ -148,10 +151,10 @@ impl Base {
             .max())
     }
 
-    /// Returns the references written up to the position, in the order of the log.
+    /// Returns the references in the checkpoint with their batch numbers, in the order of the log.
     pub(super) fn references(&self) -> Result<Vec<(u64, Reference)>> {
         let bad = |error: DecodeError| {
-            Error::corrupt(format!("{}: a reference: {error}", self.file.name()))
+            Error::corrupt(format!("{}: damaged reference: {error}", self.file.name()))
                 .with_code(ErrorCode::CheckpointDamaged)
         };
         self.ask(|checkpoint| {
@@ -162,8 +165,8 @@ impl Base {
         })
     }
 
-    /// Returns the newest stored state up to commit `seq`, and the batch of the next stored state. If there is no next
-    /// one, returns the last covered batch.
+    /// Returns the newest stored state up to commit `seq`, and the batch of the next stored state. If there is no later
+    /// stored state, returns the last batch that the checkpoint covers.
     pub(super) fn state_upto(&self, seq: u64) -> Result<(Option<StateRow>, u64)> {
         self.ask(|checkpoint| {
             let mut found = None;
@@ -178,7 +181,7 @@ impl Base {
         })
     }
 
-    /// Returns whether the node is in this checkpoint.
+    /// Returns whether this checkpoint contains the node.
     pub(super) fn has_node(&self, stored: &StoredNode) -> bool {
         self.file.has_node(stored)
     }
@@ -196,7 +199,7 @@ impl Base {
     }
 }
 
-/// Returns the row of a commit for a checkpoint.
+/// Converts a commit to a row of a checkpoint.
 pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     CommitRow {
         seq: entry.seq(),
@@ -211,7 +214,8 @@ pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     }
 }
 
-/// Returns a number for a lane, to compare rows quickly. Two lanes may have the same number, so the name decides.
+/// Returns a hash of a lane's name, to compare rows quickly. Two lanes may have the same hash, so the caller must also
+/// compare the names.
 pub(super) fn lane_number(lane: &str) -> u64 {
     let hash = crc32c::crc32c(lane.as_bytes());
     (lane.len() as u64) << 32 | u64::from(hash)

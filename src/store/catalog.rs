@@ -1,12 +1,12 @@
-//! The catalog of the log: the kept commits, the references, and the times at which removed ids were first written.
+//! The catalog of the log: the kept commits, the references, and the first write times of removed ids.
 //!
 //! # Layer
-//! Layer 4. Derived: built again from the log at each opening.
+//! Layer 4. Derived: rebuilt from the log at each opening.
 //!
 //! # Invariants
-//! - CTL-3: `unlinked` and the states in `left` together contain every id that some state had and the newest lacks. So
-//!   a rollback costs the same for any size of state. Only the next commit that links an object looks up the ids that
-//!   rollbacks removed.
+//! - CTL-3: `unlinked` and the states in `left` together contain every id that some earlier state contains and the
+//!   newest state lacks. A rollback only adds to `left`, so its cost does not depend on the size of the state. The next
+//!   commit that changes the state looks up the ids that rollbacks removed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use super::references::References;
 pub(super) struct Catalog {
     pub(super) line: Line,
     pub(super) references: References,
-    /// The history tree over the line, including thinned commits.
+    /// The history tree over all commits, including thinned ones.
     pub(super) history: HistoryTree,
-    /// The time of the first write of each id that the newest state lacks.
+    /// The first write time of ids that the newest state lacks.
     pub(super) unlinked: HashMap<KeyPath, i64>,
-    /// The states that rollbacks replaced: each as its commit and the rollback. Their ids are not in `unlinked` yet.
+    /// The rollbacks whose removed ids are not in `unlinked` yet: the commit before each rollback, and the rollback.
     pub(super) left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
 }
 
@@ -40,7 +40,7 @@ impl Catalog {
         }
     }
 
-    /// Adds an id that left the state, with the time of its first write.
+    /// Adds an id that a commit removed from the state, with the time of the id's first write.
     pub(super) fn note_unlinked(&mut self, key: KeyPath, created: i64) {
         let known = self.unlinked.entry(key).or_insert(created);
         *known = (*known).min(created);

@@ -1,4 +1,4 @@
-//! Writes a checkpoint of the whole store.
+//! Collects the content of a checkpoint from the store, and decides which states it contains.
 //!
 //! # Layer
 //! Layer 4.
@@ -16,20 +16,21 @@ use super::Store;
 use super::base::row_of;
 use super::checkpoint::{self, Checkpoint, ChildRow, Contents, FirstWritten, LogId, Rows, Source, State};
 
-/// The maximal number of past states in a checkpoint, besides the head's. A commit without a stored state is near one
-/// that has it.
+/// The maximal number of past states in a checkpoint, in addition to the head's state. They are spread over the
+/// history, so that every commit is near a stored state.
 const PAST_STATES: u64 = 24;
-/// The number of entries of a state that use about as many bytes as a commit of one object uses in the log.
+/// The number of entries of a state that use as many bytes in a checkpoint as a commit of one object uses in the log.
 const ENTRIES_A_COMMIT: u64 = 8;
-/// The maximal number of additional past states. They belong to the newest commits that a reference names.
+/// The maximal number of additional past states, for the newest commits that references name.
 const NAMED_STATES: usize = 24;
 
-/// The number of versions that use as much memory as a commit with its own copies of the top branches.
+/// The number of indexed versions that use as much memory as one commit, whose trie has separate copies of the top
+/// branches.
 const VERSIONS_A_COMMIT: usize = 8;
 
 impl Store {
-    /// Writes a checkpoint of the log up to `position`. The log must be durable up to there, and the store must have
-    /// applied it.
+    /// Writes a checkpoint of the log up to `position`. The log must be durable up to `position`, and the store must
+    /// have applied all batches up to `position`.
     ///
     /// # Errors
     /// The errors of [`checkpoint::write`].
@@ -41,15 +42,16 @@ impl Store {
         progress: &mut checkpoint::Progress<'_>,
     ) -> Result<()> {
         let mut write = || {
-            // A stored state costs bytes in proportion to its size. It saves reading the commits since the previous
-            // stored state.
+            // A stored state uses bytes in proportion to its size. In return, a reader does not replay the commits
+            // since the previous stored state.
             let entries = self.state(&*self.head()?)?.len();
             let apart = (entries / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
             let contents = self.contents(log, position, apart)?;
             checkpoint::write(disk, contents, self, progress).map(drop)
         };
         match (write(), &self.base) {
-            // A damaged checkpoint must not prevent the writing of the next one.
+            // If the previous checkpoint is damaged, rebuilds it from the log, so that the next checkpoint can be
+            // written.
             (Err(error), Some(base)) if error.code() == ErrorCode::CheckpointDamaged => {
                 base.rebuild()?;
                 write()
@@ -58,7 +60,7 @@ impl Store {
         }
     }
 
-    /// Makes a checkpoint of the log up to `position` with the states of all commits, in memory.
+    /// Creates a checkpoint in memory, of the log up to `position`, with the states of all commits.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -66,7 +68,8 @@ impl Store {
         checkpoint::make(self.contents(log, position, 0)?, self)
     }
 
-    /// Returns the content of a checkpoint. Past states are stored when their seqs are at least `apart` seqs apart.
+    /// Returns the content of a checkpoint. The seqs of two stored past states differ by at least `apart`, except for
+    /// commits that references name.
     fn contents(&self, log: LogId, position: Position, apart: u64) -> Result<Contents<'_>> {
         self.flush()?;
         let states = self.past_states(position, apart)?;
@@ -106,9 +109,10 @@ impl Store {
         })
     }
 
-    /// Returns whether the batches since the checkpoint take much memory. They do if they have at least `many`
-    /// versions, and also many compared with the newest state and with the rows of a new checkpoint. The newest state
-    /// stays in memory anyway, and a checkpoint has a row for each commit.
+    /// Returns whether the batches since the checkpoint use so much memory that a new checkpoint is worthwhile. They do
+    /// if their weight, in versions, reaches the maximum of `many`, twice the size of the newest state, and the number
+    /// of commits in the checkpoint. The newest state stays in memory anyway, and a new checkpoint contains a row for
+    /// each commit.
     ///
     /// # Errors
     /// The errors of [`Self::state`].
@@ -119,7 +123,8 @@ impl Store {
         Ok(weight >= many.max(2 * state).max(self.base_len()))
     }
 
-    /// Returns the parents of objects in the newest state, from the previous checkpoint and the changes since.
+    /// Returns the parent of each object in the newest state. Combines the rows of the previous checkpoint with the
+    /// changes since then.
     fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
         let known = self.base.as_ref().map(|base| base.checkpoint().child_rows());
         let before = self.covered_head()?.unwrap_or_default();
@@ -132,7 +137,7 @@ impl Store {
             }
             entries.extend(change.new);
         }
-        // Sorts the entries by their place in the log, because random access to mapped files is slow.
+        // Sorts the entries by their locators, because random access to mapped files is slow.
         entries.sort_unstable_by_key(|entry: &Entry| entry.place);
         let mut newer = Vec::new();
         for new in entries {
@@ -153,8 +158,8 @@ impl Store {
         Ok(Box::new(known.chain(newer.into_iter().map(Ok))))
     }
 
-    /// Returns the states to store, by the seq of their commit: the head's, those of named commits, and some in
-    /// between, whose seqs are at least `apart` seqs apart.
+    /// Returns the states to store in a checkpoint, in the order of seq: past states whose seqs differ by at least
+    /// `apart`, the states of commits that references name, and the head's state.
     fn past_states(&self, position: Position, apart: u64) -> Result<Vec<State>> {
         let head = self.head()?;
         let named = self.named_commits()?;
@@ -187,7 +192,7 @@ impl Store {
                 position: self.records.reader().position_behind(entry.place)?,
             });
         }
-        // The head's state is stored only once, with the given position.
+        // Stores the head's state only once, with the position of the checkpoint.
         past.retain(|state| state.seq != head.seq());
         past.push(State {
             seq: head.seq(),
@@ -197,7 +202,7 @@ impl Store {
         Ok(past)
     }
 
-    /// Returns the seqs of the newest commits that references name.
+    /// Returns the seqs of the commits that the newest references name.
     fn named_commits(&self) -> Result<HashSet<u64>> {
         let mut named: Vec<_> = self
             .references()

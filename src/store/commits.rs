@@ -1,11 +1,12 @@
-//! The kept commits, found by index in their line, by seq, by digest and by root; and the gaps between them.
+//! Stores the kept commits, which retention has not thinned, and the gaps between them. Finds commits by index, seq,
+//! digest or root.
 //!
 //! # Layer
-//! Layer 4. Derived: built again from the log at each opening. Knows commits, not objects.
+//! Layer 4. Derived: rebuilt from the log at each opening. Handles commits, but no objects.
 //!
 //! # Invariants
-//! - CTL-1: kept commits are in the order of seq. Two neighbours are consecutive, or a gap between them has the thinned
-//!   commits.
+//! - CTL-1: kept commits are in the order of seq. Between two neighbours, either no commit is missing, or a gap
+//!   contains the thinned commits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -15,20 +16,21 @@ use crate::log::{HeadMark, Locator};
 use crate::object::Commit;
 use crate::trie::Trie;
 
-/// The number of ids that differ between two states, by the kind of difference.
+/// The numbers of ids that were added, changed and removed between two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ChangeCounts {
-    /// The number of ids that only the newer state has.
+    /// The number of ids that only the newer state contains.
     pub added: u64,
-    /// The number of ids that have another version in the newer state.
+    /// The number of ids that have different versions in the two states.
     pub changed: u64,
-    /// The number of ids that only the older state has.
+    /// The number of ids that only the older state contains.
     pub removed: u64,
 }
 
 impl ChangeCounts {
-    /// Counts changes of ids. Each change states whether the older and the newer state have the id.
+    /// Counts changes of ids. Each item states whether the older state contains the id, and whether the newer state
+    /// contains it.
     pub(crate) fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
         let mut counts = Self::default();
         changes.for_each(|(old, new)| counts.add(old, new));
@@ -50,22 +52,22 @@ impl ChangeCounts {
     }
 }
 
-/// A kept commit.
+/// A commit that retention has not thinned.
 pub(crate) struct CommitEntry {
     pub(crate) digest: CommitDigest,
     pub(crate) commit: Commit,
     /// The number of the batch that contains the commit.
     pub(crate) batch: u64,
-    /// The place of the commit's record.
+    /// The locator of the commit's record.
     pub(crate) place: Locator,
-    /// In a rewritten log, the place of the first record of the commit's map or of the changes to it.
+    /// In a rewritten log, the locator of the first record of the commit's map, or of the changes of the map.
     pub(crate) map_record: Option<Locator>,
-    /// Whether the commit has the state of an older commit, because its batch contains no changes. False for a commit
-    /// in a checkpoint, where this is unknown.
+    /// Whether the commit reuses the state of an older commit, because its batch contains no changes. False for a
+    /// commit read from a checkpoint, because checkpoints do not store this.
     pub(super) takes_state: bool,
-    /// The counts of its changes, compared with the kept commit before it. They are computed at the first use.
+    /// The changes from the previous kept commit to this commit. Computed at the first use.
     pub(crate) counts: OnceLock<ChangeCounts>,
-    /// The state of the commit, loaded at the first access through [`super::Store::state`].
+    /// The state of the commit. [`super::Store::state`] loads it at the first access.
     pub(super) trie: OnceLock<Trie>,
 }
 
@@ -74,7 +76,7 @@ impl CommitEntry {
         self.commit.seq
     }
 
-    /// Returns this commit as the head that `live` names.
+    /// Returns the head mark of this commit, to be written to `live`.
     pub(crate) fn mark(&self) -> HeadMark {
         HeadMark {
             commit: self.digest,
@@ -84,40 +86,42 @@ impl CommitEntry {
     }
 }
 
-/// A run of thinned commits, whose digests are in one record.
+/// A run of consecutive thinned commits, whose digests are in one gap record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     /// The seq of the first commit of the run.
     pub(crate) first: u64,
-    /// The number of commits.
+    /// The number of commits in the run.
     pub(crate) count: u64,
-    /// The place of the record.
+    /// The locator of the gap record.
     pub(crate) place: Locator,
 }
 
-/// The line of kept commits.
+/// The kept commits in the order of the log, with indexes by digest and by root.
 #[derive(Default)]
 pub(super) struct Line {
-    /// The kept commits; [`Self::push`] adds one.
+    /// The kept commits, oldest first. [`Self::push`] adds a commit.
     pub(super) kept: Vec<Arc<CommitEntry>>,
-    /// The index of each commit by its digest, and of the newest commit of each root by the root.
+    /// Two indexes: each commit's position by its digest, and the position of the newest commit with each root.
     indexes: [BTreeMap<[u8; DIGEST_LEN], usize>; 2],
     pub(super) gaps: Vec<Gap>,
 }
 
 impl Line {
-    /// Returns the index of commit `seq` in the line, or the index at which it would be inserted.
+    /// Returns the index of commit `seq` in `kept`. If the commit is missing, returns the index at which it would be
+    /// inserted as `Err`.
     pub(super) fn position(&self, seq: u64) -> Result<usize, usize> {
         self.kept.binary_search_by_key(&seq, |entry| entry.seq())
     }
 
-    /// Returns the index of the commit with this digest, or of the newest one with this root.
+    /// Returns the index of the commit with this digest. If `by_root` is true, returns the index of the newest commit
+    /// with this root.
     pub(super) fn find(&self, by_root: bool, digest: &[u8; DIGEST_LEN]) -> Option<usize> {
         self.indexes[usize::from(by_root)].get(digest).copied()
     }
 
-    /// Iterates the digests of commits between `low` and `high`, or their roots, each with the index that
-    /// [`Self::find`] returns.
+    /// Iterates the digests of commits between `low` and `high`, or the roots if `by_root` is true. Each item contains
+    /// the index that [`Self::find`] returns.
     pub(super) fn between(
         &self,
         by_root: bool,

@@ -1,4 +1,4 @@
-//! Finds the commits that a lane may undo and redo: its own, newest first.
+//! Finds the commit that a lane may undo, and the commit that it may redo.
 //!
 //! # Layer
 //! Layer 4.
@@ -15,11 +15,12 @@ use super::base::lane_number;
 use super::commits::CommitEntry;
 
 impl Store {
-    /// Iterates the commits of a lane, newest first, except the first commit of the store.
+    /// Iterates the kept commits of a lane, newest first. Omits the commit that created the store.
     fn of_lane<'a>(&'a self, lane: &'a str) -> impl Iterator<Item = Result<Arc<CommitEntry>>> + 'a {
         let number = lane_number(lane);
         let commit_at = move |index| {
-            // The row of another lane is enough to skip a commit without reading it.
+            // The row in the checkpoint shows that the commit belongs to another lane. Skips the commit without reading
+            // it.
             if let Some(base) = self.base.as_ref().filter(|base| index < base.len())
                 && base.row(index)?.lane != number
             {
@@ -39,7 +40,7 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::commit_at`].
     pub(crate) fn to_undo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
-        // The walk goes back in time, so an undo or redo that it finds applies to an earlier commit.
+        // The loop visits newer commits first, so it sees an undo or redo before the commit that was undone or redone.
         let (mut undone, mut redone) = (HashSet::new(), HashSet::new());
         for entry in self.of_lane(lane) {
             let entry = entry?;
@@ -54,7 +55,8 @@ impl Store {
         Ok(None)
     }
 
-    /// Returns the commit that the lane's newest undo reversed, if the lane has not committed since.
+    /// Returns the commit that the lane's newest undo reversed. Returns `None` if the lane has made another change
+    /// since.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`].

@@ -1,14 +1,15 @@
 //! The store: converts batches of the log to commits, states, references and history.
 //!
-//! Every batch passes through [`Store::apply`]: those read at open, those of other processes, and those that this
-//! process has just made durable. So memory never contradicts the log.
+//! Every batch passes through [`Store::apply`]: batches read at open, batches of other processes, and batches that this
+//! process has just made durable. So the store in memory never contradicts the log.
 //!
 //! # Layer
-//! Layer 4. Knows the meaning of records. Has no draft, takes no lock file and reads no clock.
+//! Layer 4. Interprets the records of the log. Contains no drafts, acquires no lock file and reads no clock.
 //!
 //! # Invariants
-//! - STO-1: a commit is applied only if its parent, seq, time, history root and root verify.
-//! - STO-2: the log contains all published commits. Memory never contains a commit that the log lacks.
+//! - STO-1: the store applies a commit only if its parent, seq, time, history root and root are correct.
+//! - STO-2: the log contains all commits that the store publishes. The store in memory never contains a commit that the
+//!   log lacks.
 
 mod base;
 mod catalog;
@@ -63,7 +64,8 @@ use states::Loaded;
 pub(crate) struct Store {
     pub(crate) suite: HashSuite,
     pub(crate) records: Records,
-    /// The log up to a position. The other fields contain everything after it.
+    /// The checkpoint, which covers the log up to a position. The other fields contain the commits and records after
+    /// the position.
     base: Option<Arc<Base>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
@@ -71,7 +73,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Makes an empty store.
+    /// Creates an empty store.
     pub(crate) fn new(suite: HashSuite, reader: LogReader) -> Self {
         Self::with_base(suite, reader, None, Catalog::new(suite))
     }
@@ -87,7 +89,8 @@ impl Store {
         }
     }
 
-    /// Makes a store from a checkpoint. If the checkpoint is damaged, `reread` reads the log.
+    /// Creates a store from a checkpoint. If the checkpoint is damaged, the store calls `reread` to read the log
+    /// instead.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the newest commit or a reference cannot be read.
@@ -123,14 +126,14 @@ impl Store {
     /// Returns the newest commit.
     ///
     /// # Errors
-    /// `Corrupt` if the log has no commit, because every undamaged store has one.
+    /// `Corrupt` if the log contains no commit, because every undamaged store contains one.
     pub(crate) fn head(&self) -> Result<Arc<CommitEntry>> {
         self.head
             .load_full()
             .ok_or_else(|| Error::corrupt("the log contains no commit"))
     }
 
-    /// Returns the tree over all commits up to the head.
+    /// Returns the history tree over all commits up to the head.
     pub(crate) fn history(&self) -> HistoryTree {
         self.catalog.read_recursive().history.clone()
     }
@@ -140,7 +143,7 @@ impl Store {
         self.base_len() + self.catalog.read_recursive().line.kept.len()
     }
 
-    /// Returns the kept commit at an index in the line, oldest first.
+    /// Returns the kept commit at `index`. Index 0 is the oldest kept commit.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -154,8 +157,8 @@ impl Store {
         }
     }
 
-    /// Returns the index of commit `seq` in the line. If it is thinned, returns as an error the index of the next kept
-    /// one.
+    /// Returns the index of commit `seq` among the kept commits. If the commit is thinned, returns the index of the
+    /// next kept commit as the inner `Err`.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`].
@@ -200,7 +203,8 @@ impl Store {
         self.newest(true, root.as_bytes())
     }
 
-    /// Returns the newest commit with this digest, or with this root.
+    /// Returns the newest kept commit whose root is `digest` if `by_root` is true, or else whose own digest is
+    /// `digest`.
     fn newest(&self, by_root: bool, digest: &[u8; DIGEST_LEN]) -> Result<Option<Arc<CommitEntry>>> {
         let newer = self.catalog.read_recursive().line.find(by_root, digest);
         let index = match (newer, &self.base) {
@@ -211,7 +215,7 @@ impl Store {
         index.map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// Returns the kept commit before `entry`: its parent or, after a gap, the last commit before the gap.
+    /// Returns the previous kept commit before `entry`: its parent or, after a gap, the last commit before the gap.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`].
@@ -228,8 +232,8 @@ impl Store {
         self.commit_below(self.first_where(|entry| entry.commit.time > time)?)
     }
 
-    /// Returns the index of the first commit for which `holds` is true. If `holds` is true for a commit, it must be
-    /// true for all later ones.
+    /// Returns the index of the first kept commit for which `holds` is true. Uses binary search: if `holds` is true for
+    /// a commit, it must be true for all later commits.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`].
@@ -241,14 +245,15 @@ impl Store {
         Ok(checkpoint::bisect(0..self.kept() as u64, before)? as usize)
     }
 
-    /// Returns the kept commit before the one at this index in the line.
+    /// Returns the kept commit at `index - 1`. Returns `None` if `index` is 0.
     fn commit_below(&self, index: usize) -> Result<Option<Arc<CommitEntry>>> {
         index
             .checked_sub(1)
             .map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// Returns the time at which the version of an entry became current, if its commit is kept.
+    /// Returns the time at which the version of an entry became current. Returns `None` if no kept commit contains this
+    /// time.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -263,8 +268,8 @@ impl Store {
         })))
     }
 
-    /// Returns the index in the line of each kept commit whose digest is between `low` and `high`, or of the newest
-    /// commit of each such root, in the order of these digests.
+    /// Returns the indexes of the kept commits whose digest is between `low` and `high`, in the order of the digests.
+    /// If `by_root` is true, compares roots instead, and returns the newest commit of each root.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`].
@@ -284,7 +289,7 @@ impl Store {
         Ok(newest.into_values().collect())
     }
 
-    /// Returns the time at which an id that the newest state lacks was first written.
+    /// Returns the time of the first write of an id that the newest state does not contain.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a checkpoint cannot be read.
@@ -302,17 +307,17 @@ impl Store {
         self.catalog.read_recursive().line.gaps.clone()
     }
 
-    /// Returns the current references. Writers wait as long as the caller holds the result.
+    /// Returns the current references. Writers wait until the caller drops the result.
     pub(crate) fn references(&self) -> MappedRwLockReadGuard<'_, References> {
         RwLockReadGuard::map(self.catalog.read_recursive(), |catalog| &catalog.references)
     }
 
-    /// Applies one durable batch. If it has a commit, publishes the commit.
+    /// Applies one durable batch. If the batch contains a commit, publishes the commit.
     ///
     /// `staged` is the state that this process computed before it wrote the batch.
     ///
     /// # Errors
-    /// `Corrupt` if a record cannot be decoded or STO-1 does not hold; then nothing is published.
+    /// `Corrupt` if a record cannot be decoded or the commit violates STO-1. After an error, no commit is published.
     pub(crate) fn apply(
         &self,
         batch: &Batch,
@@ -320,7 +325,7 @@ impl Store {
     ) -> Result<Option<Arc<CommitEntry>>> {
         let entry = replay::apply(self, batch, staged)
             .map_err(|error| error.context(format!("batch {}", batch.number)))?;
-        // STO-2: the batch is already in the log, and the head changes last.
+        // STO-2: the log already contains the batch. Sets the head last, after all other data of the commit.
         if let Some(entry) = &entry {
             self.head.store(Some(Arc::clone(entry)));
         }

@@ -1,11 +1,11 @@
-//! Reads objects, contents and texts by place or by digest.
+//! Reads objects, contents and texts by locator or by digest.
 //!
 //! # Layer
-//! Layer 4. Knows the objects, contents, texts and erased markers in records, but not states or commits.
+//! Layer 4. Decodes objects, contents, texts and erasure markers, but no states.
 //!
 //! # Invariants
-//! - RCS-1: a record that is found by digest is hashed before it is returned, and has that digest.
-//! - RCS-2: if a record was erased and written again, the new record is used.
+//! - RCS-1: before a lookup by digest returns a record, it compares the hash of the record with the digest.
+//! - RCS-2: if a record was erased and later written again, readers get the new record.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,24 +26,24 @@ use super::commits::CommitEntry;
 use super::rewritten::{Erased, MapEntry, MapRecord, decode_gap, unreadable};
 use super::versions::DigestIndex;
 
-/// All records of history, found by digest.
+/// Finds all objects, contents and texts in history by their digests.
 pub(crate) struct Records {
     suite: HashSuite,
     reader: LogReader,
     objects: RwLock<DigestIndex>,
-    /// Contents and texts. The domains of their digests distinguish them.
+    /// The index of contents and texts. Their digests differ because they have different domains.
     texts: RwLock<DigestIndex>,
-    /// The number of erased records among `objects`.
+    /// The number of erasure markers in `objects`.
     erased: AtomicU64,
-    /// The number of records among `erased` that were not erased, but lost before a salvage.
+    /// The number of markers among `erased` for records that were lost in damage and not erased.
     lost: AtomicU64,
     /// The checkpoint, if the store was opened from one.
     base: Option<Arc<Base>>,
-    /// The records of each map in a rewritten log, by the place of the first record.
+    /// A cache of the record lists of maps in a rewritten log, by the locator of each map's first record.
     map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,
 }
 
-/// The records of one map: the first key and the place of each record.
+/// The records of one map: the first key and the locator of each record.
 type MapParts = Vec<(KeyPath, Locator)>;
 
 /// The maximal number of cached [`MapParts`].
@@ -75,7 +75,7 @@ impl Records {
         base + newer.saturating_sub(self.erased.load(Ordering::Relaxed))
     }
 
-    /// Returns the number of records that are not in the checkpoint.
+    /// Returns the number of indexed records that are newer than the checkpoint.
     pub(super) fn newer(&self) -> usize {
         self.objects.read().len() + self.texts.read().len()
     }
@@ -86,8 +86,8 @@ impl Records {
         base + self.erased.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of versions since the checkpoint that count as [`Self::erased`] but were lost before a
-    /// salvage.
+    /// Returns the number of versions after the checkpoint that [`Self::erased`] includes although they were lost in
+    /// damage and not erased.
     pub(crate) fn lost_since(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -96,17 +96,17 @@ impl Records {
         if of_objects { &self.objects } else { &self.texts }
     }
 
-    /// Returns the places where a record with this digest may be, without those in the checkpoint.
+    /// Returns the locators of records after the checkpoint that may have this digest.
     pub(super) fn candidates(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Vec<Locator> {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
-    /// Returns the rows that are not in the checkpoint, for the next one.
+    /// Returns the index rows of the records after the checkpoint, to write them to the next checkpoint.
     pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
         self.table(of_objects).read().iter().collect()
     }
 
-    /// Passes each record that may have this digest to `accept`. Returns its first result.
+    /// Passes each record that may have this digest to `accept`. Returns the first value that `accept` returns.
     fn search<T>(
         &self,
         of_objects: bool,
@@ -125,17 +125,17 @@ impl Records {
         Ok(None)
     }
 
-    /// Reads the object at `place`, which has the digest `digest`, with its content. Returns a placeholder if the
+    /// Reads the object at `place` and its content. `digest` is the object's digest. Returns a placeholder if the
     /// object was erased.
     ///
     /// # Errors
-    /// `Corrupt` if another record is at the place, or the content is missing.
+    /// `Corrupt` if the record at `place` is not this object, or if the content is missing.
     pub(crate) fn object_at(&self, place: u64, digest: ObjectDigest) -> Result<Object> {
         let record = self.reader.read(Locator::from_u64(place))?;
         match record.kind {
             RecordKind::Object => self.with_content(Object::from_verified(record.body, digest)),
             RecordKind::Erased => match self.find_object(digest)? {
-                // INVARIANT RCS-2: if a record was erased and written again, the new record is used.
+                // INVARIANT RCS-2: if a record was erased and later written again, readers get the new record.
                 Some((_, object)) => Ok(object),
                 None => placeholder(&record, digest),
             },
@@ -167,13 +167,13 @@ impl Records {
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Record>> {
         self.search(kind == RecordKind::Object, digest, |record| {
-            // RCS-1: the index contains only parts of digests, so the record is hashed to confirm the match.
+            // RCS-1: the index contains only the first bytes of digests. So hashes the record to confirm the match.
             let matches = record.kind == kind && digest_of(&record, self.suite) == *digest;
             Ok(matches.then_some(record))
         })
     }
 
-    /// Returns the commit that erased the record with this digest, unless the record was written again.
+    /// Returns the commit that erased the record with this digest. Returns `None` if no marker exists.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -197,7 +197,7 @@ impl Records {
         Ok(None)
     }
 
-    /// Returns the version with this digest, from any part of history.
+    /// Returns the version with this digest and its locator. Searches the whole history.
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
@@ -209,7 +209,7 @@ impl Records {
         Ok(Some((found.locator, object)))
     }
 
-    /// Returns the place of the version with this digest.
+    /// Returns the locator of the version with this digest.
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
@@ -218,7 +218,7 @@ impl Records {
         Ok(found.map(|found| found.locator))
     }
 
-    /// Returns the place of the version with this digest, or of the marker of its erasure.
+    /// Returns the locator of the version with this digest, or of its erasure marker.
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
@@ -229,10 +229,10 @@ impl Records {
         }
     }
 
-    /// Returns the commit of a row of a checkpoint, without its state.
+    /// Reads the commit that a row of a checkpoint refers to. Does not load its state.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if its record cannot be read or contains another commit.
+    /// `Corrupt` or `Io` if the commit's record cannot be read or contains another commit.
     pub(super) fn commit(&self, row: &CommitRow) -> Result<CommitEntry> {
         let place = Locator::from_u64(row.place);
         let record = self.record(place)?;
@@ -256,10 +256,10 @@ impl Records {
         })
     }
 
-    /// Returns the record at a place.
+    /// Reads the record at a locator.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
+    /// `Corrupt` or `Io` if the record cannot be read.
     pub(crate) fn record(&self, place: Locator) -> Result<Record> {
         self.reader.read(place)
     }
@@ -282,7 +282,7 @@ impl Records {
         Ok(found.map(|found| found.body))
     }
 
-    /// Returns the number of the batch with the record at `place`.
+    /// Returns the number of the batch that contains the record at `place`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the record cannot be read.
@@ -290,7 +290,8 @@ impl Records {
         Ok(self.reader.read(Locator::from_u64(place))?.batch)
     }
 
-    /// Returns the map entry of `key` at a commit of a rewritten log.
+    /// Returns the entry of `key` in the map records of a commit. Returns `None` if the commit has no map records, or
+    /// if they do not contain the key.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -300,8 +301,8 @@ impl Records {
         };
         let parts = self.map_parts(first)?;
         let behind = parts.partition_point(|(first, _)| first <= key);
-        // The first keys are not verified. So the neighbouring records are read too, because a damaged key could hide
-        // an entry.
+        // `map_parts` does not verify the first keys, and a damaged key could hide an entry. So also reads the
+        // neighbouring record.
         for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
             let record = self.reader.read(*place)?;
             let found = MapRecord::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
@@ -312,7 +313,7 @@ impl Records {
         Ok(None)
     }
 
-    /// Returns the records of the map that starts at `first`, each with its first key.
+    /// Returns the first key and the locator of each record of the map that starts at `first`.
     fn map_parts(&self, first: Locator) -> Result<Arc<MapParts>> {
         if let Some(known) = self.map_record.lock().get(&first) {
             return Ok(Arc::clone(known));
@@ -323,7 +324,7 @@ impl Records {
             if !matches!(peeked.kind, RecordKind::Base | RecordKind::Delta) {
                 break;
             }
-            // A record of a map without changes has no key.
+            // The record of a map without changes is empty, so it contains no key.
             let key = peeked.start.first_chunk::<DIGEST_LEN>();
             parts.extend(key.map(|key| (KeyPath::from_bytes(*key), next)));
             next = peeked.next;
@@ -347,8 +348,8 @@ impl Records {
         Ok(gap.1)
     }
 
-    /// Adds an object, content or text record, or the marker of an erased one, to the index, unless the index has its
-    /// digest. `object` is the digest of an object record.
+    /// Adds a record to the index, unless the index already contains its digest. Adds only objects, contents, texts and
+    /// erasure markers. `object` is the digest of an object record, if it is known.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -393,12 +394,12 @@ pub(super) fn digest_of(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
     suite.hash_bytes(domain, &record.body)
 }
 
-/// Returns the object in an object record. A content in a separate record is not added.
+/// Decodes the object in an object record. Does not read a content in a separate record.
 pub(crate) fn object_of(record: &Record, suite: HashSuite) -> Object {
     Object::from_verified(record.body.clone(), Object::hash(&record.body, suite))
 }
 
-/// Makes the error for reading an erased record.
+/// Returns the error for reading an erased record.
 pub(crate) fn erased_error(what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::NotFound, format!("{what} was erased")).with_code(ErrorCode::Erased)
 }

@@ -1,8 +1,9 @@
-//! Names for commits: snapshots with their rings, drafts, rejected changes and pins.
+//! References, which name commits: snapshots, drafts, rejected changes and pins. Also maintains the ring of automatic
+//! snapshots of each lane.
 //!
 //! # Layer
-//! Layer 4. Derived: built again from the log at each opening. Knows names, not the commits and versions that they
-//! refer to.
+//! Layer 4. Derived: rebuilt from the log at each opening. Stores references, but does not load the commits and
+//! versions that they name.
 //!
 //! # Invariants
 //! - CTL-2: a lane's ring contains its newest [`RING`] automatic snapshots, oldest first.
@@ -11,16 +12,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::object::{Reference, ReferenceName};
 
-/// The number of automatic snapshots that a lane keeps.
+/// The maximal number of automatic snapshots in a lane's ring.
 pub(crate) const RING: usize = 20;
 
-/// A reference with the number of its batch in the log.
+/// A reference, and the number of the batch that contains it.
 pub(crate) struct ReferenceEntry {
     pub(crate) reference: Reference,
     pub(crate) batch: u64,
 }
 
-/// References by name.
+/// The current references by name, and the rings of the lanes.
 #[derive(Default)]
 pub(crate) struct References {
     by_name: BTreeMap<ReferenceName, ReferenceEntry>,
@@ -43,7 +44,8 @@ impl References {
         names.filter_map(|name| self.by_name.get(name))
     }
 
-    /// Adds a reference record. It replaces an earlier one of the same name. A full ring drops its oldest snapshot.
+    /// Adds a reference. Replaces an earlier reference with the same name. A reference without a commit removes the
+    /// name.
     pub(super) fn push(&mut self, reference: Reference, batch: u64) {
         let name = reference.name.clone();
         if reference.commit.is_none() {
@@ -56,7 +58,7 @@ impl References {
         if let Some(lane) = &reference.lane {
             let names = self.rings.entry(lane.clone()).or_default();
             names.push_back(name.clone());
-            // CTL-2: a full ring drops its oldest snapshot.
+            // CTL-2: if the ring is full, drops its oldest snapshot.
             if names.len() > RING
                 && let Some(oldest) = names.pop_front()
             {

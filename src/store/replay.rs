@@ -21,12 +21,12 @@ use super::commits::Gap;
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
 use super::{CommitEntry, Store};
 
-/// The number of records for each further thread.
+/// The minimal number of records for each thread that decodes a batch.
 const RECORDS_A_THREAD: usize = 2_048;
 
-/// The state and the objects of a batch, which its writer already knows.
+/// The state after a batch and the objects of the batch, which the writer computed before it wrote the batch.
 pub(crate) struct StagedState {
-    /// The state after the batch, in which new records have no places yet.
+    /// The state after the batch. Entries of new records have no valid locators yet.
     pub(crate) trie: Option<Trie>,
     /// The key path and digest of each object record, in the order of the batch.
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
@@ -42,11 +42,11 @@ struct CommitRecord {
 /// The decoded records of a batch.
 #[derive(Default)]
 pub(super) struct Decoded {
-    /// The object records that make their version current, including erased ones.
+    /// The object records and erasure markers that make their version current.
     links_of_objects: Vec<(KeyPath, ObjectDigest, Locator)>,
     pub(super) links: Vec<(KeyPath, ObjectDigest)>,
     unlinks: Vec<KeyPath>,
-    /// The map, or the changes to it, if the log was rewritten.
+    /// The whole map of the commit or its changes, if the log was rewritten.
     pub(super) map_record: Option<MapRecord>,
     pub(super) gaps: Vec<(Gap, Vec<CommitDigest>)>,
     commit: Option<CommitRecord>,
@@ -54,7 +54,7 @@ pub(super) struct Decoded {
 }
 
 impl Decoded {
-    /// Adds a record. `object` is the key path and digest of an object record, if they are known.
+    /// Decodes a record and adds it. `object` is the key path and digest of an object record, if they are known.
     pub(super) fn add(
         &mut self,
         record: &Record,
@@ -107,13 +107,13 @@ impl Decoded {
                 }
             }
             RecordKind::Reference => self.references.push(Reference::decode(&record.body)?),
-            // The log has already checked the seal.
+            // The log has already checked the seal. The other kinds do not change the state.
             RecordKind::Object | RecordKind::Content | RecordKind::Seal | RecordKind::Ignorable(_) => {}
         }
         Ok(())
     }
 
-    /// Returns whether the records change the state, by links or by a map.
+    /// Returns whether the records change the state: by objects, links and unlinks, or by a map.
     pub(super) fn changes_state(&self) -> bool {
         self.changes_ids() || self.map_record.is_some()
     }
@@ -122,8 +122,9 @@ impl Decoded {
         !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
     }
 
-    /// Iterates the changes of ids: the new version, or `None` for an id that leaves the state; the place of its record,
-    /// and the time of the first write of the id, if the batch contains them.
+    /// Iterates the changes of ids. Each item contains the key path, the new version (`None` if the id is removed), the
+    /// locator of the version's record and the time of the id's first write. The last two are `None` if the batch does
+    /// not contain them.
     fn changes(&self) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
         let objects = self.links_of_objects.iter();
         let objects = objects.map(|&(key, digest, place)| (key, Some(digest), Some(place), None));
@@ -135,7 +136,7 @@ impl Decoded {
         objects.chain(links).chain(unlinks).chain(map)
     }
 
-    /// Checks the rules that do not depend on the state before the batch.
+    /// Checks the rules for a batch that do not depend on the previous state.
     fn check(&self) -> Result<()> {
         let rule = if self.commit.is_none() && self.changes_state() {
             "a batch without a commit changes the state"
@@ -189,7 +190,7 @@ pub(super) fn apply(
         applied = Some((entry, history, unlinked));
     }
 
-    // All checks have passed and no later step can fail, so memory applies the whole batch.
+    // All checks have passed, and no step below can fail. So the store applies either the whole batch or nothing.
     let mut catalog = store.catalog.write();
     for (gap, _) in contents.gaps {
         catalog.line.gaps.push(gap);
@@ -211,7 +212,7 @@ pub(super) fn apply(
     Ok(entry)
 }
 
-/// Decodes a batch. If `register` is true, its records can be found by digest afterwards.
+/// Decodes a batch. If `register` is true, also adds the records to the index by digest.
 fn decode(
     store: &Store,
     batch: &Batch,
@@ -240,7 +241,7 @@ fn decode(
     Ok(decoded)
 }
 
-/// Returns the key path and digest of each object record, in order. Several threads decode a large batch.
+/// Returns the key path and the digest of each object record, in order. Decodes a large batch in several threads.
 fn decode_objects(
     records: &[Record],
     suite: HashSuite,
@@ -261,16 +262,17 @@ fn decode_objects(
     objects.map(decode).collect()
 }
 
-/// Decodes the object in a record. Returns its key path and its digest.
+/// Decodes the object in a record. Returns the object's key path and digest.
 fn key_and_digest(record: &Record, suite: HashSuite) -> Result<(KeyPath, ObjectDigest), DecodeError> {
     let object = Object::decode(record.body.clone(), suite)?;
     Ok((suite.key_path(object.id().as_str()), object.digest()))
 }
 
-/// Returns the states of the commits in a run of batches that follow the state `trie`, each with the commit's seq.
+/// Replays the batches after `from` up to number `upto`. `trie` is the state at `from`. Returns the state of each
+/// commit by its seq. `older` returns the state of an earlier commit with a given root.
 ///
 /// # Errors
-/// `Corrupt` or `Io` if the log cannot be read, or a root differs from that of its commit.
+/// `Corrupt` or `Io` if the log cannot be read, or if the root of a state differs from the root in its commit.
 pub(super) fn states_behind(
     store: &Store,
     trie: Trie,
@@ -298,7 +300,7 @@ pub(super) fn states_behind(
     Ok(states)
 }
 
-/// Checks STO-1 except for the root. Returns the history tree over the commits before this one.
+/// Checks STO-1, except for the root. Returns the history tree over all commits before `commit`.
 fn check_chain(
     store: &Store,
     head: Option<&CommitEntry>,
@@ -330,12 +332,12 @@ fn check_chain(
     )))
 }
 
-/// The ids that left a state, each with the time of its first write.
+/// The ids that a commit removed from the state, each with the time of its first write.
 type Unlinked = Vec<(KeyPath, i64)>;
 
-/// Returns the state after the batch, and the ids that left the state `before`. Checks that its root is the root in the
-/// commit. The batch of a rollback contains no changes, so its state is that of the newest kept commit with the same
-/// root, which `of_root` returns. `staged` is the state that the writer computed for this batch.
+/// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
+/// root that the commit names. The batch of a rollback contains no changes. Its state is the state of the newest kept
+/// commit with the same root, which `of_root` returns. `staged` is the state that the writer computed for this batch.
 fn state_after(
     store: &Store,
     before: &Trie,
@@ -352,7 +354,7 @@ fn state_after(
         };
         let place = |digest| {
             let place = store.records.find_trace(digest)?;
-            let missing = || Error::corrupt(format!("version {digest} is linked but missing"));
+            let missing = || Error::corrupt(format!("the linked version {digest} is missing"));
             Ok(place.ok_or_else(missing)?.to_u64())
         };
         with_changes(before, staged, contents, store, &created, &place)?
@@ -370,15 +372,15 @@ fn state_after(
     if root != commit.root {
         let named = commit.root;
         return Err(Error::corrupt(format!(
-            "commit {seq} names root {named}, but its changes give {root}"
+            "commit {seq} names root {named}, but its changes result in root {root}"
         )));
     }
     Ok((trie, unlinked))
 }
 
-/// Returns the state after `before`, by the links and unlinks of a batch or by its map. Also returns the ids that left the
-/// state, each with the time of its first write. `staged` is `before` with the changes, but without the places of new
-/// records. `created` returns the time of the first write of an id that `before` lacks.
+/// Applies the changes of a batch, or its map, to the state `before`. Returns the new state, and the removed ids with
+/// the times of their first writes. `staged` is the new state without the locators of new records. `created` returns
+/// the time of the first write of an id that `before` lacks. `place` returns the locator of a version.
 pub(super) fn with_changes(
     before: &Trie,
     staged: Option<Trie>,

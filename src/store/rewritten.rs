@@ -1,7 +1,8 @@
-//! Records that occur only in a rewritten log: gaps, markers of erased records, and maps of states with times.
+//! Encodes and decodes the records that occur only in a rewritten log: gaps, erasure markers, and maps of states with
+//! times.
 //!
 //! # Layer
-//! Layer 4. Decodes and encodes records. Knows neither the log nor states.
+//! Layer 4. Handles single records, and reads neither the log nor states.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -17,8 +18,8 @@ use crate::trie::{Entry, NodeSource, Trie};
 
 /// The length in bytes of an entry of a base or delta record.
 pub(crate) const MAP_ENTRY_BYTES: usize = MapEntry::BYTES;
-/// The maximal length of the entries in a record, in bytes. It is small, because reading one entry checks its whole
-/// record.
+/// The maximal length of the entries in one record, in bytes. It is small, because reading one entry computes the
+/// checksum of the whole record.
 const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
 
 /// The marker that replaces an erased record.
@@ -28,13 +29,13 @@ pub(crate) struct Erased {
     pub(crate) key: Option<KeyPath>,
     /// The digest of the erased record.
     pub(crate) digest: [u8; DIGEST_LEN],
-    /// The commit that erased the record, which has the author, time and reason. [`CommitDigest::NOBODY`] if the record
-    /// was lost.
+    /// The commit that erased the record. It contains the author, time and reason. [`CommitDigest::NOBODY`] if the
+    /// record was lost in damage.
     pub(crate) by: CommitDigest,
 }
 
 impl Erased {
-    /// Returns whether the record was not erased, but lost in damage.
+    /// Returns whether the record was lost in damage, and not erased.
     pub(crate) fn is_lost(&self) -> bool {
         self.by == CommitDigest::NOBODY
     }
@@ -57,7 +58,7 @@ impl Erased {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapEntry {
     pub(crate) key: KeyPath,
-    /// The version of the id. In a delta, `None` means that the id left the state.
+    /// The version of the id. In a delta record, `None` means that the id was removed.
     pub(crate) digest: Option<ObjectDigest>,
     /// The time of the first write of the id, in microseconds.
     pub(crate) created: i64,
@@ -70,19 +71,19 @@ layout! {
     MapEntry { key: KeyPath, digest: Option<ObjectDigest>, created: i64, updated: i64 }
 }
 
-/// The map of a commit, or the changes to it.
+/// The map of a commit, or its changes since the previous kept commit.
 #[derive(Debug)]
 pub(super) struct MapRecord {
-    /// Whether the entries are the whole map.
+    /// Whether the entries form the whole map.
     pub(super) whole: bool,
-    /// The place of the first of its records.
+    /// The locator of the first record of the map.
     pub(super) place: Locator,
     /// The entries, sorted by key path.
     pub(super) entries: Vec<MapEntry>,
 }
 
 impl MapRecord {
-    /// Adds the entries of one record to the map of the batch.
+    /// Adds the entries of one record to the map of a batch. Creates the map if `record` is its first record.
     pub(super) fn add(map_record: &mut Option<Self>, record: &Record) -> Result<(), DecodeError> {
         let whole = record.kind == RecordKind::Base;
         let map_record = map_record.get_or_insert_with(|| Self {
@@ -114,7 +115,7 @@ impl MapRecord {
         Ok(())
     }
 
-    /// Returns the entry of `key` in one record.
+    /// Finds the entry of `key` in the body of one record.
     pub(super) fn find(body: &[u8], key: &KeyPath) -> Result<Option<MapEntry>, DecodeError> {
         let (entries, rest) = body.as_chunks::<MAP_ENTRY_BYTES>();
         if !rest.is_empty() {
@@ -130,8 +131,8 @@ impl MapRecord {
     }
 }
 
-/// Writes the state `now` of a commit made at `time`: as the changes from `before`, or as a whole map if `before` is
-/// `None`. `entry_of` returns the map entry of an id.
+/// Adds the map records of a commit to `builder`. `now` is the commit's state, and `time` is the commit's time. Adds
+/// the changes since `before`, or the whole map if `before` is `None`. `entry_of` returns the map entry of an id.
 pub(super) fn put_state(
     builder: &mut BatchBuilder,
     before: Option<&Trie>,
@@ -155,11 +156,12 @@ pub(super) fn put_state(
                 created: old.created,
                 updated: time.as_micros(),
             },
-            (None, None) => return Err(Error::internal("a difference has neither side")),
+            (None, None) => return Err(Error::internal("a change contains no entry")),
         };
         entry.put(&mut bytes);
     }
-    // Without changes, an empty record is written. If it were missing, a reader would look up the state by its root.
+    // If there are no changes, adds an empty record. Without any record, a reader would search for the state by its
+    // root.
     let nothing = bytes.is_empty().then_some(&[][..]);
     for part in bytes.chunks(PART_BYTES).chain(nothing) {
         builder.add(kind, 0, part);
@@ -167,7 +169,8 @@ pub(super) fn put_state(
     Ok(())
 }
 
-/// Adds a record with the digests of thinned commits; `first` is the seq of the first one.
+/// Adds the digests of thinned commits as a gap record, or as several if one is too small. `first` is the seq of the
+/// first commit.
 pub(super) fn put_gap(builder: &mut BatchBuilder, mut first: u64, digests: &[CommitDigest]) {
     for part in digests.chunks(BODY_BYTES_MAX / DIGEST_LEN - 1) {
         builder.add(RecordKind::Gap, 0, &encode_gap(first, part));
@@ -184,7 +187,7 @@ fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
     body
 }
 
-/// Decodes the body of a gap record. Returns the seq of the first commit, and the digests of all.
+/// Decodes the body of a gap record. Returns the seq of the first commit, and the digests of all commits in the gap.
 pub(super) fn decode_gap(body: &[u8]) -> Result<(u64, Vec<CommitDigest>), DecodeError> {
     let mut reader = Reader::new(body);
     let first = reader.u64()?;
@@ -197,7 +200,7 @@ pub(super) fn decode_gap(body: &[u8]) -> Result<(u64, Vec<CommitDigest>), Decode
     Ok((first, digests.collect()))
 }
 
-/// Returns the error for a record that does not decode.
+/// Returns the error for a record that cannot be decoded.
 pub(super) fn unreadable(record: &Record, error: &DecodeError) -> Error {
     let name = segment_name(record.locator.segment());
     Error::damaged(Damage::new(name, record.locator.offset(), undecodable(error)))

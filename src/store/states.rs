@@ -1,8 +1,8 @@
-//! The states of commits, and the nodes of their tries.
+//! Loads the states of commits, and the nodes of their tries.
 //!
-//! The state of a commit after the checkpoint is in memory. The state of an earlier commit comes from the checkpoint,
-//! if it is stored there. Otherwise the log is read from the nearest older stored state on. This also yields the states
-//! of all commits in between, which are cached for a while.
+//! The states of commits after the checkpoint are in memory. For an earlier commit, the store loads its state from the
+//! checkpoint if the checkpoint contains it. Otherwise the store replays the log from the nearest older stored state.
+//! The replay also computes the states of the other commits in this part of the log, and the store caches them.
 //!
 //! # Layer
 //! Layer 4.
@@ -20,21 +20,21 @@ use super::base::Base;
 use super::commits::{ChangeCounts, CommitEntry};
 use super::replay;
 
-/// The maximal number of cached runs of states.
+/// The maximal number of cached runs. A run contains the states that one replay computed.
 const RUNS_KEPT: usize = 4;
-/// The maximal number of cached commits of the checkpoint.
+/// The maximal number of cached commits that the checkpoint covers.
 const COMMITS_KEPT: usize = 8_192;
 
-/// The commits and states that were loaded through the checkpoint.
+/// The cached commits and states that the checkpoint covers.
 #[derive(Default)]
 pub(super) struct Loaded {
     commits: HashMap<usize, Arc<CommitEntry>>,
-    /// The states, by the seq of their commit. The run that was used last is first.
+    /// The states of each replay, by the seq of their commits. The newest replay is first.
     runs: VecDeque<HashMap<u64, Trie>>,
 }
 
 impl Store {
-    /// Returns a commit that the checkpoint covers.
+    /// Returns a commit that the checkpoint covers, from the cache or from the log.
     pub(super) fn loaded_commit(&self, base: &Base, index: usize) -> Result<Arc<CommitEntry>> {
         if let Some(known) = self.loaded.lock().commits.get(&index) {
             return Ok(Arc::clone(known));
@@ -50,7 +50,7 @@ impl Store {
     /// Returns the state of a commit.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if it cannot be built.
+    /// `Corrupt` or `Io` if the state cannot be read or computed.
     pub(crate) fn state(&self, entry: &CommitEntry) -> Result<Trie> {
         if let Some(trie) = entry.trie.get() {
             return Ok(trie.clone());
@@ -91,7 +91,7 @@ impl Store {
         let mut loaded = self.loaded.lock();
         loaded.runs.push_front(run);
         loaded.runs.truncate(RUNS_KEPT);
-        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the batches up to its own")))
+        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the log")))
     }
 
     /// Returns the state of the newest commit with this root whose seq is below `before`.
@@ -104,7 +104,8 @@ impl Store {
         self.covered_state(base, row.seq).map(Some)
     }
 
-    /// Returns the state that [`Self::covered_children`] describes; `None` without a checkpoint.
+    /// Returns the state of the newest commit that the checkpoint covers. Returns `None` if the store has no
+    /// checkpoint.
     ///
     /// # Errors
     /// The errors of [`Self::state`].
@@ -114,7 +115,8 @@ impl Store {
         newest.map(|newest| self.state(&newest)).transpose()
     }
 
-    /// Returns the objects that may be children of this parent in the checkpoint's state; `None` without a checkpoint.
+    /// Returns the objects that may be children of `parent` in the state of [`Self::covered_head`]. Returns `None` if
+    /// the store has no checkpoint.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the checkpoint cannot be read.
@@ -137,9 +139,11 @@ impl Store {
         Ok(counts)
     }
 
-    /// Notes the ids that rollbacks removed. The cost grows with the number of changes of these rollbacks.
+    /// Moves the ids that rollbacks removed from `left` to `unlinked`. The cost is proportional to the number of
+    /// changes of these rollbacks.
     pub(super) fn flush(&self) -> Result<()> {
-        // Readers continue meanwhile. Only the writer calls this, so no rollback can happen at the same time.
+        // Does not hold the lock while it compares states, so readers can continue. Only the writer calls this
+        // function, so no rollback changes `left` meanwhile.
         let left = self.catalog.read_recursive().left.clone();
         if left.is_empty() {
             return Ok(());
@@ -161,7 +165,7 @@ impl Store {
         Ok(())
     }
 
-    /// Returns whether the node is in this store.
+    /// Returns whether the checkpoint of this store contains the node.
     fn has_node(&self, stored: &StoredNode) -> bool {
         self.base.as_ref().is_some_and(|base| base.has_node(stored))
     }
@@ -183,7 +187,7 @@ impl NodeSource for Store {
     }
 }
 
-/// The nodes of two stores. One store may have been read before a rewrite of the log.
+/// Loads nodes from two stores, for example from before and after a rewrite of the log.
 pub(crate) struct BothStores<'a>(pub(crate) &'a Store, pub(crate) &'a Store);
 
 impl NodeSource for BothStores<'_> {

@@ -1,11 +1,10 @@
-//! The index of history: finds the place of each record by its digest.
+//! An index of the log: finds the locator of a record by its digest.
 //!
-//! An entry is the first eight bytes of a digest and a place, so a million versions use about twenty megabytes. Two
-//! digests may have the same eight bytes, so the reader hashes each candidate to confirm it. The hash also detects a
-//! wrong record.
+//! An entry contains the first eight bytes of a digest and a locator, so a million versions use about twenty megabytes.
+//! Two digests may start with the same eight bytes. So the reader hashes each candidate record to confirm the match.
 //!
 //! # Layer
-//! Layer 4. Derived: built again from the log at each opening.
+//! Layer 4. Derived: rebuilt from the log at each opening.
 
 use hashbrown::HashTable;
 
@@ -14,7 +13,7 @@ use crate::log::Locator;
 
 use super::checkpoint::{DigestRow, prefix_of};
 
-/// Finds records by digest. The value of a row is a place.
+/// An index of records by digest. The value of a row is a locator.
 #[derive(Default)]
 pub(super) struct DigestIndex {
     table: HashTable<DigestRow>,
@@ -26,7 +25,7 @@ impl DigestIndex {
         self.table.len()
     }
 
-    /// Adds the record of a digest that the index does not have.
+    /// Adds a record. The index must not contain its digest yet.
     pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) {
         let prefix = prefix_of(digest);
         let value = place.to_u64();
@@ -34,12 +33,12 @@ impl DigestIndex {
             .insert_unique(prefix.0, DigestRow { prefix, value }, |row| row.prefix.0);
     }
 
-    /// Iterates the rows, in any order.
+    /// Iterates the rows in an undefined order.
     pub(super) fn iter(&self) -> impl Iterator<Item = DigestRow> + '_ {
         self.table.iter().copied()
     }
 
-    /// Returns the places where the digest's record may be, nearly always at most one.
+    /// Returns the locators of the records that may have this digest. Nearly always, there is at most one.
     pub(super) fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
         let prefix = prefix_of(digest);
         let rows = self.table.iter_hash(prefix.0);

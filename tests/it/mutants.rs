@@ -326,8 +326,8 @@ const MUTANTS: [Mutant; 31] = [
         "remove what is replaced before the manifest is",
         "src/log/rewrite.rs",
         [
-            "// INVARIANT PUB-1.",
-            "// INVARIANT PUB-1.",
+            "// INVARIANT PUB-1: this call replaces the old log by the new log atomically.",
+            "// INVARIANT PUB-1: this call replaces the old log by the new log atomically.",
             "for entry in self.manifest.sealed() { drop(self.disk.remove(&segment_name(entry.id))); }",
         ],
         "log::",

@@ -1,7 +1,7 @@
-//! Lists the frames of a segment in order, with the gaps between them.
+//! Iterates the frames of a segment and the gaps between them, in order.
 //!
 //! # Layer
-//! Layer 2. Keeps at most one record in memory.
+//! Layer 2. Holds at most one record in memory.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::{Cause, OrIo as _, Result};
 use crate::log::fixed::is_zero;
 use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind};
 
-/// The number of bytes read at a time in the search for the next frame.
+/// The number of bytes of each read in the search for the next frame.
 const STEP: usize = 1 << 18;
 
 /// A part of a segment: a frame or a gap.
@@ -19,13 +19,14 @@ const STEP: usize = 1 << 18;
 pub enum Found {
     /// A frame with a valid header.
     Frame(Frame),
-    /// Bytes that are not a frame.
+    /// Bytes that do not form a valid frame.
     Gap {
-        /// The offset of the first byte.
+        /// The offset of the gap's first byte.
         offset: u64,
-        /// The number of bytes.
+        /// The number of bytes in the gap.
         bytes: u64,
-        /// The reason why no frame starts here. `None` if all bytes are zero, so nothing was written yet.
+        /// The reason why the first bytes of the gap are not a frame. `None` if all bytes are zero, because then no
+        /// writer has used them yet.
         trouble: Option<Cause>,
     },
 }
@@ -43,7 +44,7 @@ pub struct Frame {
     pub flags: u8,
     /// The number of the batch that contains the record.
     pub batch: u64,
-    /// The header, part by part.
+    /// The named parts of the header.
     pub header: Vec<Part>,
     /// The body of the frame.
     pub body: Vec<u8>,
@@ -101,7 +102,7 @@ impl Frames {
         }))
     }
 
-    /// Skips to the next frame, or to the end of the file.
+    /// Searches for the next frame header, or the end of the file. Returns the skipped bytes as a gap.
     fn gap(&mut self, offset: u64, trouble: Cause) -> Result<Found> {
         let (mut at, mut all_zero) = (offset, true);
         'search: while at < self.end {

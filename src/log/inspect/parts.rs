@@ -1,4 +1,4 @@
-//! The layout of the files of a log, with a name for each part.
+//! Splits the files of a log into named parts.
 //!
 //! # Layer
 //! Layer 2. Tests compare the tables with the encoders.
@@ -19,11 +19,11 @@ use crate::log::segment::SegmentHeader;
 pub struct Part {
     /// The name of the part.
     pub name: &'static str,
-    /// The offset of its first byte in the file.
+    /// The offset of the part's first byte in the file.
     pub offset: u64,
     /// The bytes of the part.
     pub bytes: Vec<u8>,
-    /// Whether the bytes may be text. Numbers and checksums are not text, even if their bytes look like it.
+    /// Whether the bytes may be printed as text. False for numbers and checksums, even if their bytes look like text.
     pub may_be_text: bool,
 }
 
@@ -61,7 +61,8 @@ pub(super) const FRAME_PARTS: &[(&str, usize)] = &[
 const LINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES), ("version", LINK_BYTES - UNLINK_BYTES)];
 const UNLINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES)];
 
-/// Names the bytes of a file from `offset` on. Bytes that have no name are `rest`.
+/// Splits `bytes` into parts with the names and lengths in `names`. `offset` is the position of `bytes` in the file.
+/// The last part is called `rest` and contains all further bytes.
 pub(super) fn name_parts(
     bytes: &[u8],
     offset: u64,
@@ -89,7 +90,7 @@ pub(super) fn name_parts(
     parts
 }
 
-/// Names the parts of consecutive entries.
+/// Splits consecutive entries of the same layout into named parts.
 fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> Vec<Part> {
     let entry = names.iter().map(|(_, length)| length).sum::<usize>();
     let entries = bytes.chunks(entry).zip((offset..).step_by(entry));
@@ -98,18 +99,19 @@ fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> V
         .collect()
 }
 
-/// Names the parts of `live`.
+/// Splits the file `live` into named parts.
 pub(super) fn live_parts(bytes: &[u8]) -> Vec<Part> {
     with_checksum(bytes, &[vec![("magic", 8)], Live::parts("")].concat())
 }
 
-/// Names the parts of the header of a segment.
+/// Splits the header of a segment into named parts.
 pub(super) fn segment_parts(bytes: &[u8]) -> Vec<Part> {
     let start = vec![("magic", 8), ("format", 4), ("zeros", 4)];
     with_checksum(bytes, &[start, SegmentHeader::parts("")].concat())
 }
 
-/// Names the parts of a file that ends with a checksum of four bytes. Bytes before it without a name are reserved.
+/// Splits a file that ends with a checksum of four bytes into named parts. Calls bytes without a name before the
+/// checksum `reserved`.
 pub(super) fn with_checksum(bytes: &[u8], names: &[(&'static str, usize)]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
     let mut parts = name_parts(covered, 0, names, "reserved");

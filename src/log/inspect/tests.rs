@@ -1,4 +1,4 @@
-//! Named parts have the bytes that were written, and damage is reported with the bytes.
+//! Tests that named parts contain the written bytes, and that inspection reports damage together with the bytes.
 
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, Root};
@@ -22,7 +22,7 @@ fn batch(bodies: &[&[u8]]) -> BatchBuilder {
     batch
 }
 
-/// Makes a log of two batches on a disk in memory.
+/// Creates a log of two batches on a disk in memory.
 fn written() -> (Arc<dyn Disk>, Inspection) {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let options = LogOptions::default();
@@ -214,8 +214,7 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         panic!("the log is clean");
     };
     assert_eq!(segment, 1);
-    // Without the mark, the end of the log is unproven: both batches are complete, but the last one is not known to be
-    // durable.
+    // Without `live`, both batches are complete, but the second one is not known to be durable.
     disk.remove(LIVE_NAME).unwrap();
     let plan = inspection.next_writer().unwrap();
     let NextWriter::Recover {
@@ -248,7 +247,7 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         inspection.next_writer().unwrap(),
         NextWriter::GoOn { segment: 2, .. }
     ));
-    // If the writer would refuse the log, the plan refuses it too.
+    // If a writer would refuse the log, `next_writer` returns the same error.
     let file = disk.open("log/00000001.seg", Access::ReadWrite).unwrap();
     file.write_at(FIRST_OFFSET + 32, b"O").unwrap();
     assert!(inspection.next_writer().unwrap_err().is_corruption());

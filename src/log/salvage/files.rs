@@ -1,4 +1,5 @@
-//! Finds the segments of a damaged log, decides which of them belong to it, and determines where they were sealed.
+//! Finds the segment files of a damaged log, excludes files of other logs, and determines where each segment was
+//! sealed.
 //!
 //! # Layer
 //! Layer 2. Part of salvage/.
@@ -19,35 +20,35 @@ use crate::log::segment::{
 };
 use crate::log::walk::{Origin, Windows};
 
-/// A file that contains batches.
+/// A segment file of a damaged log.
 pub(super) struct DamagedFile {
     pub(super) name: String,
-    /// The segment number in its header; without a header, the number in its name.
+    /// The segment number in the file's header, or in its name if the header is damaged.
     pub(super) id: u64,
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) length: u64,
-    /// The seed of its checksums; `None` if the file has neither a header nor a frame.
+    /// The seed of the frames' checksums; `None` if the file contains neither a valid header nor a valid frame.
     known_seed: Option<FrameSeed>,
     pub(super) header: Option<SegmentHeader>,
-    /// The offset at which it was sealed, and the number of its last batch, if these are known.
+    /// The offset at which the segment was sealed, and the number of its last batch, if both are known.
     pub(super) sealed: Option<(u64, u64)>,
-    /// As [`Piece::age`].
+    /// The value of `Piece::age` for the batches of this file.
     pub(super) age: u64,
-    /// As [`Piece::chain`].
+    /// The value of `Piece::chain` for the batches of this file.
     pub(super) chain: u64,
-    /// As [`Piece::orphaned`].
+    /// The value of `Piece::orphaned` for the batches of this file.
     pub(super) orphaned: bool,
 }
 
 impl DamagedFile {
-    /// Returns `sealed` if the header confirms that it is about this file. The name alone is no proof, because the file
-    /// may be another segment.
+    /// Returns `sealed` if the file has a valid header, which proves the segment's number. The name does not prove it,
+    /// because someone may have renamed the file.
     pub(super) fn surely_sealed(&self) -> Option<(u64, u64)> {
         self.sealed.filter(|_| self.header.is_some())
     }
 
-    /// Returns the parts of the file that are not zero, up to the offset at which it was sealed (SAL-3). Locators
-    /// contain `index`, the file's position in the list, in place of the number in its header.
+    /// Reads the extents of the file up to the offset at which it was sealed (SAL-3). The records' locators contain
+    /// `index`, the file's position in the list of files, instead of the segment number.
     pub(super) fn windows(&self, index: usize, suite: HashSuite) -> Windows<'_> {
         let sealed = self.surely_sealed().map_or(u64::MAX, |(length, _)| length);
         let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
@@ -59,7 +60,8 @@ impl DamagedFile {
         Windows::new(&*self.file, self.name.clone(), origin, FIRST_OFFSET..end)
     }
 
-    /// Returns the seed of the checksums. Any seed works for a file without frames.
+    /// Returns the seed of the frames' checksums. A file without valid frames needs no seed, so returns an arbitrary
+    /// one.
     pub(super) fn seed(&self) -> FrameSeed {
         self.known_seed
             .unwrap_or_else(|| FrameSeed::new(&[0; 16], &[0; 16]))
@@ -70,16 +72,16 @@ impl DamagedFile {
     }
 }
 
-/// Opens every file of the folder that is a segment by its name or by its header.
+/// Opens every file in the log's folder that has the name or the header of a segment.
 pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<DamagedFile>> {
     let names = if_there(disk.list(LOG_FOLDER)).map_err(cannot_list)?;
     let mut files: Vec<DamagedFile> = Vec::new();
-    // Skips unfinished files of a rewrite, because listed segments have the same content.
+    // Skips files of an unpublished rewrite, because listed segments contain the same batches.
     for file in names.iter().flatten().filter(|file| !is_rewrite_name(file)) {
         let named = parse_segment_name(file).map(|(id, _)| id);
         let name = format!("{LOG_FOLDER}/{file}");
         let file = match disk.open(&name, Access::Read) {
-            // A garbage collection may have removed the file. Or it is a folder that has no segment name.
+            // Skips a file that a garbage collection has removed, and a folder without the name of a segment.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) if named.is_none() && is_not_regular(&error) => continue,
             opened => opened.or_io(format_args!("cannot open {name}"))?,
@@ -117,14 +119,14 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
     Ok(files)
 }
 
-/// Computes the seed of a file's checksums from its frames only.
+/// Computes the seed of a file's checksums from its first valid frame, without the segment's header.
 fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
-    // Any hash works, because checksums do not use it.
+    // The choice of the hash has no effect, because checksums do not depend on it.
     let mut windows = file.windows(0, HashSuite::new(HashAlgorithm::Blake3));
     while let Some(window) = windows.next()? {
         for offset in (window.base..window.end()).step_by(FRAME_ALIGNMENT) {
             let rest = window.rest(offset);
-            // The body's checksum confirms the seed derived from the header.
+            // The header yields a candidate seed, and the body's checksum confirms it.
             if let Some(seed) = FrameSeed::of_frame(rest, offset)
                 && parse_frame(rest, seed, offset).is_ok()
             {
@@ -135,7 +137,7 @@ fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
     Ok(None)
 }
 
-/// Returns the store instance to which most bytes of the segments belong.
+/// Returns the store instance whose segments have the most bytes.
 pub(super) fn most_common_instance(files: &[DamagedFile]) -> Option<[u8; 16]> {
     let mut bytes: HashMap<[u8; 16], u64> = HashMap::new();
     for file in files {
@@ -149,7 +151,7 @@ pub(super) fn most_common_instance(files: &[DamagedFile]) -> Option<[u8; 16]> {
     most.map(|(instance, _)| instance)
 }
 
-/// Leaves out files of other stores.
+/// Removes files of other stores from the list, and reports them.
 pub(super) fn leave_out(
     files: &mut Vec<DamagedFile>,
     instance: [u8; 16],
@@ -167,7 +169,7 @@ pub(super) fn leave_out(
             (Some(false), false, _) => Some((Severity::Harmless, Cause::OtherStore)),
             (None, true, Some(_)) => Some((Severity::Derived, Cause::HeaderDamaged)),
             (None, false, Some(_)) => Some((Severity::Unsure, Cause::UnlistedHeaderless)),
-            // Only the manifest shows whether the file ever had batches.
+            // Without the manifest, it is unknown whether the file ever contained batches.
             (None, true, None) if listed.is_none() => Some((Severity::Unsure, Cause::Unreadable)),
             (None, true, None) => Some((Severity::Damage, Cause::Unreadable)),
         };
@@ -176,8 +178,8 @@ pub(super) fn leave_out(
     });
 }
 
-/// Leaves out the segments that a rewrite replaced (SAL-2), marks orphaned ones, reports missing ones, and notes where
-/// segments were sealed.
+/// Applies the manifest: excludes segments that a rewrite replaced (SAL-2), marks orphaned segments, reports missing
+/// segments, and sets the sealed lengths.
 pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
     let highest = manifest.highest_id();
     let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
@@ -194,7 +196,7 @@ pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, fo
             }
         }
     }
-    // A damaged file may be the missing segment. A file under another name may not.
+    // Does not report a segment as missing if its file was already reported as damaged.
     let told = found.iter().filter(|found| found.severity == Severity::Damage);
     let told: HashSet<String> = told.map(|found| found.damage.file.clone()).collect();
     for entry in manifest.entries().filter(|entry| !present.contains(&entry.id)) {
@@ -203,12 +205,13 @@ pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, fo
             found.push(Finding::new(Severity::Damage, &name, 0, Cause::SegmentMissing));
         }
     }
-    // The manifest may be older than the segments.
+    // The manifest may be outdated, so the headers of newer segments are needed too.
     use_headers(files);
 }
 
-/// Marks the segments of a rewrite that the manifest does not list: either the rewrite was interrupted, or the manifest
-/// is too old (SAL-2). If a segment that they would replace is missing, they are needed and stay unmarked.
+/// Marks the segments of a rewrite that the manifest does not list as orphaned (SAL-2). Either the rewrite was
+/// interrupted, or the manifest is outdated. If a sealed segment that the manifest lists is missing, marks no segment,
+/// because the rewrite may contain the only copy of its batches.
 fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
     let readable = files.iter().filter(|file| file.known_seed.is_some());
     let present: HashSet<u64> = readable.map(|file| file.id).collect();
@@ -226,7 +229,8 @@ fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
     }
 }
 
-/// Reports a log that exists twice, from before and after a rewrite. Only the manifest could show which one is valid.
+/// Reports a log that exists twice: before and after a rewrite. Without the manifest, it is unknown which of the two is
+/// valid.
 pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Finding>) {
     let mut beginnings: Vec<&DamagedFile> = files.iter().filter(|file| file.begins_log()).collect();
     beginnings.dedup_by_key(|file| file.id);
@@ -236,9 +240,9 @@ pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Findin
     }
 }
 
-/// Takes the end of each segment from the header of the next one. The two then belong to one chain.
+/// Copies the end of each segment from the header of the next segment, and assigns both to the same chain.
 pub(super) fn use_headers(files: &mut [DamagedFile]) {
-    // The previous segment has the lower number.
+    // The previous segment has a lower number, so it is before `index` in the sorted list.
     for index in 0..files.len() {
         let Some((before, [file, ..])) = files.split_at_mut_checked(index) else {
             return;
@@ -246,11 +250,11 @@ pub(super) fn use_headers(files: &mut [DamagedFile]) {
         let Some(end) = file.header.map(|header| header.previous) else {
             continue;
         };
-        // If several files have this number, takes the first one.
+        // If several files have this number, uses the first one.
         let found = before.partition_point(|before| before.id < end.id);
         if let Some(before) = before.get_mut(found).filter(|before| before.id == end.id) {
             before.sealed.get_or_insert((end.length, end.last_batch));
-            // All segments that one manifest lists belong to one chain already.
+            // Segments that one manifest lists already belong to one chain.
             if file.chain == file.id {
                 file.chain = before.chain;
             }

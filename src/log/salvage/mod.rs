@@ -1,17 +1,18 @@
 //! Finds the intact records of a damaged log, even without its manifest and its format file.
 //!
-//! Salvage reads each segment file separately, reports damage and continues after it. The header of a file names its
-//! segment; without a header, the file name does. A damaged header costs no other data: the seed of the checksums can
-//! be computed from the first frame, because each step of the checksum can be reversed.
+//! Salvage reads each segment file separately, reports damage and continues after it. The segment number is in the
+//! header of the file. If the header is damaged, salvage uses the number in the file name. A damaged header does not
+//! make other data unreadable: salvage computes the seed of the checksums from the first frame, because each step of a
+//! CRC can be reversed.
 //!
 //! # Layer
-//! Layer 2. Does not know the meaning of bodies.
+//! Layer 2. Does not interpret the bodies of records.
 //!
 //! # Invariants
 //! - SAL-1: salvage does not write to the damaged log, and returns only bytes whose checksums match.
-//! - SAL-2: salvage leaves out segments that a rewrite replaced, according to the manifest. If a rewrite wrote segments
-//!   that the manifest does not list, salvage marks them as orphaned. It never leaves them out, because the rewrite may
-//!   be unpublished.
+//! - SAL-2: salvage excludes segments that a rewrite replaced, according to the manifest. If a rewrite wrote segments
+//!   that the manifest does not list, salvage marks these segments as orphaned. It does not exclude them, because the
+//!   manifest may be outdated.
 //! - SAL-3: the use of memory is limited by the content of a file (RUN-2), not by its length.
 
 mod files;
@@ -34,24 +35,25 @@ use files::{
     DamagedFile, leave_out, list_files, most_common_instance, tell_rewritten_twice, use_headers, use_manifest,
 };
 
-/// The number of times that salvage lists the files if writers replace the manifest meanwhile.
+/// The maximal number of times that salvage lists the files. It lists them again if a writer replaced the manifest
+/// meanwhile.
 const LISTINGS: u32 = 8;
 
-/// The maximal number of ignored files that an error names.
+/// The maximal number of ignored files whose names an error contains.
 const NAMED_MAX: usize = 5;
 
-/// The readable segments of a damaged log.
+/// A damaged log: its readable segments, and the damage found so far.
 pub struct DamagedLog {
     disk: Arc<dyn Disk>,
     suite: HashSuite,
     files: Vec<DamagedFile>,
     live: Option<Live>,
     found: Vec<Finding>,
-    /// The bytes of `live` and the manifest at the start.
+    /// The bytes of `live` and of the manifest when the log was opened.
     marks: [Option<Vec<u8>>; 2],
 }
 
-/// Returns the bytes of `live` and the manifest. Every write changes one of these files.
+/// Returns the bytes of `live` and of the manifest. Every write to the store changes one of these files.
 fn read_marks(disk: &dyn Disk) -> Result<[Option<Vec<u8>>; 2]> {
     Ok([
         read_small(disk, LIVE_NAME, LIVE_BYTES + 1)?,
@@ -60,11 +62,11 @@ fn read_marks(disk: &dyn Disk) -> Result<[Option<Vec<u8>>; 2]> {
 }
 
 impl DamagedLog {
-    /// Finds the segments of a log. Takes no lock and writes nothing.
+    /// Finds the segments of a log. Acquires no lock and writes nothing.
     ///
     /// # Errors
-    /// `NotFound` if there is no log. `UnsupportedFormat` if a newer version wrote it. `Corrupt` if no batch is
-    /// complete, so even the hash is unknown. `Io`.
+    /// `NotFound` if the folder contains no log. `UnsupportedFormat` if a newer version wrote the log. `Corrupt` if the
+    /// format file is lost and no batch is complete, because the hash function is then unknown. `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
         let (mut marks, mut found) = (read_marks(&*disk)?, Vec::new());
         let mut files = list_files(&*disk, &mut found)?;
@@ -73,13 +75,14 @@ impl DamagedLog {
             if now[1] == marks[1] {
                 break;
             }
-            // A rewrite may have removed files between the listing and their opening.
+            // The manifest changed, so a rewrite may have removed files while they were listed and opened. Lists them
+            // again.
             found.clear();
             (marks, files) = (now, list_files(&*disk, &mut found)?);
         }
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
-            // If all segments belong to another store, the format file is the wrong one.
+            // If all segments belong to another store, ignores the format file, because it does not belong to them.
             Ok(format) => format.filter(|format| {
                 let mut headers = files.iter().filter_map(|file| file.header);
                 common.is_none() || headers.any(|header| header.instance == format.instance)
@@ -91,7 +94,7 @@ impl DamagedLog {
         let manifest = manifest.as_ref().and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
-        // A manifest that lists none of the files belongs to another state of the log, so it is not used.
+        // Ignores a manifest that lists none of the files, because it belongs to another state of the log.
         let is_used =
             |manifest: &Manifest| files.is_empty() || files.iter().any(|file| manifest.lists(file.id));
         let (manifest, other) = match manifest {
@@ -131,7 +134,8 @@ impl DamagedLog {
         }
         let live = live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
-        // `live` never names a segment of an interrupted rewrite, so the file it names is part of the log.
+        // `live` never names a segment of an unpublished rewrite. So if it names an orphaned segment, the rewrite was
+        // published, and no segment is orphaned.
         let is_noted = |file: &DamagedFile| file.orphaned && live.is_some_and(|live| live.segment == file.id);
         if files.iter().any(is_noted) {
             for file in &mut files {
@@ -152,22 +156,22 @@ impl DamagedLog {
         Ok(damaged)
     }
 
-    /// Returns the functions that compute the digests of the store.
+    /// Returns the hash functions of the store.
     pub fn suite(&self) -> HashSuite {
         self.suite
     }
 
-    /// Returns the store's instance, if the header of a segment names it.
+    /// Returns the store's instance, if a segment with a valid header exists.
     pub fn instance(&self) -> Option<[u8; 16]> {
         self.files.iter().find_map(|file| Some(file.header?.instance))
     }
 
-    /// Returns the disk with the files of the log.
+    /// Returns the disk that contains the log.
     pub fn disk(&self) -> &dyn Disk {
         &*self.disk
     }
 
-    /// Returns the head that the last writer noted in `live`, with its seq.
+    /// Returns the head commit in `live` and its seq, if `live` is readable.
     pub fn noted_head(&self) -> Option<(CommitDigest, u64)> {
         self.live.map(|live| (live.head.commit, live.head.seq))
     }
@@ -178,7 +182,7 @@ impl DamagedLog {
         orphaned.map(|file| (file.id, file.name.as_str()))
     }
 
-    /// Returns the number of the last batch among the segments that the manifest lists as sealed.
+    /// Returns the highest number of a batch that ends a sealed segment. Ignores orphaned segments.
     pub fn newest_sealed(&self) -> Option<u64> {
         let listed = self.files.iter().filter(|file| !file.orphaned);
         listed.filter_map(|file| Some(file.sealed?.1)).max()
@@ -189,9 +193,9 @@ impl DamagedLog {
         self.files.iter().map(|file| file.length).sum()
     }
 
-    /// Passes every batch, or the intact records of a damaged one, to `visit`, with the number of bytes read so far.
-    /// The batches come by segment, so their numbers may fall and repeat. Returns the findings. All bytes before a
-    /// position in `places` were durable.
+    /// Passes every batch to `visit`, with the number of bytes read so far. Passes only the intact records of a damaged
+    /// batch. The batches are in the order of the segment files, so batch numbers may fall and repeat. Returns the
+    /// findings. `places` are positions up to which the log was durable.
     ///
     /// # Errors
     /// `Io`; the errors of `visit`.
@@ -218,7 +222,7 @@ impl DamagedLog {
         Ok((!is_same).then(|| Finding::new(Severity::Unsure, LIVE_NAME, 0, Cause::WrittenMeanwhile)))
     }
 
-    /// Reads the record at a place from a [`Piece`].
+    /// Reads the record at a locator that a [`Piece`] contains.
     ///
     /// # Errors
     /// `Corrupt` if the file changed meanwhile; `Io`.
@@ -230,7 +234,7 @@ impl DamagedLog {
         found.map_err(|_| damage(&file.name, place.offset(), Cause::Changed))
     }
 
-    /// Finds the hash that gives a batch the digest in its seal.
+    /// Determines the hash function: finds a complete batch, and the function that computes the digest in its seal.
     fn find_hash(&self) -> Result<HashAlgorithm> {
         for (index, file) in self.files.iter().enumerate() {
             let mut windows = file.windows(index, self.suite);
@@ -249,7 +253,7 @@ impl DamagedLog {
         Err(self.nothing("no batch of the log is complete, and the format file is lost"))
     }
 
-    /// Returns the error that nothing can be salvaged, with the files that were ignored.
+    /// Returns the error for a log without salvageable content. `why` is the reason. The message names ignored files.
     pub fn nothing(&self, why: &str) -> Error {
         let passed = self.found.iter().map(|found| &found.damage);
         let passed = passed.filter(|damage| damage.cause == Cause::NotASegment);
@@ -265,13 +269,14 @@ impl DamagedLog {
         Error::corrupt(message)
     }
 
-    /// Returns whether a file is the first one with its number. Others are copies, which may be older.
+    /// Returns whether a file is the first of all files with its segment number. Later ones are copies, which may be
+    /// older.
     fn is_marked(&self, index: usize, file: &DamagedFile) -> bool {
         let before = index.checked_sub(1).and_then(|before| self.files.get(before));
         before.is_none_or(|before| before.id != file.id)
     }
 
-    /// Returns the offset before which every byte of a file must be intact.
+    /// Returns the offset up to which a file was durable. Invalid bytes before this offset are damage.
     fn durable(&self, index: usize, file: &DamagedFile, places: &[Position]) -> Result<u64> {
         if let Some((length, _)) = file.surely_sealed() {
             return Ok(length);
@@ -350,7 +355,7 @@ impl DamagedLog {
         Ok(())
     }
 
-    /// Reports the bytes after the last complete batch of a file, if they may have been acknowledged.
+    /// Reports the bytes after the last complete batch of a file, if a writer may have acknowledged them.
     fn tail(
         &self,
         (index, file): (usize, &DamagedFile),
@@ -379,36 +384,36 @@ impl DamagedLog {
     }
 }
 
-/// The intact records of one batch, or of a part of it.
+/// The intact records of one batch, which may be damaged.
 #[derive(Clone, Debug)]
 pub struct Piece {
     /// The number of the batch.
     pub number: u64,
     /// Whether the batch is complete and matches its digest.
     pub whole: bool,
-    /// The age of the segment; a higher age is newer. Segments of one manifest have the same age, because rewritten
-    /// segments have higher numbers than the newer ones appended meanwhile.
+    /// A number that orders segments by age. A higher number means a newer segment. All segments of one manifest have
+    /// the same number, because their segment numbers do not show the order: a rewrite gives old batches higher segment
+    /// numbers than newer batches.
     pub age: u64,
-    /// The chain of the segment. Batch numbers can be compared only within one chain, because a rewrite numbers batches
-    /// again. Two segments are of one chain if one manifest lists both, or if the header of one names the other.
+    /// The chain of the segment. Compare batch numbers only within one chain, because a rewrite renumbers batches. Two
+    /// segments belong to the same chain if one manifest lists both, or if the header of one names the other.
     pub chain: u64,
-    /// Whether the batch is in an unlisted segment of a rewrite that may not have been published. The manifest lists
-    /// another log, which is complete.
+    /// Whether the batch is in an orphaned segment: the segment belongs to a rewrite that may be unpublished. The
+    /// manifest lists another, complete log.
     pub orphaned: bool,
-    /// The records of the batch, in order. Their places are valid only for
-    /// [`DamagedLog::read`].
+    /// The records of the batch, in order. Their locators are valid only for [`DamagedLog::read`].
     pub records: Vec<Record>,
 }
 
-/// Reads the batch that starts at `at`, with any number.
+/// Decodes the batch that starts at `at`. Accepts any batch number.
 fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
     let header = FrameHeader::parse(window.rest(at), window.origin.seed, at)
         .map_err(|cause| Stop { offset: at, cause })?;
     window.batch_at(at, Chain::before(header.batch))
 }
 
-/// Returns the number and the intact records of a damaged batch that starts at or after `start`, and the offset at which
-/// to continue.
+/// Finds the damaged batch at or after `start`. Returns its number and its intact records, and the offset at which to
+/// continue.
 fn broken_batch(window: &Window, start: u64) -> (Option<(u64, Vec<Record>)>, u64) {
     let (mut broken, mut at) = (None, start);
     while at < window.end() {

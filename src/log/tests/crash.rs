@@ -1,12 +1,12 @@
-//! Crashes at every call, power losses that keep any part of the unsynced bytes, and failing calls.
+//! Tests a crash at every call, power losses after which any part of the unsynced bytes survives, and failing calls.
 
 use super::*;
 use crate::error::ErrorCode;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, SimDisk};
 
-/// What the client knows: the number of batches that it requested, and of those acknowledged as durable; the same for
-/// rewrites.
+/// The numbers that a client can count: requested batches, batches acknowledged as durable, requested rewrites and
+/// acknowledged rewrites.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ledger {
     acked: usize,
@@ -28,7 +28,7 @@ fn texts(count: usize) -> Vec<String> {
     (1..=count).map(text).collect()
 }
 
-/// A ledger without knowledge, which allows any number of batches and rewrites.
+/// A ledger that allows any number of batches and rewrites.
 const ANY: Ledger = Ledger {
     acked: 0,
     submitted: usize::MAX,
@@ -63,7 +63,7 @@ fn prepare(log: &mut Log, lock: &WriteLock) -> Result<()> {
     }
 }
 
-/// Rewrites the log: three batches become one, whose text names its rewrite. `meanwhile` writes after the cut.
+/// Rewrites the log: one batch, whose text names the rewrite, replaces three batches. `meanwhile` writes after the cut.
 fn rewrite(
     log: &mut Log,
     ledger: &mut Ledger,
@@ -195,7 +195,7 @@ fn assert_no_leftovers(disk: &SimDisk, what: &str) {
     }
 }
 
-/// Opens the image for reading. Returns the number of its batches.
+/// Opens the image for reading and checks it. Returns the number of its batches.
 fn verify_read(image: &SimDisk, ledger: Ledger, what: &str) -> usize {
     let before = image.files();
     let count = match read_content(image) {
@@ -228,8 +228,8 @@ fn verify_read(image: &SimDisk, ledger: Ledger, what: &str) -> usize {
     count
 }
 
-/// Recovers the image, appends one batch and checks that all batches are durable. Returns the errors of a crash or
-/// fault.
+/// Recovers the image, appends one batch and checks that all batches are durable. Returns the error of an injected
+/// crash or fault.
 fn go_on(image: &SimDisk, count: usize) -> Result<()> {
     let mut ledger = Ledger {
         acked: count,
@@ -251,13 +251,12 @@ fn go_on(image: &SimDisk, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Continues after a crash. Returns the number of batches at the end.
+/// Reads, recovers and continues a store after a crash, and checks each step. Returns the number of batches at the end.
 fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
     let count = verify_read(image, ANY, what);
     go_on(image, count).unwrap_or_else(|error| panic!("{what}: {error:?}"));
     let now = read_texts(image).unwrap().len();
-    // In the same run of the machine, complete batches after the mark of `live` appear only when the next writer
-    // recovers.
+    // Without a reboot, readers see complete batches after the mark of `live` only after the next writer recovers them.
     assert!(
         now == count + 1 || matches!(choice, CrashImage::Killed | CrashImage::ShutDown) && now > count,
         "{what}: {count} batches, then {now}"
@@ -276,7 +275,7 @@ fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
     assert_eq!(
         read_texts(&lost).unwrap(),
         texts(now),
-        "LOG-3: {what}: acknowledged means durable"
+        "LOG-3: {what}: an acknowledged batch must be durable"
     );
     assert_no_leftovers(&lost, what);
     let checked = Checked::of(shared(image), SMALL, None).unwrap();
@@ -304,10 +303,10 @@ fn calls_of_workload() -> u64 {
     workload(&disk, &mut ledger).unwrap();
     assert_eq!(ledger.acked, ledger.submitted);
     let manifest = Manifest::decode(&disk.files()["manifest"]).unwrap();
-    assert!(manifest.highest_id() > 8, "it rotates: {manifest:?}");
+    assert!(manifest.highest_id() > 8, "the log rotates: {manifest:?}");
     assert!(
         manifest.epoch == 2 && manifest.sealed().len() > 1,
-        "it was rewritten"
+        "the log was rewritten"
     );
     disk.calls()
 }
@@ -343,8 +342,8 @@ fn a_file_system_that_is_shut_down_under_a_running_machine_loses_no_acknowledged
         workload(&disk, &mut ledger).unwrap_err();
         let what = format!("shut down at call {call}, {ledger:?}");
         let image = disk.crash_image(CrashImage::ShutDown);
-        // `live` is outdated. The log proves a loss, except of the newest group. That group may have two batches, and
-        // is proven only if another group follows.
+        // `live` is outdated here. The log itself shows if a group is lost, except for the newest group, because only a
+        // later group proves that a group was durable. The newest group may contain two batches.
         let known = Ledger {
             acked: ledger.acked.saturating_sub(2),
             ..ledger
@@ -368,11 +367,11 @@ fn a_crash_inside_recovery_loses_nothing_either() {
         workload(&disk, &mut ledger).unwrap_err();
         let choices = images(&disk, call, &mut random);
         let image = disk.crash_image(*random.pick(&choices));
-        // When the machine starts, the batches that it finds are on the disk.
+        // After a reboot, all batches that a reader finds are on the disk.
         image.reboot();
         ledger.acked = verify_read(&image, ledger, "the first crash");
         seen += crash_again(&image, ledger, &format!("crash at call {call}"));
-        // Batches of a killed process may be only in the page cache. They are not durable when the next process
+        // Batches of a killed process may exist only in the page cache. They are not durable until the next process
         // recovers them.
         let image = disk.crash_image(CrashImage::Killed);
         seen += crash_again(
@@ -384,8 +383,8 @@ fn a_crash_inside_recovery_loses_nothing_either() {
     assert!(seen > 4000, "{seen} images");
 }
 
-/// Returns the batches that readers in this run of the machine may expect after `live`: the acknowledged ones, or none
-/// if the creation of the store was not acknowledged.
+/// Returns the ledger that readers may expect without a reboot: the acknowledged batches, or none if the creation of
+/// the store was not acknowledged.
 fn ledger_of_killed(ledger: Ledger, image: &SimDisk) -> Ledger {
     let lost = read_content(&image.crash_image(CrashImage::Nothing));
     let is_made = lost.map_or_else(|error| error.kind() != ErrorKind::NotFound, |_| true);
@@ -396,7 +395,7 @@ fn ledger_of_killed(ledger: Ledger, image: &SimDisk) -> Ledger {
     }
 }
 
-/// Continues from `image` and crashes at every call. Returns the number of states that it checked.
+/// Continues from `image`, and crashes at every call. Returns the number of checked images.
 fn crash_again(image: &SimDisk, ledger: Ledger, first: &str) -> usize {
     let mut random = SplitMix64::new(9);
     let mut seen = 0;
@@ -452,11 +451,11 @@ fn a_failing_call_poisons_and_loses_no_acknowledged_batch() {
             let failed = workload(&disk, &mut ledger);
             match failed {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{what}"),
-                // Success is allowed without a failed call, because a smaller segment fits. Any other error must be
-                // reported.
+                // Success is allowed only if no failure occurred that must be reported. A full disk need not be
+                // reported if a smaller segment fits.
                 Ok(()) => assert!(!disk.has_failed(), "{what}"),
             }
-            // In the running machine, another handle uses the freed space to continue and acknowledge.
+            // Without a reboot, another handle uses the freed space to append and acknowledge more batches.
             let count = verify_read(
                 &disk,
                 Ledger {
@@ -506,7 +505,7 @@ fn a_handle_that_failed_writes_nothing_more() {
         assert_eq!(refused.kind(), ErrorKind::Poisoned, "LOG-5");
     }
     assert_eq!(disk.calls(), calls);
-    // Readers in this run of the machine see no part of the batch whose sync failed, and lose no earlier batch.
+    // Without a reboot, readers see no part of the batch whose sync failed, and lose no earlier batch.
     assert_eq!(read_texts(&disk).unwrap(), texts(2));
 }
 
@@ -544,7 +543,7 @@ fn a_group_that_waits_for_its_sync_is_seen_by_its_own_handle_only() {
     assert_eq!(read_texts(&disk).unwrap().len(), 1);
     log.append(&lock, vec![(batch("batch 3"), mark(3))], Durability::Later)
         .unwrap();
-    // LOG-2: both batches wait as one group, and only a sync makes them durable.
+    // LOG-2: both unsynced batches form one group, which only a sync makes durable.
     assert_eq!(read_texts(&disk).unwrap().len(), 1);
     let lost = disk.crash_image(CrashImage::Nothing);
     assert_eq!(read_texts(&lost).unwrap().len(), 1);
@@ -576,7 +575,7 @@ fn of_groups_that_wait_for_one_sync_any_part_may_be_left() {
     // LOG-2: later batches do not prove that earlier ones were durable.
     let disk = SimDisk::new(1);
     disk.relax();
-    // One segment has space for all batches, because a writer syncs before it starts another segment.
+    // Uses a segment that is large enough for all batches, because a writer syncs before it starts another segment.
     let options = LogOptions {
         segment_bytes_min: 1 << 16,
         ..SMALL

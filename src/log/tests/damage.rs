@@ -1,11 +1,11 @@
-//! Damaged, cut, swapped, foreign and missing files. The log refuses them or returns a prefix of its batches, but never
-//! wrong data and never an empty store.
+//! Tests damaged, truncated, exchanged, foreign and missing files. The log returns an error or a prefix of its batches,
+//! but never wrong data and never an empty store.
 
 use super::*;
 use crate::disk::FileDisk;
 use crate::testing::sim_disk::SimDisk;
 
-/// Makes a store of several small segments; returns the number of its batches.
+/// Creates a store of several small segments. Returns it with the number of its batches.
 fn store() -> (SimDisk, usize) {
     let disk = SimDisk::new(11);
     let mut log = create(&shared(&disk), SMALL);
@@ -92,7 +92,8 @@ fn every_bit_of_a_store_is_right_or_refused_or_unused() {
         let end = used(content).next_multiple_of(512).min(content.len());
         let file = base.open(name, Access::ReadWrite).unwrap();
         for at in (0..end).chain((end..content.len()).step_by(97)) {
-            // A single checksum covers the zeros of a segment header, so it is enough to change one bit of each byte.
+            // A single checksum covers the zeros of a segment header, so the test changes only one bit of each of these
+            // bytes.
             let header = name.starts_with("log/") && (128..4088).contains(&at);
             for bit in (0..8).filter(|bit| !(header && *bit != at % 8)) {
                 file.write_at(at as u64, &[content[at] ^ (1 << bit)]).unwrap();
@@ -101,7 +102,7 @@ fn every_bit_of_a_store_is_right_or_refused_or_unused() {
                     Ok((texts, tail)) => {
                         assert!(texts == whole, "{what}: {} batches", texts.len());
                         let unused = name.starts_with("log/") && at >= used(content);
-                        assert!(unused || name == "live", "{what} is covered by nothing");
+                        assert!(unused || name == "live", "{what}: no checksum covers this byte");
                         assert!(tail.proven || name == "live", "{what}");
                     }
                     Err(error) => {
@@ -137,7 +138,7 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
             }
         }
     }
-    // Two segments are damaged. Both places are reported, and the batches between them are read.
+    // Damages two segments. The check reports both, and reads the batches between them.
     disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 40] ^= 1);
     disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
     let checked = Checked::of(shared(&disk), SMALL, None).unwrap();
@@ -162,8 +163,8 @@ fn the_active_segment_cut_at_every_byte_serves_what_is_below_the_cut_or_refuses(
             match read(&base) {
                 Ok(texts) => {
                     assert_eq!(texts, expected(texts.len()), "cut at {cut}");
-                    // With `live`, all bytes before the end are known to be durable. Without it, the last seal proves
-                    // this for all batches but its own.
+                    // With `live`, all bytes before the end are known to be durable. Without `live`, the last seal
+                    // proves this for all batches except the last one.
                     assert!(
                         texts.len() == count || !live && texts.len() < count,
                         "cut at {cut}: {}",
@@ -198,7 +199,7 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // The next batch is written to a new segment. The torn bytes stay, and are still harmless.
+    // The writer puts the next batch into a new segment. The torn bytes stay in the old one, and are harmless.
     let mut log = Log::open(shared(&torn), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &[&format!("batch {count}")]).unwrap();
     assert_eq!(read(&torn).unwrap(), expected(count));
@@ -208,10 +209,10 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // If the damaged byte is one batch earlier, the seal of the newest batch proves that it was durable.
+    // If the damaged byte is in the previous batch, the seal of the newest batch proves that the byte was durable.
     let damaged = disk.copy();
     damaged.overwrite(&name, |bytes| bytes[4096 + 33] ^= 1);
-    assert_corrupt(&damaged, "the last but one batch");
+    assert_corrupt(&damaged, "damage in the previous batch");
 }
 
 #[test]
@@ -288,7 +289,7 @@ fn a_segment_that_a_crash_left_unlisted_is_harmless() {
     let found = findings(&disk);
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(found.iter().all(|finding| finding.severity == Severity::Harmless));
-    // The log does not use the lost batch's number again.
+    // The log does not reuse the number of the lost batch.
     disk.reboot();
     let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &[&format!("batch {}", count + 1)]).unwrap();
@@ -316,7 +317,7 @@ fn degraded_reading_serves_what_is_before_the_damage_and_tells() {
     );
     let refused = Log::open(shared(&disk), Mode::ReadWrite, options).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-    // The check and the search for a position never pass over damage, even for a handle that does.
+    // The check and `holds` report the damage, even if they are used with a degraded handle.
     let checked = Checked::of(shared(&disk), options, None).unwrap();
     assert_eq!(checked.findings, findings(&disk));
     assert!(has(&checked.findings, Severity::Damage, "log/00000002.seg"));
@@ -335,7 +336,7 @@ fn a_store_from_the_future_is_refused_and_not_touched() {
             let checksum = crc32c::crc32c(&format[..124]);
             format[124..].copy_from_slice(&checksum.to_le_bytes());
         });
-        // Other changes of a future version are ignored.
+        // The log ignores other changes of a future version.
         changed.put_file("manifest", b"a manifest of format 9".to_vec());
         changed
     };
@@ -376,7 +377,7 @@ fn a_store_from_the_future_is_refused_and_not_touched() {
     assert_eq!(refused.kind(), ErrorKind::UnsupportedFormat);
 }
 
-/// Appends a batch with one frame of `kind`, as a later version may.
+/// Appends a batch with one frame of `kind`, like a future version may do.
 fn append_kind(log: &mut Log, kind: u8) -> Vec<Batch> {
     let lock = log.lock(NO_WAIT).unwrap();
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
@@ -405,7 +406,7 @@ fn ignorable_kinds_are_skipped_and_kept_by_recovery_and_reserved_ones_refused() 
     let recovered = &files["log/00000002.seg"];
     assert!(
         recovered.windows(15).any(|window| window == b"from the future"),
-        "it was written again"
+        "recovery moved the batch"
     );
     assert_eq!(read(&disk).unwrap(), ["batch 1", "with more", "batch 3"]);
     for kind in [13, 14, 0x7f] {
@@ -505,7 +506,7 @@ fn locators_that_name_no_record_are_refused() {
             .is_corruption()
     );
     assert!(reader.read(Locator::from_u64(u64::MAX)).is_err());
-    // The log has no segment 99 and never had one.
+    // The log never contained a segment 99.
     let unknown = reader.read(Locator::from_u64(99 << 32 | 256)).unwrap_err();
     assert!(!unknown.is_corruption(), "{unknown:?}");
 }
@@ -615,7 +616,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         assert!(made.err().unwrap().is_corruption(), "CRE-2: without {lost:?}");
         assert!(left.files() == before, "CRE-2: without {lost:?}");
     }
-    // Foreign files whose names sort before or after the segments must not make the store look empty.
+    // Foreign files whose names sort before or after the segments must not make the store appear empty.
     for stray in ["log/.DS_Store", "log/#12", "log/00000001.old", "log/~"] {
         for lost in [
             &["format", "live"][..],
@@ -630,7 +631,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         left.put_file(stray, b"of somebody else".to_vec());
         assert_eq!(read(&left).unwrap_err().kind(), ErrorKind::NotFound, "{stray}");
     }
-    // A creation that was interrupted leaves these files.
+    // Simulates the files that an interrupted creation leaves.
     for lost in [
         &["format"][..],
         &["format", "live"],
@@ -639,7 +640,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         let left = unfinished(&first, lost);
         create(&shared(&left), SMALL);
         assert_eq!(read(&left).unwrap(), expected(1));
-        // Without `format.tmp`, the same files count as a damaged store.
+        // Without `format.tmp`, the same files are a damaged store.
         assert_corrupt(&without(&first, lost), &format!("no {lost:?}"));
     }
 }
@@ -658,7 +659,7 @@ fn a_folder_that_took_the_place_of_the_manifest_is_told_by_who_replaces_it() {
         let group = vec![(batch(&format!("batch {number}")), mark(number))];
         log.append(&lock, group, Durability::Synced).err()
     };
-    // Finds the first batch that does not fit into the segment and so needs the next one.
+    // Finds the first batch that does not fit into the segment.
     let refused = (2..200).find_map(&mut write).unwrap();
     let damage = refused.damage().unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Positions in a log, and handles that notice that the log was rewritten.
+//! Tests positions in a log, and handles that detect a rewrite of the log.
 
 use super::*;
 use crate::disk;
@@ -15,7 +15,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// Makes a store of many small segments.
+/// Creates a store of many small segments.
 fn store() -> SimDisk {
     let disk = SimDisk::new(21);
     let mut log = create(&shared(&disk), SMALL);
@@ -65,7 +65,7 @@ fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Bat
     Ok((batches, log))
 }
 
-/// Replaces the first `replaced` segments by one that contains `texts`, as a rewrite does.
+/// Replaces the first `replaced` segments by one that contains `texts`, like a rewrite.
 fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
     log.catch_up(&mut |_| Ok(())).unwrap();
@@ -117,7 +117,7 @@ fn reading_goes_on_behind_every_position_and_hands_out_the_rest() {
         assert_eq!(rest, expected, "POS-1: behind batch {}", index + 1);
         assert_eq!(log.newest_batch(), BATCHES as u64);
         assert_eq!(log.position(), all.last().unwrap().1);
-        // Records before the position are readable too.
+        // Records before the position are also readable.
         for record in all.iter().flat_map(|(batch, _)| &batch.records) {
             assert_eq!(&log.reader().read(record.locator).unwrap(), record);
         }
@@ -155,7 +155,8 @@ fn a_log_that_lacks_what_a_position_has_seen_is_damaged() {
     let all = walk(&disk);
     let (_, newest) = all.last().unwrap();
     let name = segment_name(newest.segment);
-    // Without the position, each of these files reads as a shorter log, because `live` is only a hint.
+    // Without the position, readers accept each of these changed stores as a shorter log, because `live` is only a
+    // hint.
     let emptied = disk.copy();
     emptied.overwrite(&name, |bytes| bytes[4096..].fill(0));
     let cut = disk.copy();
@@ -203,7 +204,7 @@ fn a_position_is_durable_whatever_live_says() {
     disk.remove_file("live");
     let (_, log) = read_from(&disk, Mode::ReadOnly, &newest).unwrap();
     assert_eq!((log.durable, log.unproven.len()), (newest.offset, 0));
-    // Torn bytes after the position stay a torn tail.
+    // Torn bytes after the position are still a torn tail.
     disk.overwrite(&segment_name(newest.segment), |bytes| {
         bytes[newest.offset as usize + 5] = 1;
     });
@@ -259,7 +260,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
         reader.catch_up(&mut |_| Ok(())).unwrap();
         let mut writer = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
         append(&mut writer, &[]).unwrap();
-        // This handle was opened and has not read anything yet.
+        // This handle was opened, but has not read a batch yet.
         let mut fresh = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
         let mut started = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
         rewrite_by_hand(&disk, replaced, &["first", "second"]);
@@ -280,7 +281,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
         }
         let refused = started.start_at(&all[BATCHES - 1].1).unwrap_err();
         assert_eq!(refused.code(), ErrorCode::Rewritten);
-        // Batches that were read before stay readable, although most of their files are unlinked.
+        // Batches that were read before the rewrite stay readable, although most of their files are unlinked.
         let old = reader.reader();
         for record in all.iter().flat_map(|(batch, _)| &batch.records) {
             assert_eq!(&old.read(record.locator).unwrap(), record);
@@ -296,7 +297,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
         assert_eq!(
             fresh.newest_batch(),
             BATCHES as u64,
-            "the numbers in between are gone for good"
+            "the skipped numbers must never be used again"
         );
         reader.reopen().unwrap();
         texts.clear();
@@ -311,7 +312,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
     }
 }
 
-/// Continues to write with a handle from before the rewrite, which takes the lock again.
+/// Writes with a handle that was opened before the rewrite, and that acquires the lock again.
 fn write_on(disk: &SimDisk, writer: &mut Log, before: &[String]) {
     let lock = writer.lock(NO_WAIT).unwrap();
     let refused = writer.prepare(&lock, &mut |_| Ok(())).unwrap_err();
@@ -357,7 +358,7 @@ fn write_on(disk: &SimDisk, writer: &mut Log, before: &[String]) {
             Ok(())
         })
         .unwrap();
-    assert_eq!(past, expected, "across the numbers that were left out");
+    assert_eq!(past, expected, "reading must continue across the skipped numbers");
     let checked = Checked::of(shared(disk), SMALL, None).unwrap();
     assert_eq!(
         (checked.numbers.len(), checked.damages().len()),
@@ -384,7 +385,7 @@ fn an_older_manifest_and_numbers_that_skip_without_a_rewrite_are_damage() {
     assert_eq!(text(&|_| ()), None);
     assert!(
         text(&|bytes| bytes[36] = 0).is_some(),
-        "MAN-1: a skip without a rewrite"
+        "MAN-1: numbers are skipped without a rewrite"
     );
     assert!(
         text(&|bytes| bytes[36] = 200).is_some(),
@@ -415,8 +416,8 @@ fn past_batches_that_were_forged_are_damage_where_the_chain_breaks() {
     let entry = log.manifest.sealed()[1];
     let name = segment_name(entry.id);
     let whole = disk.files()[&name].clone();
-    // Each changed batch is complete and has the expected number. But the first one continues another batch, and the
-    // last one differs from the manifest.
+    // Each changed batch is complete and has the expected number. But the first batch continues another batch, and the
+    // last batch differs from the manifest.
     for number in [entry.first_batch, entry.last_batch] {
         let is_first = number == entry.first_batch;
         let (before, position) = (all[number as usize - 2].1, all[number as usize - 1].1);
@@ -460,7 +461,7 @@ fn a_segment_that_was_listed_while_the_folder_was_read_is_no_damage() {
     }
     reader.unlisted_checked = false;
     reader.check_unlisted().unwrap();
-    assert!(!reader.unlisted_checked, "the next time will tell");
+    assert!(!reader.unlisted_checked, "the next catch-up checks again");
     reader.catch_up(&mut |_| Ok(())).unwrap();
     assert!(reader.unlisted_checked);
 }
@@ -528,7 +529,7 @@ fn a_segment_that_is_missing_before_a_position_is_passed_over_by_degraded_readin
         "{refused:?}"
     );
     assert_eq!(start(&disk, true).unwrap(), 1);
-    // A device error must not be reported as a missing segment.
+    // A device error must not appear as a missing segment.
     let mut failed = 0;
     for read in 1.. {
         let copy = disk.copy();

@@ -1,4 +1,4 @@
-//! Compares the bytes on disk field by field with docs/format.md, without the code that writes them.
+//! Compares the bytes on disk field by field with docs/format.md, without using the encoders.
 
 use super::*;
 use crate::disk::{Access, read_full};
@@ -16,7 +16,7 @@ fn assert_zero(bytes: &[u8]) {
     assert!(bytes.iter().all(|byte| *byte == 0));
 }
 
-/// Makes a store of three batches in one segment.
+/// Creates a store of three batches in one segment.
 fn store() -> (SimDisk, std::collections::BTreeMap<String, Vec<u8>>) {
     let disk = SimDisk::new(5);
     let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), SMALL);
@@ -126,7 +126,7 @@ fn segment_frames_and_seals_are_as_written_down() {
     assert_eq!(u64_at(&files["live"], 64), at as u64);
 }
 
-/// Returns the end of the first batch: a frame of 7 bytes, one of 21, and the seal.
+/// Returns the end of the first batch. The batch contains a record of 7 bytes, a record of 21 bytes, and the seal.
 fn end_of_first(_bytes: &[u8]) -> u64 {
     4096 + 48 + 64 + 160
 }
@@ -167,7 +167,7 @@ fn the_second_segment_names_the_end_of_the_first() {
         (2, last_batch + 1)
     );
     assert_zero(&second_entry[16..]);
-    // The digest of the last seal is the end of the chain in the segment.
+    // The digest in the last seal is the last digest of the segment's chain.
     assert_eq!(
         files["log/00000001.seg"][length as usize - 32..length as usize],
         first_entry[32..64]

@@ -1,4 +1,4 @@
-//! `live` is outdated in the same run of the machine. The reader returns all batches that the log itself proves.
+//! Tests an outdated `live` without a reboot. Readers return all batches that the log itself proves durable.
 
 use super::*;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -7,7 +7,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// Makes a store of `count` batches with these options. Returns `live` as it was after each batch.
+/// Creates a store of `count` batches. Also returns the content of `live` after each batch.
 fn store(count: u64, options: LogOptions) -> (SimDisk, Vec<Vec<u8>>) {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), options);
@@ -29,7 +29,7 @@ fn readers_go_on_behind_a_mark_that_went_back() {
             disk.put_file("live", mark);
             let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, options).unwrap();
             let behind = 69 - index;
-            // A single batch after the mark looks as if a writer were still writing it.
+            // Readers ignore a single batch after the mark, because a writer may still be writing it.
             let expected_count = if behind == 1 { 69 } else { 70 };
             assert_eq!(
                 texts,
@@ -38,7 +38,7 @@ fn readers_go_on_behind_a_mark_that_went_back() {
             );
             assert_eq!(tail.proven, behind < 2, "{behind} batches behind the mark");
             whole += usize::from(texts.len() == 70);
-            // The next writer loses no batch and writes a correct mark.
+            // The next writer loses no batch, and writes a correct mark.
             let mut log = Log::open(shared(&disk), Mode::ReadWrite, options).unwrap();
             append(&mut log, &["batch 71"]).unwrap();
             let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, options).unwrap();
@@ -142,7 +142,7 @@ fn a_mark_in_an_earlier_segment_hides_no_batch_behind_the_newest_rotation() {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), SMALL);
     let mut marks = vec![disk.files()["live"].clone()];
-    // Appends until the newest segment has a single batch.
+    // Appends until the newest segment contains a single batch.
     while log.size().0 < 3 {
         append(&mut log, &[&format!("batch {}", marks.len() + 1)]).unwrap();
         marks.push(disk.files()["live"].clone());
@@ -165,7 +165,7 @@ fn who_has_read_up_to_the_mark_knows_it_and_who_is_ahead_of_it_too() {
     let mut log = Log::open(shared(&disk), Mode::ReadOnly, LogOptions::default()).unwrap();
     let mut is_proven = || read_on(&mut log).proven;
     assert!(is_proven());
-    assert!(is_proven(), "nothing is new");
+    assert!(is_proven(), "the log contains no new batch");
     disk.put_file("live", marks[2].clone());
     assert!(is_proven(), "the log itself proves it");
 }

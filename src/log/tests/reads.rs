@@ -1,5 +1,5 @@
-//! Reads that fail or return too few bytes are reported as device errors, never as damage, an end of the log or an
-//! empty store.
+//! Tests reads that fail or return too few bytes. The log reports a device error, but never damage, an end of the log
+//! or an empty store.
 
 use super::*;
 use crate::testing::sim_disk::{ReadFault, SimDisk};
@@ -10,7 +10,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
 
 const BATCHES: u64 = 70;
 
-/// Makes a store of several segments, with files that a crash left. Returns the position after its newest batch.
+/// Creates a store of several segments, with files that a crash left. Also returns the position after its newest batch.
 fn store() -> (SimDisk, Position) {
     let disk = SimDisk::new(11);
     let mut log = create(&shared(&disk), SMALL);
@@ -133,7 +133,7 @@ fn creating_what_is_there_or_half_made() {
     };
     assert!(fail_everywhere(&disk, make) > 0);
     assert!(fail_everywhere(&half, make) > 2);
-    // An unreadable store must not be reported as a missing one.
+    // An unreadable store must not appear as a missing one.
     let open = |disk: &SimDisk| match Log::open(shared(disk), Mode::ReadOnly, SMALL) {
         Err(error) if error.code() == ErrorCode::NoStore => Ok("none"),
         other => other.map(|_| "one"),
@@ -150,7 +150,8 @@ fn what_was_checked_is_counted() {
     let bytes: usize = listed.map(|name| disk.files()[&name].len()).sum();
     assert_eq!(checked.numbers.len() as u64, BATCHES);
     assert!(checked.damages().is_empty());
-    // The rest of the active segment is zeros. The reader reads only as many of them as prove that no batch follows.
+    // The active segment ends with zeros. The reader reads only as many zeros as it needs to prove that no batch
+    // follows.
     assert!(checked.bytes <= bytes as u64, "{} of {bytes}", checked.bytes);
     let (_, used) = log_size(&disk);
     assert!(checked.bytes >= used, "{} of {used}", checked.bytes);
@@ -179,7 +180,7 @@ fn what_was_just_written_or_is_mapped_is_not_read_from_its_file() {
         if !map {
             continue;
         }
-        // A sealed segment is mapped at its first read.
+        // The first read of a sealed segment maps it.
         while log.size().0 < 3 {
             written.extend(append(&mut log, &["more"]).unwrap());
         }

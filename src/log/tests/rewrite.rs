@@ -1,4 +1,4 @@
-//! Rewriting: which batches are kept, and which rewrites are refused.
+//! Tests rewrites: the batches that they retain, and the rewrites that the log refuses.
 
 mod leftovers;
 mod meanwhile;
@@ -14,7 +14,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// Makes a store of many small segments. Returns it with a handle that has read to its end.
+/// Creates a store of many small segments. Also returns a handle that has read the whole log.
 fn store() -> (SimDisk, Log) {
     let disk = SimDisk::new(31);
     let mut log = create(&shared(&disk), SMALL);
@@ -102,7 +102,7 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let mut rewrite = begin(&mut log).unwrap();
     assert_eq!(rewrite.cut, BATCHES as u64);
     let kept = fill(&log, &mut rewrite).unwrap();
-    assert!(rewrite.files.len() > 1, "it rolls over");
+    assert!(rewrite.files.len() > 1, "the rewrite fills several files");
     for number in BATCHES + 1..=BATCHES + 40 {
         append(&mut other, &[&format!("batch {number}")]).unwrap();
     }
@@ -110,7 +110,7 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let lock = at_end(&mut log).unwrap();
     log.publish(&lock, rewritten).unwrap();
     assert_eq!((log.epoch(), log.position()), (1, Position::START));
-    // The lock stays valid for the handle that has read to the end.
+    // The lock stays valid for the handle that has read the whole log.
     let early = vec![(batch("early"), mark(1))];
     assert!(log.append(&lock, early, Durability::Synced).is_err(), "APP-1");
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
@@ -133,7 +133,7 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let now = segments(&disk);
     assert!(old.iter().all(|name| !now.contains(name)), "{old:?} in {now:?}");
     assert_eq!(findings(&disk), []);
-    // After this, a power loss loses nothing.
+    // After publication, a power loss loses no batch.
     let lost = disk.crash_image(CrashImage::Nothing);
     assert_eq!((texts(&lost), segments(&lost)), (expected, now));
 }
@@ -229,7 +229,7 @@ fn wrong_use_is_refused_and_changes_nothing() {
     fails(&mut log, &[], "nothing was pushed");
     fails(&mut log, &[BATCHES, 3], "another head");
     let more: Vec<usize> = (0..=BATCHES).map(|_| BATCHES).collect();
-    fails(&mut log, &more, "RWR-3: more batches than there were");
+    fails(&mut log, &more, "RWR-3: the rewrite has too many batches");
     let mut rewrite = begin(&mut log).unwrap();
     let mut large = BatchBuilder::new();
     large.add(RecordKind::Text, 0, &vec![1; BODY_BYTES_MAX + 1]);
@@ -240,7 +240,7 @@ fn wrong_use_is_refused_and_changes_nothing() {
     fill(&log, &mut rewrite).unwrap();
     let rewritten = rewrite.finish().unwrap();
 
-    // The rewrite is refused because it belongs to another store, even if the contents are equal.
+    // The log refuses a rewrite of another store, even if the content is equal.
     let copy = disk.copy();
     let mut other = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
     let lock = at_end(&mut other).unwrap();
@@ -261,7 +261,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
-    // This is the state after the lock file was removed and a second rewrite came first.
+    // Simulates a removed lock file, after which another rewrite was published first.
     late.0.epoch += 1;
     let lock = at_end(&mut log).unwrap();
     let before = disk.files();
@@ -275,7 +275,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
         .collect();
     assert_eq!(now, expected_names);
     assert_eq!(before["manifest"], disk.files()["manifest"]);
-    // A rewrite of segments that no longer belong to the log is refused too.
+    // The log also refuses a rewrite of segments that it no longer contains.
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
@@ -312,7 +312,7 @@ fn rwr_2_a_bit_that_flips_before_it_is_read_back_is_caught() {
                 {
                     flipped.observe_no_more();
                     flipped.overwrite(&name, |bytes| {
-                        // A file with additional bytes is refused too.
+                        // The log also refuses a file with additional bytes.
                         if at + 1 == length {
                             bytes.push(0);
                         } else {

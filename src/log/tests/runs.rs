@@ -1,4 +1,4 @@
-//! Files with holes: which extents are read together, and data after a hole.
+//! Tests files with holes: the extents that are read together, and data after a hole.
 
 use super::*;
 use crate::disk::{DiskFile, FileDisk};
@@ -61,7 +61,7 @@ fn run_1_zeros_within_a_batch_are_read_with_it() {
     let lock = log.lock(NO_WAIT).unwrap();
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
     let mut zeros = batch("batch 2");
-    // Puts frame headers at every offset of a page, and across its end.
+    // Places frame headers at every possible offset in a page, and across the page's end.
     for number in 0..300 {
         zeros.add(RecordKind::Content, 0, &vec![0; (64 << 10) + 16 * number]);
     }

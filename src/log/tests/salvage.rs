@@ -1,4 +1,4 @@
-//! Salvage of the log finds all complete batches, whatever the manifest and the lengths of the files.
+//! Tests that salvage finds all complete batches, even with a wrong manifest and with files of different lengths.
 
 use super::*;
 use crate::disk::{Access, FileDisk, read_full};
@@ -83,7 +83,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
             );
             let damage = found.iter().find(|found| found.severity == Severity::Damage);
             assert_eq!(damage, None, "{order:?} without {lost:?}");
-            // A file without its header is identified by its name, and its whole content is used.
+            // Salvage identifies a file with a damaged header by its name, and uses its whole content.
             let (texts, _, found) = named(&exchanged, lost, Some(1));
             assert_eq!(texts, expected(count), "{order:?} without {lost:?}: {found:?}");
         }
@@ -95,7 +95,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
             "strange names without {lost:?}"
         );
     }
-    // A file with neither a segment name nor a header is reported as ignored.
+    // Salvage reports that it ignored a file with neither the name nor the header of a segment.
     let mut strange: Vec<_> = (1..=4).map(segment_name).collect();
     strange[1] = "log/#2".to_owned();
     let (texts, _, found) = named(&strange, &[], Some(1));
@@ -104,7 +104,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
     assert_eq!(passed.severity, Severity::Unsure, "{passed:?}");
 }
 
-/// Makes a log of several segments. Returns the number of its batches with it.
+/// Creates a log of several segments. Also returns the number of its batches.
 fn log_of(segments: usize) -> (Arc<dyn Disk>, Log, usize) {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let mut log = create(&disk, SMALL);
@@ -157,7 +157,8 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
             }
         }
     }
-    // An unlisted segment of another log is harmless, but the segment in whose place it is counts as missing.
+    // A segment of another log is harmless if the manifest does not list its number. But if it replaces a listed
+    // segment, that segment is missing.
     let (other, ..) = log_of(5);
     let over = segment_name(2);
     let disk = copy_with(&base, &[], &[(&over, &bytes_of(&other, &segment_name(5)))]);
@@ -219,7 +220,7 @@ fn an_older_copy_beside_a_segment_is_no_damage() {
             let wrong = found.iter().find(|found| found.severity != Severity::Derived);
             assert_eq!(wrong, None, "without {lost:?}, by {places:?}");
         }
-        // The data exists only in the copy, and salvage finds it there.
+        // The original is damaged, so salvage uses the batches in the copy.
         let mut damaged = bytes_of(&base, &sealed);
         damaged[4096..].fill(0);
         let whole = bytes_of(&base, &sealed);

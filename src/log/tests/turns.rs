@@ -1,4 +1,4 @@
-//! Creating, appending, rotating, reading and alternating writers, without faults.
+//! Tests creating, appending, rotating, reading and alternating writers, without faults.
 
 use super::*;
 use crate::disk::FileDisk;
@@ -92,7 +92,7 @@ fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_liv
         for number in 2..=150 {
             append(&mut log, &[&format!("batch {number}")]).unwrap();
             if !keep_live {
-                // Without `live`, a reader has no mark at which to stop, and sees batches that are still being written.
+                // Without `live`, no mark stops a reader, so it sees batches that are still being written.
                 drop(std::fs::remove_file(store.join("live")));
             }
             if keep_live && number == 75 {
@@ -105,12 +105,12 @@ fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_liv
         for reader in readers {
             let seen = reader.join().unwrap();
             assert_eq!(seen, expected(seen.len()));
-            assert_eq!(seen.len(), 150, "live is kept: {keep_live}");
+            assert_eq!(seen.len(), 150, "with `live`: {keep_live}");
         }
     }
 }
 
-/// Reads the log again and again until the writer is done, and reads every record back from its place.
+/// Reads the log repeatedly until the writer is done. Checks that a reader returns every record at its locator.
 fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) -> Vec<String> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(store).unwrap());
     let mut log = Log::open(disk, Mode::ReadOnly, SMALL).unwrap();

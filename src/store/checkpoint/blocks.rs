@@ -1,11 +1,11 @@
-//! The blocks of a checkpoint file. Their checksums are computed when the file is written, and checked at the first
-//! access.
+//! Reads and writes the blocks of a checkpoint file. The writer computes a checksum of each block, and the first access
+//! to a block checks it.
 //!
 //! # Layer
-//! Layer 4. Part of checkpoint/. Knows blocks, not their content.
+//! Layer 4. Part of checkpoint/. Does not interpret the content of blocks.
 //!
 //! # Invariants
-//! - CKB-1: a block must match its checksum before any of its bytes is returned.
+//! - CKB-1: a read returns bytes of a block only after the block's checksum matched.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -23,24 +23,25 @@ pub(super) const BLOCK_BYTES: usize = 4096;
 const BLOCK: u64 = BLOCK_BYTES as u64;
 /// The number of bytes of a checksum in the table.
 pub(super) const SUM_BYTES: usize = 4;
-/// The number of bytes collected before a write, and read at a time during a full check.
+/// The number of bytes that one write, or one read of a full check, processes.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Gives ranges of a file whose blocks have checksums.
+/// Reads ranges of bytes from a checkpoint file, and checks the blocks that contain them.
 pub(super) struct Blocks {
     name: String,
     file: Arc<dyn DiskFile>,
-    /// The whole file, mapped or read.
+    /// The content of the whole file, either mapped or read into memory.
     content: Bytes,
     /// The number of blocks after the header.
     count: u64,
-    /// One bit for each block: whether it was already checked.
+    /// One bit for each block. A set bit means that the block's checksum matched.
     checked: Vec<AtomicU64>,
 }
 
 impl Blocks {
-    /// Opens the `count` blocks of `file` after the header, and the table of checksums after the blocks. The table's own
-    /// checksum must be `table_sum`. Without `map`, or if the file cannot be mapped, reads the whole file.
+    /// Opens a file that consists of a header, `count` blocks and the table of their checksums. Checks the table
+    /// against the checksum `table_sum`. Maps the file if `map` is true. Otherwise, or if mapping fails, reads the
+    /// whole file into memory.
     ///
     /// # Errors
     /// `Corrupt` if the table is damaged; `Io`.
@@ -84,10 +85,10 @@ impl Blocks {
         words.map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
     }
 
-    /// Returns `length` bytes from `offset` on. Checks their blocks at the first access.
+    /// Returns `length` bytes from `offset` on. The first access to a block checks the block.
     ///
     /// # Errors
-    /// `Corrupt` if one of their blocks is damaged, or the range ends after the file.
+    /// `Corrupt` if a block of the range is damaged, or if the range is not within the blocks of the file.
     pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<&[u8]> {
         if length == 0 {
             return Ok(&[]);
@@ -96,12 +97,14 @@ impl Blocks {
         if offset < BLOCK || end > (self.count + 1) * BLOCK {
             return Err(damaged(&self.name, offset, Cause::OutsideBlocks));
         }
-        // CKB-1: the range was checked against the file, so each of its blocks has a checksum.
+        // CKB-1: the range is within the blocks of the file, so the table contains a checksum for each block of the
+        // range.
         let content = &self.content;
         for block in offset / BLOCK..=(end - 1) / BLOCK {
             let index = (block - 1) as usize;
             let (word, bit) = (&self.checked[index / 64], 1_u64 << (index % 64));
-            // The bit protects no other data, so relaxed order is enough: at worst, two threads check the same block.
+            // Relaxed order is sufficient, because the bit protects no other data. At worst, two threads check the same
+            // block.
             if word.load(Ordering::Relaxed) & bit == 0 {
                 let at = (block * BLOCK) as usize;
                 if !self.matches(block, &content[at..at + BLOCK_BYTES]) {
@@ -120,8 +123,8 @@ impl Blocks {
         sum == Some(&crc32c::crc32c(content).to_le_bytes())
     }
 
-    /// Reads all blocks from the file, never from the map. Passes the number of bytes of each piece read to `progress`.
-    /// Returns the offset of the first block that is unreadable or damaged, and the number of bytes in all such blocks.
+    /// Reads and checks all blocks of the file, without the map. Calls `progress` with the number of bytes after each
+    /// read. Returns the offset of the first unreadable or damaged block, and the total number of bytes in such blocks.
     ///
     /// # Errors
     /// The errors of `progress`.
@@ -151,18 +154,19 @@ impl Blocks {
     }
 }
 
-/// Writes blocks in sequence; the header is written last.
+/// Writes the blocks of a file in order, and the table of checksums after them. The caller writes the header last.
 pub(super) struct BlockWriter<'a> {
     file: &'a dyn DiskFile,
     progress: &'a mut dyn FnMut(u64) -> Result<()>,
-    /// The offset of `waiting` in the file, which is the start of a block.
+    /// The offset in the file at which `waiting` will be written, a multiple of the block size.
     at: u64,
     waiting: Vec<u8>,
     table: Vec<u8>,
 }
 
 impl<'a> BlockWriter<'a> {
-    /// Makes a writer that starts after the header of an empty file. `progress` gets the number of bytes of each write.
+    /// Creates a writer that starts after the header of an empty file. Calls `progress` with the number of bytes after
+    /// each write.
     pub(super) fn new(file: &'a dyn DiskFile, progress: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
         Self {
             file,
@@ -173,7 +177,7 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// Returns the offset of the next byte.
+    /// Returns the offset in the file of the next byte.
     pub(super) fn offset(&self) -> u64 {
         self.at + self.waiting.len() as u64
     }
@@ -190,7 +194,7 @@ impl<'a> BlockWriter<'a> {
         Ok(())
     }
 
-    /// Writes the complete blocks that wait.
+    /// Writes the complete blocks in `waiting`.
     fn write_blocks(&mut self) -> Result<()> {
         let (blocks, _) = self.waiting.as_chunks::<BLOCK_BYTES>();
         for block in blocks {
@@ -204,7 +208,7 @@ impl<'a> BlockWriter<'a> {
         (self.progress)(count as u64)
     }
 
-    /// Fills the last block with zeros, writes the table after it, and returns the table.
+    /// Pads the last block with zeros, writes the table of checksums after it, and returns the table.
     ///
     /// # Errors
     /// `Io`, and the errors of `progress`.

@@ -1,4 +1,4 @@
-//! Verifies a whole checkpoint by reading its file: its blocks, the order of its rows, and every node of its states.
+//! Verifies a whole checkpoint file: its blocks, the order of its rows, and every node of its states.
 //!
 //! # Layer
 //! Layer 4. Part of checkpoint/. Does not compare the checkpoint with the log.
@@ -14,10 +14,10 @@ use crate::log::Fixed;
 use crate::threads::processors;
 use crate::trie::check_stored;
 
-/// Verifies every checkpoint of a store, and reports leftovers.
+/// Verifies every checkpoint of a store, and reports unfinished files.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed, and the errors of `progress`. Damage is returned as findings.
+/// `Io` if the folder cannot be listed, and the errors of `progress`. Damage is not an error, but a finding.
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for file in list(disk)? {
@@ -30,7 +30,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
                 findings.extend(other_log(&checkpoint, log));
                 findings.extend(check_content(&checkpoint, progress)?);
             }
-            // Another process has written newer checkpoints and removed this one.
+            // The file is gone, because another process has written newer checkpoints and removed this one.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
@@ -38,7 +38,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
     Ok(findings)
 }
 
-/// Returns the reason why a valid checkpoint does not belong to a log.
+/// Returns a finding if a checkpoint does not belong to this log and epoch.
 pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> {
     let found = checkpoint.log();
     let (severity, cause) = if found == log {
@@ -53,7 +53,7 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
     Some(Finding::new(severity, checkpoint.name(), 0, cause))
 }
 
-/// Reads a new file back, and checks that it is undamaged and has this header.
+/// Reads a new file back. Checks that the file is undamaged and has the expected header.
 ///
 /// # Errors
 /// `Corrupt` if the file differs; `Io`, and the errors of `progress`.
@@ -76,7 +76,7 @@ pub(super) fn verify_file(
     }
 }
 
-/// Checks all blocks of the file. If they are undamaged, checks their content.
+/// Checks all blocks of the file. If all are undamaged, also checks the rows and the nodes.
 fn check_content(one: &Checkpoint, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     if let Some((offset, bytes)) = one.blocks().check_all(progress)? {
         let cause = Cause::BlockChecksums { bytes };
@@ -104,7 +104,7 @@ fn check_content(one: &Checkpoint, progress: &mut Progress<'_>) -> Result<Vec<Fi
     Ok(findings.collect())
 }
 
-/// CKR-1: keys rise strictly, so no key occurs twice.
+/// Checks that the keys rise and that no key occurs twice (CKR-1).
 fn rising<R: Fixed, K: PartialOrd>(rows: Rows<'_, R>, key: impl Fn(&R) -> K) -> Result<()> {
     let mut last = None;
     for row in rows.iter() {
@@ -117,7 +117,7 @@ fn rising<R: Fixed, K: PartialOrd>(rows: Rows<'_, R>, key: impl Fn(&R) -> K) -> 
     Ok(())
 }
 
-/// Checks that seqs, batches and times of commits rise, and that the history tree is valid.
+/// Checks that the seqs, batches and times of commits rise, and that the history tree is valid.
 fn check_commits(one: &Checkpoint) -> Result<()> {
     rising(one.commits(), |row| row.seq)?;
     rising(one.commits(), |row| row.batch)?;
@@ -125,7 +125,7 @@ fn check_commits(one: &Checkpoint) -> Result<()> {
     one.history().map(drop)
 }
 
-/// Checks that the index contains exactly the commits, by digest or by root.
+/// Checks that the index of commits, by digest or by root, contains exactly the commits of the checkpoint.
 fn check_index(one: &Checkpoint, by_root: bool) -> Result<()> {
     let index = one.commit_index(by_root);
     let mut expected = Vec::new();
@@ -140,7 +140,7 @@ fn check_index(one: &Checkpoint, by_root: bool) -> Result<()> {
     Err(index.damaged(Cause::IndexMismatch))
 }
 
-/// Checks that the references fill their section exactly.
+/// Checks that the references have the same total length as their section.
 fn check_references(one: &Checkpoint) -> Result<()> {
     let extent = one.header().extent(Section::References);
     let references = one.references()?;
@@ -153,7 +153,7 @@ fn check_references(one: &Checkpoint) -> Result<()> {
     Err(damaged(one.name(), extent.offset, Cause::ReferenceSection))
 }
 
-/// Checks that every state has the root in its commit, and every node the digest in its parent.
+/// Checks that the root of every state equals the root in its commit, and that every node has the digest in its parent.
 fn check_states(one: &Checkpoint) -> Result<()> {
     rising(one.states(), |state| state.seq)?;
     let mut tops = Vec::new();

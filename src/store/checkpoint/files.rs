@@ -1,4 +1,4 @@
-//! The folder of checkpoints: the names of files, removing files, and the errors for damage in them.
+//! Lists, names and removes the files in the folder of checkpoints, and builds the errors for damaged files.
 //!
 //! # Layer
 //! Layer 4. Part of checkpoint/.
@@ -8,9 +8,9 @@ use std::io;
 use crate::disk::{Disk, if_there, is_not_regular};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, OrIo as _, Result, Severity};
 
-/// The folder of checkpoints.
+/// The folder that contains the checkpoints.
 pub(super) const FOLDER: &str = "checkpoint";
-/// The number of checkpoints to keep.
+/// The number of checkpoints to retain.
 const KEPT: usize = 2;
 
 /// A file in the folder of checkpoints.
@@ -27,10 +27,10 @@ pub(crate) struct CheckpointFile {
 pub(super) fn damaged(name: &str, offset: u64, cause: Cause) -> Error {
     Error::damaged(Damage::new(name, offset, cause))
         .with_code(ErrorCode::CheckpointDamaged)
-        .with_hint("a checkpoint is derived: remove it, and Treering reads the log instead")
+        .with_hint("a checkpoint contains only derived data: remove it, and Treering reads the log instead")
 }
 
-/// Converts an error about a checkpoint to a finding. If the error has no place, the finding is at `offset`.
+/// Converts an error about a checkpoint to a finding. Uses `offset` if the error contains no offset.
 pub(super) fn of_error(name: &str, offset: u64, error: &Error) -> Finding {
     let place = error.damage().and_then(|damage| damage.offset);
     Finding::new(Severity::Derived, name, place.unwrap_or(offset), error.cause())
@@ -40,7 +40,7 @@ pub(super) fn file_name(number: u64) -> String {
     format!("{FOLDER}/{number:08}.ckpt")
 }
 
-/// Returns the checkpoints of a store, finished or not, oldest first. Leaves out other files in the folder.
+/// Returns the checkpoint files of a store, including unfinished ones, oldest first. Ignores other files in the folder.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -72,7 +72,7 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
     for file in files {
         match disk.remove(&file.name) {
             Ok(()) => removed += 1,
-            // A path that is not a folder contains no checkpoints.
+            // Ignores a missing file, and a path that is not a regular file.
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {}
             Err(error) => failed = Err(Error::io(format!("cannot remove {}", file.name), error)),
         }
@@ -84,8 +84,8 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
     failed.map(|()| removed)
 }
 
-/// Removes the checkpoints that are older than the two newest, given that `newest` is the newest. A file that cannot be
-/// removed is left to the next call.
+/// Removes all checkpoints except the two newest, and unfinished files older than `newest`, the number of the newest
+/// checkpoint. Ignores failures, because the next call tries again.
 pub(super) fn remove_old(disk: &dyn Disk, newest: u64) {
     let files = list(disk).unwrap_or_default();
     let (finished, unfinished): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_finished);

@@ -5,8 +5,8 @@
 //! Layer 4. Part of checkpoint/.
 //!
 //! # Invariants
-//! - CKH-1: the sections follow each other without a gap, from the first block after the header to the last block.
-//!   After the last block, there is only the table of checksums.
+//! - CKH-1: the sections follow each other without a gap, from the first block after the header to the last block. Only
+//!   the table of checksums follows the last block.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -19,7 +19,7 @@ use crate::log::{Fixed, Log, Position};
 use crate::store::commits::Gap;
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
-/// The version of the layout. A file of another version is not read, and the next checkpoint replaces it.
+/// The version of the layout. Readers ignore a file of another version, and the next checkpoint replaces it.
 const VERSION: u32 = 1;
 const CRC_BYTES: usize = 4;
 
@@ -28,7 +28,7 @@ const CRC_BYTES: usize = 4;
 pub(crate) struct LogId {
     pub(crate) instance: [u8; 16],
     pub(crate) hash: HashAlgorithm,
-    /// The number of rewrites of the log. Places are valid only in their own epoch.
+    /// The number of rewrites of the log. Locators are valid only within one epoch.
     pub(crate) epoch: u64,
 }
 
@@ -43,7 +43,7 @@ impl LogId {
     }
 }
 
-/// The sections of the file, in their order.
+/// The sections of a checkpoint file, in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Nodes,
@@ -60,7 +60,7 @@ pub(super) enum Section {
     History,
 }
 
-/// All sections, each with the number of bytes of a row, if all its rows have the same size.
+/// All sections. Each has the length of its rows in bytes, or `None` if the rows have different lengths.
 pub(super) const SECTIONS: [(Section, Option<usize>); 12] = [
     (Section::Nodes, None),
     (Section::States, Some(StateRow::BYTES)),
@@ -95,32 +95,32 @@ impl Extent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) log: LogId,
-    /// The position of the log up to which the checkpoint covers it.
+    /// The position up to which the checkpoint covers the log.
     pub(super) position: Position,
     /// The number of kept versions of objects.
     pub(super) versions: u64,
     /// The number of erased versions of objects.
     pub(super) erased: u64,
-    /// The number of the file. The place of each of its nodes contains this number.
+    /// The number of the file. The place of each node in the file contains this number.
     pub(super) number: u64,
     pub(super) sections: [Extent; SECTIONS.len()],
     /// The checksum of the table of checksums.
     pub(super) table_sum: u32,
 }
 
-/// The number of low bits of a node's place that are its offset in the file.
+/// The number of low bits in a node's place that contain the node's offset in the file.
 const OFFSET_BITS: u32 = 40;
-/// The mask for the higher bits, which are the number of the file, so a node is never looked up in another file. The
-/// highest bit is for other sources of nodes.
+/// The mask of the bits in a node's place that contain the file's tag. The tag prevents the lookup of a node in another
+/// file. The highest bit is reserved for other sources of nodes.
 const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
 
-/// Returns a number that distinguishes the nodes of different files, even though file numbers start again after a
-/// rewrite.
+/// Returns the tag of a file, which is part of the places of its nodes. The tag includes the epoch, because file
+/// numbers may repeat after a rewrite.
 fn file_tag(log: LogId, number: u64) -> u64 {
     (log.epoch << 12).wrapping_add(number) & NUMBER_MASK
 }
 
-/// Returns the place of the node at `offset` in the file with this number.
+/// Returns the place of the node at `offset` in file `number`. A place combines the file's tag and the offset.
 pub(super) fn node_place(log: LogId, number: u64, offset: u64) -> Result<u64, DecodeError> {
     if offset >> OFFSET_BITS != 0 {
         return Err(DecodeError::Invalid(
@@ -131,7 +131,7 @@ pub(super) fn node_place(log: LogId, number: u64, offset: u64) -> Result<u64, De
 }
 
 impl Header {
-    /// Returns the offset of the node at `place`, if the place is in this file.
+    /// Returns the offset of the node at `place`. Returns `None` if the place belongs to another file.
     pub(super) fn node_offset(&self, place: u64) -> Option<u64> {
         (place >> OFFSET_BITS == file_tag(self.log, self.number)).then_some(place & ((1 << OFFSET_BITS) - 1))
     }
@@ -207,13 +207,14 @@ impl Header {
             table_sum: reader.u32()?,
         };
         if header.file_bytes() != length {
-            return Err(DecodeError::Invalid("its length differs from its header"));
+            return Err(DecodeError::Invalid("its length does not match its header"));
         }
         Ok(header)
     }
 }
 
-/// Decodes the extents of the sections (CKH-1). No extent ends after `length`, so their sums cannot overflow.
+/// Decodes the extents of the sections, and checks them (CKH-1). No extent may end after `length`, the length of the
+/// file.
 fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; SECTIONS.len()], DecodeError> {
     let mut next = BLOCK_BYTES as u64;
     let mut extents = [Extent::default(); SECTIONS.len()];
@@ -225,7 +226,7 @@ fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; SECTIO
         };
         let fits = extent.offset == next && extent.length <= length.saturating_sub(next);
         if !fits || !rows_fit {
-            return Err(DecodeError::Invalid("a section has a wrong offset"));
+            return Err(DecodeError::Invalid("a section has a wrong offset or length"));
         }
         next = extent.end();
         extents[section as usize] = extent;

@@ -1,19 +1,19 @@
-//! Checkpoints: self-contained files that replace reading the log up to a position.
+//! Checkpoints: files with the data of the log up to a position, so that opening a store reads only the log after it.
 //!
-//! A checkpoint covers the log up to a position. It contains the nodes of the head's state and of some past states, the
-//! places of records by digest, the commits and the references. A checkpoint is derived: it may be deleted at any time,
-//! and a reader that finds it damaged reads the log. The two newest are kept. A file is mapped, and each block is
-//! checked at its first access, so opening does not read the whole file.
+//! A checkpoint contains the nodes of the head's state and of some past states, the locators of records by digest, the
+//! commits and the references. It is derived: a user may delete it at any time, and a reader that finds damage in it
+//! reads the log instead. Treering retains the two newest checkpoints. A reader maps the file into memory and checks
+//! each block at its first access, so opening does not read the whole file.
 //!
 //! # Layer
-//! Layer 4. Knows tries and digests, but neither the catalog nor the records at the places.
+//! Layer 4. Handles tries and digests. Accesses neither the catalog nor the records of the log.
 //!
 //! # Invariants
-//! - CKP-1: every read returns the bytes that were written, or an error with the code [`ErrorCode::CheckpointDamaged`].
-//! - CKP-2: a failure to write a checkpoint leaves the existing ones unchanged.
+//! - CKP-1: every read returns the written bytes, or an error with the code [`ErrorCode::CheckpointDamaged`].
+//! - CKP-2: if writing a checkpoint fails, the existing checkpoints stay unchanged.
 //!
 //! # After a crash
-//! See docs/durability.md. A file is used only under its final name.
+//! See docs/durability.md. Readers use only files with a final name.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -38,23 +38,23 @@ pub(crate) use reader::Checkpoint;
 pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, bisect, prefix_of};
 pub(crate) use writer::{Contents, Progress, Source, State, make, write};
 
-/// A checkpoint, as described by its header.
+/// Information about a checkpoint from its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointInfo {
-    /// The path of its file, relative to the store.
+    /// The path of the checkpoint file, relative to the store.
     pub file: String,
     /// The length of the file in bytes.
     pub bytes: u64,
-    /// The last batch of the log that it covers; `None` if the header cannot be read.
+    /// The last batch of the log that the checkpoint covers; `None` if the header cannot be read.
     pub batch: Option<u64>,
-    /// The number of commits in it; `None` if the header cannot be read.
+    /// The number of commits in the checkpoint; `None` if the header cannot be read.
     pub commits: Option<u64>,
-    /// The reason why opening the store would not use it; `None` if it is usable.
+    /// The reason why the store cannot use the checkpoint; `None` if it is usable.
     pub unusable: Option<Cause>,
 }
 
-/// Reads the header of every checkpoint, newest first. If `log` is given, checkpoints of another log are unusable.
+/// Reads the header of every checkpoint, newest first. If `log` is given, marks checkpoints of another log as unusable.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -81,10 +81,10 @@ pub(crate) fn infos(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Checkpoin
     Ok(list(disk)?.into_iter().rev().map(info).collect())
 }
 
-/// Opens the newest usable checkpoint of a log. Returns findings about newer checkpoints that are not usable.
+/// Opens the newest usable checkpoint of a log. Also returns findings about newer, unusable checkpoints.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed. An unusable file is reported as a finding.
+/// `Io` if the folder cannot be listed. An unusable file is not an error, but a finding.
 pub(crate) fn open_newest(
     disk: &dyn Disk,
     log: LogId,
@@ -97,7 +97,7 @@ pub(crate) fn open_newest(
                 None => return Ok((Some(checkpoint), findings)),
                 Some(found) => findings.push(found),
             },
-            // Another process has written newer checkpoints and removed this one.
+            // The file is gone, because another process has written newer checkpoints and removed this one.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
@@ -105,12 +105,12 @@ pub(crate) fn open_newest(
     Ok((None, findings))
 }
 
-/// Returns the positions that undamaged headers of checkpoints contain. The log was durable up to each of them when its
+/// Returns the positions in the undamaged headers of checkpoints. The log was durable up to such a position when the
 /// checkpoint was written.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed or a header cannot be read, because that header may be needed to distinguish
-/// damage from a torn tail.
+/// `Io` if the folder cannot be listed or a header cannot be read. An unreadable header is an error, because its
+/// position may be needed to distinguish damage from a torn tail.
 pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     let mut positions = Vec::new();
     for file in list(disk)?.into_iter().filter(|file| file.is_finished) {
@@ -123,8 +123,8 @@ pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     Ok(positions)
 }
 
-/// Opens every readable checkpoint of a store, of any epoch, newest first. Their states and commit digests are valid in
-/// every epoch, but their places only in their own.
+/// Opens every readable checkpoint of a store, newest first, including checkpoints of other epochs. The states and
+/// commit digests in a checkpoint are valid in every epoch, but locators are valid only in the checkpoint's epoch.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -139,10 +139,10 @@ pub(crate) fn open_any(
     Ok(opened.filter(|checkpoint| is_of(checkpoint.log())).collect())
 }
 
-/// Removes all checkpoints, finished or not; returns the number of files.
+/// Removes all checkpoint files, including unfinished ones. Returns the number of removed files.
 ///
 /// # Errors
-/// `Io` if a checkpoint cannot be removed; the others are still removed.
+/// `Io` if a checkpoint cannot be removed; the call still removes the others.
 ///
 /// # Durability
 /// When the call returns, the removal is durable.
@@ -150,14 +150,14 @@ pub(crate) fn remove_all(disk: &dyn Disk) -> Result<usize> {
     remove_files(disk, &list(disk)?)
 }
 
-/// Removes the checkpoints from before an interrupted rewrite. If there are any, also removes all unfinished ones.
-/// Returns the number of removed files.
+/// Removes checkpoints of earlier epochs, which an interrupted rewrite left. If there are any, also removes all
+/// unfinished files. Returns the number of removed files.
 ///
 /// # Errors
-/// `Io` if a checkpoint cannot be read or removed; the others are still removed.
+/// `Io` if a checkpoint cannot be read or removed; the call still removes the others.
 ///
 /// # Durability
-/// As [`remove_all`].
+/// When the call returns, the removal is durable.
 pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
     let mut failed = Ok(());
     let mut is_outdated = |file: &CheckpointFile| match reader::end_of(disk, &file.name) {
@@ -174,7 +174,8 @@ pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
     if outdated.is_empty() {
         return failed.map(|()| 0);
     }
-    // An unfinished file does not name its log. If its writer still runs, it has to start again, which only costs time.
+    // The epoch of an unfinished file is unknown. If another process is still writing the file, that process must start
+    // again, which only costs time.
     files.extend(outdated);
     remove_files(disk, &files).and_then(|count| failed.map(|()| count))
 }

@@ -1,4 +1,4 @@
-//! An open checkpoint: gives access to its rows, and is the source of nodes for stored tries.
+//! An open checkpoint: reads the rows of a checkpoint, and loads the nodes of stored tries.
 //!
 //! # Layer
 //! Layer 4. Part of checkpoint/.
@@ -19,12 +19,12 @@ use crate::object::HistoryTree;
 use crate::store::commits::Gap;
 use crate::trie::{NodeSource, StoredNode, Trie, stored_digest};
 
-/// The number of bytes of the length that precedes a node.
+/// The number of bytes of the length field before each node.
 pub(super) const NODE_LENGTH_BYTES: usize = 2;
-/// The number of bytes in a reference row before the reference: its batch and its length.
+/// The number of bytes before the reference in a reference row: the batch number and the length.
 pub(super) const REFERENCE_HEAD_BYTES: usize = 12;
 
-/// An open checkpoint file. Each block is checked at its first access.
+/// An open checkpoint file. The first access to a block checks the block.
 pub(crate) struct Checkpoint {
     header: Header,
     blocks: Blocks,
@@ -41,23 +41,24 @@ impl Checkpoint {
         Ok(Self { header, blocks })
     }
 
-    /// Returns the file's name in the store.
+    /// Returns the path of the file, relative to the store.
     pub(crate) fn name(&self) -> &str {
         self.blocks.name()
     }
 
-    /// Returns the number of the file; newer files have higher numbers.
+    /// Returns the number of the file. Newer files have higher numbers.
     #[cfg(test)]
     pub(crate) fn number(&self) -> u64 {
         self.header.number
     }
 
-    /// Returns the identity of the log of this checkpoint.
+    /// Returns the identity of the log from which the checkpoint was made.
     pub(crate) fn log(&self) -> LogId {
         self.header.log
     }
 
-    /// Returns the position up to which the checkpoint covers the log. Opening the store reads the log from there.
+    /// Returns the position up to which the checkpoint covers the log. Opening the store reads the log from this
+    /// position on.
     pub(crate) fn position(&self) -> Position {
         self.header.position
     }
@@ -72,17 +73,17 @@ impl Checkpoint {
         self.header.erased
     }
 
-    /// Returns whether the node is in this file.
+    /// Returns whether this file contains the node.
     pub(crate) fn has_node(&self, stored: &StoredNode) -> bool {
         self.header.node_offset(stored.place).is_some()
     }
 
-    /// Returns the states whose nodes are in this file, by rising `seq`; the last one is the head's.
+    /// Returns the states in this checkpoint, by rising `seq`. The last one is the state of the head.
     pub(crate) fn states(&self) -> Rows<'_, StateRow> {
         self.rows(Section::States)
     }
 
-    /// Opens a state as a trie, with this checkpoint as the source of its nodes.
+    /// Opens a state as a trie whose nodes are loaded from this checkpoint.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the state has one entry and its node cannot be read.
@@ -90,7 +91,7 @@ impl Checkpoint {
         Trie::from_stored(state.top(), self)
     }
 
-    /// Returns the places of object records, or of content and text records, by digest.
+    /// Returns the locators of records by digest: of objects if `of_objects` is true, or else of contents and texts.
     pub(crate) fn digests(&self, of_objects: bool) -> Rows<'_, DigestRow> {
         self.rows(if of_objects {
             Section::Objects
@@ -99,8 +100,8 @@ impl Checkpoint {
         })
     }
 
-    /// Returns the indexes in [`Self::commits`], by the digest of the commit or by its root. Indexes of the same root
-    /// rise.
+    /// Returns an index of [`Self::commits`] by root if `by_root` is true, or else by digest. The values are row
+    /// numbers, which rise among rows with the same root.
     pub(crate) fn commit_index(&self, by_root: bool) -> Rows<'_, DigestRow> {
         self.rows(if by_root {
             Section::CommitsByRoot
@@ -117,17 +118,17 @@ impl Checkpoint {
     /// Returns the commit with this seq, if it is kept.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if its row cannot be read.
+    /// `Corrupt` or `Io` if the commit's row cannot be read.
     pub(crate) fn commit(&self, seq: u64) -> Result<Option<CommitRow>> {
         self.commits().find(&seq, |row| row.seq)
     }
 
-    /// Returns the times at which ids that the newest state lacks were first written, by key.
+    /// Returns the first write times of ids that the newest state lacks, sorted by key.
     pub(crate) fn first_written_rows(&self) -> Rows<'_, FirstWritten> {
         self.rows(Section::FirstWritten)
     }
 
-    /// Returns the time at which an id that an earlier state had, and the newest lacks, was first written.
+    /// Returns the first write time of an id that an earlier state contained and the newest state lacks.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a row cannot be read.
@@ -136,12 +137,13 @@ impl Checkpoint {
         Ok(found.map(|row| row.created))
     }
 
-    /// Returns the parents of the objects in the newest state, sorted by parent.
+    /// Returns the pairs of parent and child in the newest state, sorted by parent.
     pub(crate) fn child_rows(&self) -> Rows<'_, ChildRow> {
         self.rows(Section::Children)
     }
 
-    /// Returns the objects that may be children of this parent in the newest state.
+    /// Returns the objects in the newest state that may be children of `parent`. The caller must confirm each one,
+    /// because only the start of the parent's key path is stored.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a row cannot be read.
@@ -158,8 +160,8 @@ impl Checkpoint {
         self.rows(Section::Gaps)
     }
 
-    /// Returns the reference records up to the position, in the order of the log. Each is the number of its batch and
-    /// the canonical bytes of the reference.
+    /// Returns the references in the checkpoint, in the order of the log. Each item contains the batch number and the
+    /// canonical bytes of the reference.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -188,16 +190,16 @@ impl Checkpoint {
         Ok((batch, bytes.to_vec()))
     }
 
-    /// Returns the history tree over all commits up to the position, kept or not.
+    /// Returns the history tree over all commits up to the checkpoint's position, including thinned commits.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
+    /// `Corrupt` or `Io` if the history tree cannot be read.
     pub(crate) fn history(&self) -> Result<HistoryTree> {
         let extent = self.header.extent(Section::History);
         let bad = || damaged(self.name(), extent.offset, Cause::NoHistory);
         let size = self.blocks.bytes(extent.offset, 8)?;
         let size = Reader::new(size).u64().map_err(|_| bad())?;
-        // A tree has at most 64 peaks, so a larger section is refused before it is read.
+        // Checks the length of the section before reading it. A tree has at most 64 peaks, so the section is small.
         let peaks = u64::from(size.count_ones());
         if extent.rows != peaks || extent.length != 8 + peaks * DIGEST_LEN as u64 {
             return Err(bad());
@@ -212,7 +214,7 @@ impl Checkpoint {
     /// Returns the bytes of the node at an offset in the file.
     ///
     /// # Errors
-    /// `Corrupt` if no node can be at the offset, or its block is damaged.
+    /// `Corrupt` if the offset is outside the section of nodes, or if the node's block is damaged.
     pub(crate) fn node(&self, at: u64) -> Result<Vec<u8>> {
         let nodes = self.header.extent(Section::Nodes);
         let start = at.saturating_add(NODE_LENGTH_BYTES as u64);
@@ -227,7 +229,7 @@ impl Checkpoint {
         Ok(self.blocks.bytes(start, usize::from(length))?.to_vec())
     }
 
-    /// Returns the offset of every node in the file, by the digest of the node.
+    /// Returns the offset of every node in the file by the node's digest.
     ///
     /// # Errors
     /// The errors of [`Self::node`].
@@ -262,12 +264,14 @@ fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)>
     let reading = |error| Error::io(format!("cannot read {name}"), error);
     let length = file.length().map_err(reading)?;
     let bytes = read_bytes(&*file, 0, BLOCK_BYTES).map_err(reading)?;
-    // The header's lengths are compared with the length of the file, so the table cannot be larger than the file.
+    // `decode` compares the lengths in the header with the length of the file, so no section or table can exceed the
+    // file.
     let header = Header::decode(&bytes, length).map_err(|error| damaged(name, 0, undecodable(&error)))?;
     Ok((file, header))
 }
 
-/// Reads only the header of a file. Returns the identity of its log, and the position that it covers.
+/// Reads only the header of a file. Returns the identity of the log, and the position up to which the checkpoint covers
+/// the log.
 ///
 /// # Errors
 /// The errors of [`Checkpoint::open`].
@@ -278,7 +282,7 @@ pub(super) fn end_of(disk: &dyn Disk, name: &str) -> Result<(LogId, Position)> {
 
 impl NodeSource for Checkpoint {
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
-        // No node is at offset 0.
+        // If the place belongs to another file, offset 0 makes `node` return an error, because no node is at offset 0.
         self.node(self.header.node_offset(stored.place).unwrap_or_default())
     }
 

@@ -1,10 +1,10 @@
-//! The rows of a checkpoint: their bytes, reading by index, and searching by key.
+//! The rows of a checkpoint: encodes rows, reads them by index, and finds them by key.
 //!
 //! # Layer
 //! Layer 4. Part of checkpoint/.
 //!
 //! # Invariants
-//! - CKR-1: the keys of a section's rows rise.
+//! - CKR-1: the rows of a section are in rising order of their keys.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -42,7 +42,7 @@ layout! {
     Extent { offset: u64, length: u64, rows: u64 }
 }
 
-/// The row of a commit.
+/// The row of a commit in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommitRow {
     pub(crate) seq: u64,
@@ -52,18 +52,18 @@ pub(crate) struct CommitRow {
     pub(crate) time: i64,
     pub(crate) digest: CommitDigest,
     pub(crate) root: Root,
-    /// The place of the commit's record.
+    /// The locator of the commit's record.
     pub(crate) place: u64,
-    /// A number for the commit's lane, computed by the caller.
+    /// A hash of the name of the commit's lane, which the caller computes.
     pub(crate) lane: u64,
-    /// The counts of its changes, if they are known.
+    /// The numbers of changes in the commit, if they are known.
     pub(crate) counts: Option<ChangeCounts>,
-    /// The place of the first base or delta record in its batch; 0 if the batch has none.
+    /// The locator of the first base or delta record in the commit's batch; 0 if the batch contains none.
     pub(crate) delta: u64,
 }
 
 impl CommitRow {
-    /// Returns the digest under which an index has the commit: its root, or its own digest.
+    /// Returns the key of the commit in an index: the root if `by_root` is true, or else the commit's digest.
     pub(crate) fn indexed(&self, by_root: bool) -> &[u8; DIGEST_LEN] {
         if by_root {
             self.root.as_bytes()
@@ -73,7 +73,7 @@ impl CommitRow {
     }
 }
 
-/// The value that means that a count is unknown.
+/// The stored value of an unknown count.
 const NOT_COUNTED: u32 = u32::MAX;
 
 impl Fixed for Option<ChangeCounts> {
@@ -81,7 +81,7 @@ impl Fixed for Option<ChangeCounts> {
 
     fn put(&self, out: &mut Vec<u8>) {
         let counts = self.map(|counts| [counts.added, counts.changed, counts.removed]);
-        // A count that is too large is stored as unknown.
+        // If a count does not fit in 32 bits, stores all counts as unknown.
         let counts = counts.filter(|counts| counts.iter().all(|count| *count < u64::from(NOT_COUNTED)));
         let counts = counts.map_or([NOT_COUNTED; 3], |counts| counts.map(|count| count as u32));
         out.extend_from_slice(counts.map(u32::to_le_bytes).as_flattened());
@@ -98,7 +98,7 @@ impl Fixed for Option<ChangeCounts> {
     }
 }
 
-/// A state whose nodes are in the file.
+/// The row of a state whose nodes are in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StateRow {
     /// The seq of the state's commit.
@@ -106,7 +106,7 @@ pub(crate) struct StateRow {
     pub(crate) root: Root,
     /// The number of ids in the state.
     pub(crate) count: u64,
-    /// The place of its top node in the file.
+    /// The place of the state's top node.
     pub(crate) place: u64,
     /// The position in the log after the commit's batch.
     pub(crate) position: Position,
@@ -123,7 +123,7 @@ impl StateRow {
     }
 }
 
-/// The time at which an id that the newest state lacks was first written.
+/// The first write time of an id that the newest state lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FirstWritten {
     pub(crate) key: KeyPath,
@@ -131,24 +131,24 @@ pub(crate) struct FirstWritten {
     pub(crate) created: i64,
 }
 
-/// The parent of an object in the newest state.
+/// A pair of parent and child in the newest state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChildRow {
-    /// The start of the key path of the parent.
+    /// The first bytes of the parent's key path.
     pub(crate) parent: Prefix,
     pub(crate) child: KeyPath,
 }
 
-/// The start of a digest with a value, which is a place or the index of a row.
+/// The first bytes of a digest, with a value: a locator or the index of a row.
 ///
-/// Several digests may have the same start, so the caller must confirm each match.
+/// Several digests may have the same first bytes, so the caller must confirm each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DigestRow {
     pub(crate) prefix: Prefix,
     pub(crate) value: u64,
 }
 
-/// The first eight bytes of a digest, as a number. The numbers sort as the digests do.
+/// The first eight bytes of a digest, as a number. These numbers have the same order as the digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Prefix(pub(crate) u64);
 
@@ -179,7 +179,7 @@ impl<'a, R: Fixed> Rows<'a, R> {
         self.extent.rows
     }
 
-    /// Returns the row with this key. The keys rise (CKR-1).
+    /// Returns the row with this key. Uses binary search, because the keys rise (CKR-1).
     ///
     /// # Errors
     /// `Corrupt` if the block of a row is damaged; `Io`.
@@ -192,7 +192,7 @@ impl<'a, R: Fixed> Rows<'a, R> {
     /// Returns the row with this index.
     ///
     /// # Errors
-    /// `Corrupt` if there are fewer rows, or the row's block is damaged; `Io`.
+    /// `Corrupt` if the index is too high, or if the row's block is damaged; `Io`.
     pub(crate) fn row(&self, index: u64) -> Result<R> {
         if index >= self.extent.rows {
             return Err(self.damaged(Cause::RowMissing));
@@ -213,12 +213,13 @@ impl<'a, R: Fixed> Rows<'a, R> {
         self.iter_from(0)
     }
 
-    /// Iterates the rows from the one with this index on.
+    /// Iterates the rows from index `first` on.
     pub(super) fn iter_from(self, first: u64) -> impl Iterator<Item = Result<R>> + 'a {
         (first..self.extent.rows).map(move |index| self.row(index))
     }
 
-    /// Returns the number of leading rows for which `before` is true. The keys rise (CKR-1), so a bisection finds it.
+    /// Returns the number of leading rows for which `before` is true. Uses binary search, because the keys rise
+    /// (CKR-1).
     ///
     /// # Errors
     /// The errors of [`Self::row`].
@@ -227,8 +228,8 @@ impl<'a, R: Fixed> Rows<'a, R> {
     }
 }
 
-/// Returns the first number of a range for which `before` is false. If `before` is false for a number, it must be false
-/// for all later ones.
+/// Returns the first number of a range for which `before` is false, by binary search. If `before` is false for a
+/// number, it must be false for all later numbers.
 ///
 /// # Errors
 /// The errors of `before`.
@@ -245,12 +246,12 @@ pub(crate) fn bisect(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) ->
     Ok(low)
 }
 
-/// The distance of the first probe from the guess, which is usually within the same block.
+/// The number of rows between the guessed row and the first probe, which is usually in the same block.
 const NEAR_ROWS: u64 = 64;
 
 impl<'a> Rows<'a, DigestRow> {
-    /// Returns the rows whose digest may be between `low` and `high`, sorted by the start of the digest. The caller must
-    /// confirm each match.
+    /// Returns the rows whose digest may be between `low` and `high`, in rising order. The caller must confirm each
+    /// match, because only the first bytes of the digests are stored.
     ///
     /// # Errors
     /// The errors of [`Self::row`].
@@ -267,8 +268,9 @@ impl<'a> Rows<'a, DigestRow> {
 
     /// Returns the index of the first row whose prefix is `prefix` or higher.
     ///
-    /// Digests are spread nearly evenly. So the search starts where the row would be if they were spread exactly
-    /// evenly, and reads few blocks. If the row is not near, the search doubles its steps until it can bisect.
+    /// Digests are distributed nearly evenly. So the search first guesses the row by interpolation, which reads few
+    /// blocks. If the row is not near the guess, the search doubles its steps until the row is between two probes, and
+    /// then bisects.
     fn first_from(&self, prefix: Prefix) -> Result<u64> {
         let rows = self.extent.rows;
         let before = |row: &DigestRow| row.prefix < prefix;

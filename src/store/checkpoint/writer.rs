@@ -1,4 +1,4 @@
-//! Writes a checkpoint, reads it back and verifies it, and only then gives it its final name.
+//! Writes a checkpoint, reads it back, verifies it, and then renames it to its final name.
 //!
 //! # Layer
 //! Layer 4. Part of checkpoint/.
@@ -7,7 +7,7 @@
 //! - CKW-1: a checkpoint gets its final name only after its file was synced, read back and completely verified.
 //!
 //! # After a crash
-//! An unfinished file stays under its temporary name and is never read; the next checkpoint removes it.
+//! An unfinished file retains its temporary name, and no reader opens it. The next checkpoint removes it.
 
 use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
@@ -24,14 +24,14 @@ use crate::object::HistoryTree;
 use crate::store::commits::Gap;
 use crate::trie::{NodeSource, Saver, Trie};
 
-/// Rows for a checkpoint. Some may have to be read from an older one, so each may be an error.
+/// The rows to write to a section. Each may be an error, because some rows are read from an older checkpoint.
 pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
 
 /// A state to write to a checkpoint.
 pub(crate) struct State {
     /// The seq of the state's commit.
     pub(crate) seq: u64,
-    /// The trie of the state. An older checkpoint may store it or parts of it.
+    /// The trie of the state. An older checkpoint may contain some or all of its nodes.
     pub(crate) trie: Trie,
     /// The position in the log after the commit's batch.
     pub(crate) position: Position,
@@ -40,22 +40,23 @@ pub(crate) struct State {
 /// The content of a checkpoint.
 pub(crate) struct Contents<'a> {
     pub(crate) log: LogId,
-    /// The position up to which the checkpoint covers the log. The log must be durable up to there.
+    /// The position up to which the checkpoint covers the log. The log must be durable up to this position.
     pub(crate) position: Position,
     /// The number of kept versions of objects.
     pub(crate) versions: u64,
     /// The number of erased versions.
     pub(crate) erased: u64,
-    /// The states, by rising `seq`; the head's is last.
+    /// The states to store, by rising `seq`. The head's state is last.
     pub(crate) states: Vec<State>,
-    /// The places of object records. These rows, `texts` and `first_written` may be in any order.
+    /// The locators of object records, in any order.
     pub(crate) objects: Source<'a, DigestRow>,
     pub(crate) texts: Source<'a, DigestRow>,
     /// The commits, by rising `seq`.
     pub(crate) commits: Source<'a, CommitRow>,
-    /// The times of first writes. If a key occurs twice, the earlier time is kept.
+    /// The first write times of ids that the newest state lacks, in any order. If a key occurs twice, the earlier time
+    /// is used.
     pub(crate) first_written: Source<'a, FirstWritten>,
-    /// The parents of objects, in any order.
+    /// The pairs of parent and child in the newest state, in any order.
     pub(crate) children: Source<'a, ChildRow>,
     /// The gaps, in rising order.
     pub(crate) gaps: Vec<Gap>,
@@ -65,17 +66,18 @@ pub(crate) struct Contents<'a> {
     pub(crate) history: HistoryTree,
 }
 
-/// Gets the number of bytes done. If it returns an error, the work ends with that error.
+/// Receives the number of bytes of each finished step. If the function returns an error, the operation stops with that
+/// error.
 pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
-/// Writes a checkpoint, and removes all but the two newest.
+/// Writes a checkpoint, and removes all checkpoints except the two newest.
 ///
-/// `source` must have the stored nodes of the states. `progress` gets the number of bytes of each piece that was
-/// written or read back.
+/// `source` must contain the stored nodes of the states. Calls `progress` with the number of bytes after each write,
+/// and after each read of the verification.
 ///
 /// # Errors
-/// `Io`. `Busy` if another process is writing a checkpoint. `Corrupt` if the source is damaged, or if the new file
-/// differs when it is read back or contradicts itself. After an error, no new file is left.
+/// `Io`. `Busy` if another process is writing a checkpoint. `Corrupt` if the source is damaged, or if the verification
+/// of the new file fails. After an error, no new file remains.
 ///
 /// # Durability
 /// When the call returns, the checkpoint is durable.
@@ -107,7 +109,7 @@ pub(crate) fn write(
         verify_file(disk, &unfinished, &header, progress)?;
         disk.rename_new(&unfinished, &name).map_err(write_error)
     });
-    // Removing the file frees space on a full disk. If this fails too, an unread file is left.
+    // After an error, removes the file to free space on a full disk. If the removal also fails, an unused file remains.
     written.inspect_err(|_| drop(disk.remove(&unfinished)))?;
     if let Err(error) = disk.sync_dir(FOLDER) {
         drop(disk.remove(&name));
@@ -121,7 +123,7 @@ pub(crate) fn write(
     })
 }
 
-/// Makes a checkpoint in memory. `source` must have the stored nodes of the states.
+/// Creates a checkpoint in memory. `source` must contain the stored nodes of the states.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if the source cannot be read.
@@ -133,7 +135,7 @@ pub(crate) fn make(contents: Contents<'_>, source: &dyn NodeSource) -> Result<Ch
     Checkpoint::open(&disk, NAME, true)
 }
 
-/// Writes and syncs the whole file, the header last.
+/// Writes the sections, then the header, and syncs the file.
 fn write_file(
     file: &dyn DiskFile,
     number: u64,
@@ -168,7 +170,7 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// Writes the next section by calling `put`, which returns the number of its rows.
+    /// Writes the next section, and records its extent. `put` writes the rows and returns their number.
     fn section(
         &mut self,
         section: Section,
@@ -181,7 +183,7 @@ impl Sections<'_> {
         Ok(())
     }
 
-    /// Writes rows in the given order.
+    /// Writes a section of rows with equal lengths, in the given order.
     fn rows<R: Fixed>(&mut self, section: Section, rows: impl IntoIterator<Item = Result<R>>) -> Result<()> {
         self.section(section, |out| {
             let mut count = 0;
@@ -196,7 +198,7 @@ impl Sections<'_> {
         })
     }
 
-    /// Writes rows sorted by their key (CKR-1). If a key occurs twice, keeps the first row.
+    /// Sorts the rows and writes them (CKR-1). If a key occurs twice, writes only the lower row.
     fn sorted<R: Fixed + Ord, K: PartialEq>(
         &mut self,
         section: Section,

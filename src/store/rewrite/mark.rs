@@ -1,4 +1,4 @@
-//! Marks the live records: those that the states of kept commits, the references or the saved drafts need.
+//! Marks the live records: the records that the states of kept commits, the references or the saved drafts need.
 //!
 //! # Layer
 //! Layer 4.
@@ -14,29 +14,29 @@ use crate::store::Store;
 use crate::store::commits::CommitEntry;
 use crate::trie::Trie;
 
-/// Marks a record that a reference or a draft needs, whatever commits are kept.
+/// The value of `first` for a record that a reference or a draft needs, even if no kept commit needs it.
 pub(super) const NO_COMMIT: u32 = u32::MAX;
 
-/// Which commit needs a record first, and whether its sources are needed too.
+/// The first commit that needs a record, and whether the record's sources are needed too.
 #[derive(Clone, Copy)]
 struct Need {
     /// The index of the first kept commit that needs the record, or [`NO_COMMIT`].
     first: u32,
-    /// Whether the sources of the record are marked too. The sources of a source are not marked.
+    /// Whether the sources from which the record was derived are also marked. Sources of sources are not marked.
     with_sources: bool,
 }
 
-/// The places of the live records.
+/// The set of live records, by locator.
 #[derive(Default)]
 pub(crate) struct Live {
     places: HashMap<u64, Need>,
     versions: u64,
-    /// Whether all records stay, needed or not.
+    /// Whether all records are live, even those that nothing needs.
     everything: bool,
 }
 
 impl Live {
-    /// Marks every record as live, and keeps each in its batch.
+    /// Returns a set that contains every record. A rewrite then leaves each record in its batch.
     pub(crate) fn everything() -> Self {
         Self {
             everything: true,
@@ -44,8 +44,8 @@ impl Live {
         }
     }
 
-    /// Returns the index of the first kept commit that needs the record at `place`, or [`NO_COMMIT`]. Returns `None` if
-    /// the record is not needed.
+    /// Returns the index of the first kept commit that needs the record at `place`, or [`NO_COMMIT`] if only a
+    /// reference or draft needs it. Returns `None` if the record is not live.
     pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
         let need = self.places.get(&place.to_u64()).map(|need| need.first);
         need.or_else(|| self.everything.then_some(NO_COMMIT))
@@ -58,8 +58,8 @@ impl Live {
 }
 
 impl Store {
-    /// Marks the records for the states of these commits (indexes in the line), for all references and for all drafts.
-    /// Calls `step` for each object.
+    /// Marks the records that the states of the kept commits, the references and the drafts need. `kept` contains the
+    /// indexes of these commits. Calls `step` for each object.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read; the errors of `step`.
@@ -70,8 +70,8 @@ impl Store {
         Ok(live)
     }
 
-    /// Marks the records for `commits` and for the references. `commits` are the newest commit up to batch `cut`, which
-    /// is kept, and all later ones. Returns true if every newly marked record is after `cut`.
+    /// Marks the records that `commits` and the references need. `commits` contains the newest commit up to batch
+    /// `cut`, which must be kept, and all later commits. Returns true if every newly marked record is after `cut`.
     ///
     /// # Errors
     /// The errors of [`Self::mark`].
@@ -92,8 +92,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Returns whether the states of all commits after the first `count` stay available. If such a commit takes the
-    /// state of an older one, its root must be among the `kept` commits or the later ones.
+    /// Returns whether the states of all commits from index `count` on stay available. If such a commit reuses the
+    /// state of an older commit, a commit in `kept` or another commit from `count` on must have the same root.
     ///
     /// # Errors
     /// The errors of [`Self::mark`].
@@ -157,7 +157,7 @@ impl Store {
         Ok(())
     }
 
-    /// Marks the content or text with this digest, if it is kept. It names no other record.
+    /// Marks the content or text with this digest, if the log contains it.
     fn mark_content(
         &self,
         live: &mut Live,
@@ -171,8 +171,7 @@ impl Store {
                 with_sources: false,
             };
             let need = live.places.entry(record.locator.to_u64()).or_insert(new);
-            // A draft's object is not tied to a commit, and the content that it names is written no later than the
-            // object.
+            // An object of a draft belongs to no commit, so its content must not wait for the batch of a later commit.
             if first == NO_COMMIT {
                 need.first = NO_COMMIT;
             }
@@ -183,7 +182,7 @@ impl Store {
     /// Marks the record of an object and its content, and also its sources if `with_sources` is true.
     fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
         let known = live.places.get(&place.to_u64()).copied();
-        // A source may be marked already without its own sources.
+        // An object that is marked as a source may be needed again together with its sources.
         if known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
         }
@@ -193,7 +192,7 @@ impl Store {
         if record.kind == RecordKind::Erased {
             return Ok(());
         }
-        // Only fields are read, so any digest works.
+        // The digest has no effect here, because only fields of the object are read.
         let object = Object::from_verified(record.body, ObjectDigest::from_bytes([0; 32]));
         if known.is_none() {
             live.versions += 1;

@@ -1,16 +1,16 @@
-//! Rewrites the log, batch by batch, without unneeded and erased records.
+//! Rewrites the log batch by batch, and omits erased records and records that are not live.
 //!
-//! The rewrite keeps the order of batches. The batch of a kept commit stays unchanged if the commit before it is kept
-//! too. After a gap, the batch contains the changes since the last kept commit. A record moves to the batch of the
-//! first kept commit that needs it, which may come later than before.
+//! The rewrite preserves the order of batches. The batch of a kept commit usually stays unchanged if the previous
+//! commit is kept too. After a gap, the batch contains the changes since the previous kept commit. A record moves to
+//! the batch of the first kept commit that needs the record, which may be a later batch.
 //!
 //! # Layer
-//! Layer 4. Knows records and states; does not know segments or the policy of retention.
+//! Layer 4. Handles records and states, but neither segments nor the policy of retention.
 //!
 //! # Invariants
-//! - REW-1: replaying the new log gives the kept commits in the same order, with their digests, seqs and roots.
-//! - REW-2: a rewrite never has more batches than the log that it replaces, so the old batch numbers are enough.
-//! - REW-3: the rewrite contains no byte of an erased record, nor of a copy of it.
+//! - REW-1: the new log contains the kept commits in the same order, with the same digests, seqs and roots.
+//! - REW-2: the new log never contains more batches than the old one, so the old batch numbers are sufficient.
+//! - REW-3: the new log contains no byte of an erased record or of a copy of the record.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -38,19 +38,20 @@ use mark::NO_COMMIT;
 /// The digests of the versions, contents and texts to erase, each with the commit that erases it.
 pub(crate) type Erasure = HashMap<[u8; DIGEST_LEN], CommitDigest>;
 
-/// The number of bytes of moved records after which they get a separate batch, if a batch number is free.
+/// If the records that moved to a batch reach this size in bytes, and a batch number is free, they form a separate
+/// batch.
 const MOVED_BYTES: u64 = 4 << 20;
 
-/// Receives the batches of the new log, each with the head after it.
+/// Receives the batches of the new log, each with the head after the batch.
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> + 'a;
 
-/// The kept commits and the erased records.
+/// The input of a rewrite: the kept commits, the live records and the records to erase.
 pub(crate) struct Plan<'a> {
-    /// The indexes of the kept commits in the line, in rising order. The newest commit is one of them.
+    /// The indexes of the commits to keep, in rising order. They include the newest commit.
     pub(crate) kept: &'a [usize],
-    /// The records that the kept commits, the references and the drafts need.
+    /// The live records, which the kept commits, the references and the drafts need.
     pub(crate) live: &'a Live,
-    /// The erased records.
+    /// The records to erase.
     pub(crate) erasure: &'a Erasure,
 }
 
@@ -99,11 +100,11 @@ struct Rewriter<'a> {
     /// The newest commit written so far.
     head: CommitDigest,
     before: Option<Arc<CommitEntry>>,
-    /// References and markers that wait for the next batch.
+    /// The records to be written at the start of the next batch, such as references and erasure markers.
     waiting: BatchBuilder,
-    /// The records that move to a later batch, by the first kept commit that needs them.
+    /// The records that move to a later batch, by the position of that batch's commit among the kept commits.
     moved: HashMap<usize, Vec<Record>>,
-    /// The thinned commits since the newest commit written.
+    /// The digests of the thinned commits since the last written commit.
     gap: Vec<CommitDigest>,
     gap_first: u64,
     roots: HashSet<Root>,
@@ -143,7 +144,8 @@ impl Rewriter<'_> {
             self.note_thinned(commit.seq, Commit::hash(&record.body, self.store.suite));
         }
         self.waiting = std::mem::take(&mut self.waiting).followed_by(builder);
-        // A reference stays between the same two commits, unless a thinned commit is between them.
+        // If no commit was thinned since the last written commit, writes the waiting records now, so a reference stays
+        // between the same two commits.
         if self.gap.is_empty() {
             return self.put(BatchBuilder::new());
         }
@@ -161,8 +163,8 @@ impl Rewriter<'_> {
         Ok((entry.batch == batch.number).then_some((index, entry)))
     }
 
-    /// Returns whether the batch of a kept commit can stay unchanged, because all records that it depends on are
-    /// written before it.
+    /// Returns whether the batch of a kept commit can stay unchanged, because the earlier batches of the new log
+    /// contain all data that the batch depends on.
     fn stands_alone(&self, index: usize, entry: &CommitEntry, batch: &Batch) -> Result<bool> {
         let has = |kind| batch.records.iter().any(|record| record.kind == kind);
         if has(RecordKind::Base) {
@@ -170,7 +172,8 @@ impl Rewriter<'_> {
         }
         let before = self.next_kept.checked_sub(1);
         let before = before.and_then(|before| self.plan.kept.get(before).copied());
-        // A linked version may be in another batch of the new log, so this batch must contain its time.
+        // The record of a linked version may move to another batch of the new log. Then no batch shows when the version
+        // became current, so this batch must contain that time.
         if before != index.checked_sub(1) || has(RecordKind::Link) || self.brings_back(entry)? {
             return Ok(false);
         }
@@ -184,8 +187,8 @@ impl Rewriter<'_> {
             || self.roots.contains(&entry.commit.root))
     }
 
-    /// Returns whether the commit writes a removed id again. The commits that contain the id's first write may be
-    /// thinned, so the batch must contain that time.
+    /// Returns whether the commit writes an id that was removed earlier. Commits with the id's first write may be
+    /// thinned, so the batch must contain the time of the first write.
     fn brings_back(&self, entry: &CommitEntry) -> Result<bool> {
         let Some(before) = &self.before else {
             return Ok(false);
@@ -202,7 +205,7 @@ impl Rewriter<'_> {
         Ok(false)
     }
 
-    /// Adds one record to the batch, moves it to a later batch, or drops it.
+    /// Adds one record to `builder`, moves it to a later batch, or drops it.
     fn sort(&mut self, batch: &Batch, record: &Record, fate: Fate, builder: &mut BatchBuilder) -> Result<()> {
         match record.kind {
             RecordKind::Object | RecordKind::Content | RecordKind::Text => {
@@ -236,11 +239,11 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Returns the record if a commit needs it. Returns its marker if it is to be erased (REW-3).
+    /// Returns the record if it is live, its erasure marker if it is to be erased (REW-3), or `None` if it is dropped.
     fn without_erased(&self, record: &Record) -> Option<Record> {
         let Plan { live, erasure, .. } = self.plan;
         let suite = self.store.suite;
-        // Most rewrites erase nothing; then no record is hashed.
+        // Hashes the record only if the rewrite erases records, because most rewrites erase none.
         let digest = (!erasure.is_empty()).then(|| digest_of(record, suite));
         let Some((digest, by)) = digest.and_then(|digest| Some((digest, *erasure.get(&digest)?))) else {
             return live.first_need(record.locator).map(|_| record.clone());
@@ -254,13 +257,13 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Adds a record to its batch, or keeps it for the batch of the first commit that needs it.
+    /// Adds a record to its batch, or moves it to the batch of the first kept commit that needs it.
     fn sort_content(&mut self, record: Record, fate: Fate, builder: &mut BatchBuilder) {
         let need = self.plan.live.first_need(record.locator).unwrap_or(NO_COMMIT);
         let waits_for = (need != NO_COMMIT).then_some(need as usize);
         let stays = match fate {
             Fate::AsItWas | Fate::StatedAnew => waits_for.is_none_or(|kept| kept <= self.next_kept),
-            // The commit that needs the record may already be written.
+            // The record stays if the commit that needs it is already written.
             Fate::WithoutCommit => waits_for.is_none_or(|kept| kept < self.next_kept),
             Fate::Thinned => false,
         };
@@ -291,8 +294,8 @@ impl Rewriter<'_> {
         self.gap.push(digest);
     }
 
-    /// Writes the map of a commit: a whole map for the first kept commit, and the changes since the previous kept one
-    /// for the others.
+    /// Adds the map of a commit to `builder`. For the first kept commit, adds the whole map. For later ones, adds the
+    /// changes since the previous kept commit.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
         let now = self.store.state(entry)?;
         let before = self.before.as_ref().map(|before| self.store.state(before));
@@ -308,8 +311,8 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Writes the moved records that wait for the commit of this batch. They get separate batches as long as batch
-    /// numbers are free (REW-2); otherwise they become part of this one.
+    /// Writes the records that moved to this batch. While batch numbers are free (REW-2), writes [`MOVED_BYTES`] at a
+    /// time as separate batches. Adds the remaining records to this batch.
     fn put_moved(&mut self, number: u64, builder: &mut BatchBuilder) -> Result<()> {
         for record in self.moved.remove(&self.next_kept).unwrap_or_default() {
             self.waiting.add(record.kind, unlinked(&record), &record.body);
@@ -322,7 +325,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Passes on a batch with the waiting records before it, unless both are empty.
+    /// Passes a batch, preceded by the waiting records, to `sink`. Does nothing if both are empty.
     fn put(&mut self, batch: BatchBuilder) -> Result<()> {
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
         if batch.is_empty() {
@@ -340,20 +343,20 @@ impl Rewriter<'_> {
     }
 }
 
-/// How a batch of the old log is rewritten.
+/// The way in which a batch of the old log is rewritten.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// Its commit is kept with the same changes.
+    /// The commit is kept, and the batch contains the same changes.
     AsItWas,
-    /// Its commit is kept, and its changes are written as a new map.
+    /// The commit is kept, and the batch contains its changes as a new map.
     StatedAnew,
-    /// Its commit is thinned.
+    /// The commit of the batch is thinned.
     Thinned,
-    /// It has no commit.
+    /// The batch contains no commit.
     WithoutCommit,
 }
 
-/// Returns the flags of the record, with `UNLINKED` set for an object.
+/// Returns the flags of the record. Sets `UNLINKED` for an object or erasure marker, so it does not change the state.
 fn unlinked(record: &Record) -> u8 {
     match record.kind {
         RecordKind::Object | RecordKind::Erased => record.flags | UNLINKED,

@@ -1,4 +1,4 @@
-//! The end of a salvage: writes the last commit and the references, and lists the losses.
+//! Finishes a salvage: writes the last commit and the references, and reports the losses.
 //!
 //! # Layer
 //! Layer 4. Part of salvage/.
@@ -14,36 +14,36 @@ use crate::trie::{NoSource, Trie};
 use super::Salvager;
 use super::guess::Left;
 
-/// The result of a salvage: what was saved and what was lost.
+/// The result of a salvage: the numbers of salvaged items, and the losses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct SalvageReport {
-    /// The number of commits that kept their digests.
+    /// The number of retained commits. Their digests are unchanged.
     pub commits: u64,
-    /// The number of versions of objects that were saved.
+    /// The number of salvaged versions of objects.
     pub versions: u64,
     /// The number of objects in the newest state.
     pub objects: u64,
-    /// The losses, by their place in the damaged store.
+    /// The findings about lost data, by file and offset in the damaged store.
     pub lost: Vec<Finding>,
-    /// Findings that may mean a loss.
+    /// Findings that may indicate a loss.
     pub unsure: Vec<Finding>,
-    /// Findings that mean no loss.
+    /// Findings that indicate no loss.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub derived: Vec<Finding>,
-    /// The ids that left the state because their versions are lost.
+    /// The ids that were removed from the newest state because their versions are lost.
     pub lost_ids: Vec<String>,
-    /// The key paths of lost objects whose id no remaining version names.
+    /// The key paths of lost objects whose id is unknown, because all their versions are lost.
     pub lost_keys: Vec<KeyPath>,
-    /// The ids whose newest version is lost and was replaced by their newest readable one.
+    /// The ids whose newest version is lost. Their newest readable version replaces it.
     pub older_ids: Vec<String>,
-    /// The ids of the newest state of which only the content is lost.
+    /// The ids in the newest state whose content is lost, although the object is readable.
     pub lost_contents: Vec<String>,
-    /// The number of lost commits, without thinned ones.
+    /// The number of lost commits. Does not include thinned commits.
     pub lost_commits: u64,
-    /// The number of other lost records that kept commits or versions name: versions of past states, their contents,
-    /// and reasons.
+    /// The number of other lost records that retained commits or versions name, such as versions of past states,
+    /// contents and reasons.
     pub lost_records: u64,
     /// The snapshots and other references whose commit is lost.
     pub lost_references: Vec<String>,
@@ -65,7 +65,7 @@ impl SalvageReport {
 }
 
 impl Salvager<'_> {
-    /// Writes the last commit, if it is needed, and the references. Returns the report.
+    /// Writes the last commit if it is needed, and the references. Returns the report.
     pub(super) fn finish(mut self, now: Time) -> Result<SalvageReport> {
         let newest = self.line.last_key_value().map(|(seq, _)| *seq);
         self.follow_stored(u64::MAX)?;
@@ -119,7 +119,7 @@ impl Salvager<'_> {
         })
     }
 
-    /// Returns the ids of a state whose content is lost, and the number of these contents.
+    /// Returns the ids of a state whose content is lost, and the number of lost contents.
     fn without_content(&self, state: &Trie) -> Result<(Vec<String>, u64)> {
         let (mut ids, mut contents) = (BTreeSet::new(), HashSet::new());
         if self.output.lost.is_empty() {
@@ -137,7 +137,7 @@ impl Salvager<'_> {
         Ok((ids.into_iter().collect(), contents.len() as u64))
     }
 
-    /// Writes a separate commit for the newest state.
+    /// Writes an additional commit with the newest state.
     fn put_last(&mut self, trie: Trie, root: Root, newest: Option<u64>, now: Time) -> Result<()> {
         let seq = newest.map(|newest| newest + 1);
         let known = seq.and_then(|seq| Some((seq, self.digests(seq)?)));
@@ -149,8 +149,7 @@ impl Salvager<'_> {
         let times = self.index.commits.values().map(|commit| commit.time.as_micros());
         let after = times.max().map_or(0, |newest| newest.saturating_add(1));
         let time = now.max(Time::from_micros(after));
-        let reason =
-            "salvage of everything in a damaged store that still verified; unreadable records are omitted";
+        let reason = "salvage of all intact data of a damaged store; unreadable records are omitted";
         let digest = self.damaged.suite().hash_bytes(Domain::Text, reason.as_bytes());
         let mut batch = BatchBuilder::new();
         batch.add(RecordKind::Text, 0, reason.as_bytes());
@@ -176,7 +175,7 @@ impl Salvager<'_> {
         self.put_commit(Commit::hash(&bytes, self.damaged.suite()), &commit, trie, batch)
     }
 
-    /// Writes the references whose commit and versions are kept; returns the names of the others.
+    /// Writes the references whose commit and versions were salvaged. Returns the names of the others.
     fn put_references(&mut self) -> Result<Vec<String>> {
         self.output.put(BatchBuilder::new(), None)?;
         let references = std::mem::take(&mut self.references);
@@ -208,7 +207,8 @@ impl Salvager<'_> {
         Ok(lost)
     }
 
-    /// Returns the ids at these key paths, as far as some version names them, and the key paths without a known id.
+    /// Returns the ids with these key paths, and the key paths whose id is unknown. An id is known if a readable
+    /// version contains it.
     fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(Vec<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {

@@ -1,12 +1,13 @@
-//! The newest known state, whether its root is confirmed or not, and the earlier versions that replace its lost ones.
+//! The newest known state, and the earlier versions that replace its lost versions. The root of this state may be
+//! unconfirmed.
 //!
 //! # Layer
 //! Layer 4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVN-1: a version is replaced only by one that the id had on the line of commits. A version from before a removal
-//!   or erasure of the id never replaces a later one.
-//! - SVN-2: a state that salvage composes contains no cycle of parents.
+//! - SVN-1: a version is replaced only by an earlier version of the same id from the same chain of commits. A version
+//!   from before a removal or erasure of the id never replaces a later version.
+//! - SVN-2: in a state that salvage composes, no object is its own ancestor.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -20,20 +21,20 @@ use super::index::Index;
 /// The newest known state.
 pub(super) struct Guess<'a> {
     index: &'a Index,
-    /// The state; [`Self::follow`] replaces it.
+    /// The state. [`Self::follow`] replaces it.
     pub(super) state: Trie,
     /// The seq of the state's commit.
     pub(super) seq: Option<u64>,
-    /// For each entry whose version is lost, the newest earlier version that is readable.
+    /// For each id whose version is lost, the newest earlier version that is readable.
     earlier: HashMap<KeyPath, Entry>,
 }
 
-/// A state from which the lost versions were removed.
+/// A state from which lost versions were removed.
 pub(super) struct Left {
     pub(super) state: Trie,
-    /// The ids that left the state.
+    /// The ids that were removed because no version is readable.
     pub(super) lost: BTreeSet<KeyPath>,
-    /// The ids that have an earlier version in the state.
+    /// The ids whose lost version was replaced by an earlier one.
     pub(super) older: BTreeSet<KeyPath>,
 }
 
@@ -47,7 +48,8 @@ impl<'a> Guess<'a> {
         }
     }
 
-    /// Takes the next known state, and notes the earlier versions of its entries (SVN-1).
+    /// Replaces the state by the next known state. Records the earlier versions of entries whose version is lost
+    /// (SVN-1).
     pub(super) fn follow(&mut self, state: Trie) -> Result<()> {
         for change in self.state.diff(&state, &NoSource) {
             let change = change?;
@@ -69,8 +71,9 @@ impl<'a> Guess<'a> {
         !self.is_whole(entry) && self.index.erased_by(&entry.digest).is_none()
     }
 
-    /// Replaces each lost version by an earlier one, or removes its id. Erased versions are not lost: they stay in a
-    /// confirmed state, and are removed from any other state.
+    /// Returns the state without lost versions. Replaces a lost version by an earlier one, or removes the id if there
+    /// is none. Erased versions are not lost: they stay in a confirmed state, but are replaced or removed in any other
+    /// state.
     pub(super) fn without_lost(&self, damaged: &DamagedLog, is_proven: bool) -> Result<Left> {
         let mut left = Left {
             state: self.state.clone(),
@@ -93,7 +96,8 @@ impl<'a> Guess<'a> {
                 left.lost.insert(entry.key);
             }
         }
-        // A confirmed state has no cycle, so any cycle contains a replaced version.
+        // A confirmed state contains no cycle of parents. So after replacements, every cycle contains a replaced
+        // version.
         let starts: Vec<KeyPath> = if is_proven {
             left.older.iter().copied().collect()
         } else {
@@ -104,11 +108,11 @@ impl<'a> Guess<'a> {
         Ok(left)
     }
 
-    /// Breaks each cycle of parents that can be reached from `starts`, by removing one of its objects (SVN-2). Removes
-    /// an object that has an earlier version. Of several, it removes the one written first, because its later moves are
-    /// unknown.
+    /// Breaks each cycle of parents that is reachable from `starts`, by removing one of its objects (SVN-2). Prefers an
+    /// object with a replaced version. Among several, removes the object with the oldest version, because later changes
+    /// of its parent are lost.
     fn break_cycles(&self, damaged: &DamagedLog, starts: &[KeyPath], left: &mut Left) -> Result<()> {
-        // Objects whose chain of parents is known to have an end.
+        // The objects whose chain of parents contains no cycle, or whose cycle is already broken.
         let mut ending: HashSet<KeyPath> = HashSet::new();
         for start in starts {
             let (mut way, mut steps) = (Vec::new(), HashMap::new());

@@ -1,11 +1,11 @@
-//! Finds all valid records of a damaged log by digest.
+//! Indexes all valid records of a damaged log by digest.
 //!
 //! # Layer
-//! Layer 4. Part of salvage/. The bodies of records stay in their files.
+//! Layer 4. Part of salvage/. Stores locators, and does not load the bodies of records into memory.
 //!
 //! # Invariants
-//! - SVI-1: a record that is older than its erasure is left out.
-//! - SVI-2: the seq of an accepted commit is so small that later ones do not overflow.
+//! - SVI-1: salvage ignores a record that is older than its erasure.
+//! - SVI-2: the seq of an accepted commit is so small that the seqs of later commits cannot overflow.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,18 +20,19 @@ use crate::store::rewritten::{Erased, decode_gap};
 /// The largest accepted seq (SVI-2).
 pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
 
-/// The place of a record.
+/// The locator of a record, and the age of the record.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) locator: Locator,
-    /// The age of the segment, and the number of the batch.
+    /// The age of the segment and the number of the batch, which order records by age.
     pub(super) written: (u64, u64),
     /// The chain of the segment: batch numbers can be compared only within one chain.
     chain: u64,
 }
 
 impl Place {
-    /// Returns the place marked as older than all others, because its batch number belongs to another log.
+    /// Returns the place with the lowest age. The record is from an orphaned segment, so its batch number belongs to
+    /// another log.
     pub(super) fn of_orphaned(self) -> Self {
         let (_, number) = self.written;
         Self {
@@ -55,17 +56,19 @@ pub(super) struct PieceEntry {
     pub(super) records: Vec<Locator>,
 }
 
-/// All pieces of a log, and an index of their records.
+/// All batches of a log, and an index of their records.
 #[derive(Default)]
 pub(super) struct Index {
-    /// The pieces sorted by number, one for each number.
+    /// The batches, sorted by number. Each number occurs once.
     pub(super) pieces: Vec<PieceEntry>,
     pub(super) objects: HashMap<[u8; DIGEST_LEN], Place>,
     /// The contents and texts, by digest.
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
-    /// The erased digests. Each has the commits that erased it, and the ages of the segments that state so.
+    /// The erased digests. Each has a list of the commits that erased it, with the ages of the segments that contain
+    /// the markers.
     pub(super) erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
-    /// The batch number of each commit, for each chain, because a rewrite numbers batches again.
+    /// The batch number of each commit in each chain. The same commit has different numbers, because a rewrite
+    /// renumbers batches.
     pub(super) batches: HashMap<(u64, CommitDigest), u64>,
     pub(super) commits: HashMap<CommitDigest, Commit>,
     /// The thinned commits, by seq.
@@ -74,7 +77,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Reads a log that was durable up to each of the positions in `places`.
+    /// Reads a damaged log. `places` are positions up to which the log was durable.
     pub(super) fn read(
         damaged: &DamagedLog,
         places: &[Position],
@@ -92,7 +95,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Sorts the pieces, and keeps the best piece of each number.
+    /// Sorts the batches by number, and retains one copy of each: preferably a complete one, then the newest.
     pub(super) fn sort(&mut self) {
         let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.age);
         self.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));
@@ -100,7 +103,9 @@ impl Index {
         self.pieces.reverse();
     }
 
-    /// INVARIANT SVI-1: a record that is older than its erasure is left out.
+    /// Removes the records that are older than their erasure from the index.
+    ///
+    /// INVARIANT SVI-1: salvage ignores a record that is older than its erasure.
     fn leave_out_erased(&mut self) {
         let (erased, batches) = (&self.erased, &self.batches);
         let is_left = |digest: &[u8; DIGEST_LEN], place: &mut Place| {
@@ -108,7 +113,8 @@ impl Index {
             let mut erasures = erased.get(digest).into_iter().flatten();
             erasures.all(|(by, said)| match batches.get(&(place.chain, *by)) {
                 Some(by) => *by < batch,
-                // The commit belongs to another log, or it is thinned or lost.
+                // The commit is unknown in this chain, because it is thinned or lost. Compares the ages of the segments
+                // instead.
                 None => *said <= age,
             })
         };
@@ -187,7 +193,7 @@ impl Index {
         Ok(())
     }
 
-    /// Adds the place of a record, unless a newer place is known.
+    /// Adds the place of a record, unless a newer record with the same digest is known.
     pub(super) fn keep_newest(
         known: &mut HashMap<[u8; DIGEST_LEN], Place>,
         digest: [u8; DIGEST_LEN],
@@ -202,19 +208,19 @@ impl Index {
     /// Returns the object with this digest, without its content.
     ///
     /// # Errors
-    /// `Io` if its record cannot be read.
+    /// `Corrupt` or `Io` if the object's record cannot be read.
     pub(super) fn object(&self, damaged: &DamagedLog, digest: [u8; DIGEST_LEN]) -> Result<Option<Object>> {
         let place = self.objects.get(&digest);
         let record = place.map(|place| damaged.read(place.locator)).transpose()?;
         Ok(record.map(|record| Object::from_verified(record.body, ObjectDigest::from_bytes(digest))))
     }
 
-    /// Returns the commit that erased the digest, if it was erased.
+    /// Returns the commit that erased the record with this digest, if it was erased.
     pub(super) fn erased_by(&self, digest: &[u8; DIGEST_LEN]) -> Option<CommitDigest> {
         self.erased.get(digest)?.last().map(|(by, _)| *by)
     }
 
-    /// Returns the time of the commit that wrote an object, if it is known.
+    /// Returns the time of the commit that wrote an object. Returns `None` if the commit is unknown.
     pub(super) fn written(&self, object: &[u8; DIGEST_LEN]) -> Option<i64> {
         let place = self.objects.get(object).filter(|place| place.is_numbered())?;
         let (_, batch) = place.written;

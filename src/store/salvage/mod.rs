@@ -1,15 +1,15 @@
-//! Salvage: writes the commits, states and records of a damaged log as the batches of a new store.
+//! Salvage: copies the readable commits, states and records of a damaged log into a new store.
 //!
-//! Salvage reads the batches in order. It keeps a commit if its place in the chain is known, and if a state with its
-//! root can be built. That state comes from the commit's own changes, from a checkpoint, or from an older commit. The
-//! digests of lost commits go into a gap before the next kept one. A last commit gets the newest known state, made from
-//! the intact records of the other commits.
+//! Salvage reads the batches in order. It retains a commit if all digests of the chain before the commit are known, and
+//! if it can compute a state with the commit's root. It computes this state from the commit's changes, or copies the
+//! state from a checkpoint or an older commit. It writes the digests of lost commits as a gap before the next retained
+//! commit. If the newest state is damaged, salvage adds a last commit, whose state it composes from the intact records.
 //!
 //! # Layer
-//! Layer 4. Knows the meaning of records, but not where the new store is.
+//! Layer 4. Interprets records. Passes the new batches to a sink, and does not write to the new store itself.
 //!
 //! # Invariants
-//! - SVG-1: every kept commit has its own digest, its own seq and a state with its root.
+//! - SVG-1: every retained commit has an unchanged digest and seq, and a state with its root.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -52,7 +52,7 @@ struct Salvager<'a> {
     index: &'a Index,
     states: States<'a>,
     output: Output<'a>,
-    /// The digests of commits by seq, kept or not.
+    /// The known digests of the chain of commits, by seq, including lost commits.
     line: BTreeMap<u64, CommitDigest>,
     history: HistoryTree,
     head: Option<Head>,
@@ -61,7 +61,8 @@ struct Salvager<'a> {
     references: References,
 }
 
-/// Passes the batches of a new store, with all valid records of a log, to `sink`.
+/// Passes the batches of the new store to `sink`. They contain all valid records of the damaged log. Calls `step` with
+/// the name of the phase and the number of bytes done.
 ///
 /// # Errors
 /// `Corrupt` if nothing can be salvaged; `Io`; the errors of `sink` and `step`.
@@ -72,7 +73,7 @@ pub(crate) fn salvage(
     step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
 ) -> Result<SalvageReport> {
     let checkpoints = checkpoint::open_any(damaged.disk(), damaged.instance(), damaged.suite().algorithm())?;
-    // Two segments of a store never have the same number, so a place is valid in every epoch.
+    // Segment numbers are never reused, so the position of a checkpoint of any epoch refers to one segment.
     let places: Vec<_> = checkpoints.iter().map(Checkpoint::position).collect();
     let index = Index::read(damaged, &places, &mut |done| step("search", done))?;
     let mut forward = |batch: BatchBuilder, head: HeadMark| sink(batch, head);
@@ -99,7 +100,7 @@ pub(crate) fn salvage(
     salvager.finish(now)
 }
 
-/// Returns the digest of each commit whose seq is known.
+/// Returns the digests of the chain of commits by seq, as far as they are known.
 fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
     let mut line = BTreeMap::new();
     let rows = checkpoints.iter().flat_map(|one| one.commits().iter());
@@ -111,7 +112,8 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
     let mut commits: Vec<_> = index.commits.iter().collect();
     commits.sort_by_key(|(digest, commit)| (commit.seq, **digest));
     line.extend(commits.iter().map(|(digest, commit)| (commit.seq, **digest)));
-    // From the newest down, each commit of the line decides which commit is before it.
+    // Visits the commits from the newest to the oldest. A commit in the chain determines the previous digest, because
+    // it names its parent.
     for (digest, commit) in commits.into_iter().rev() {
         if let (Some(parent), Some(before)) = (commit.parents.first(), commit.seq.checked_sub(1))
             && line.get(&commit.seq) == Some(digest)
@@ -123,11 +125,11 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
 }
 
 impl Salvager<'_> {
-    /// Processes the intact records of one batch.
+    /// Processes one batch: writes its commit if the commit can be retained, or else only its records.
     fn take(&mut self, number: u64, commit: Option<CommitDigest>, records: &[Record]) -> Result<()> {
         let mut changes = Decoded::default();
         for record in records {
-            // An error can be ignored, because the root of a commit later confirms what was built from the records.
+            // Ignores errors, because the root of the commit later shows whether the records were complete.
             drop(changes.add(record, self.damaged.suite(), None));
         }
         for reference in std::mem::take(&mut changes.references) {
@@ -135,7 +137,8 @@ impl Salvager<'_> {
         }
         let index = self.index;
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
-        // A commit counts only if it is on the line. An abandoned commit may have the same seq.
+        // Ignores a commit that is not part of the chain. An abandoned commit may have the same seq as a commit of the
+        // chain.
         let known = known.filter(|(digest, commit)| self.line.get(&commit.seq) == Some(digest));
         let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
             if commit.is_none() && changes.changes_state() {
@@ -181,7 +184,8 @@ impl Salvager<'_> {
         self.keep(digest, commit, trie, batch)
     }
 
-    /// Takes the states that checkpoints store for commits between the last one and `seq`.
+    /// Replaces the current state by the newest state that a checkpoint contains between the last processed commit and
+    /// commit `seq`.
     fn follow_stored(&mut self, seq: u64) -> Result<()> {
         let missed = self.guess.seq.map_or(0, |seq| seq + 1);
         match self.states.stored_between(missed, seq) {
@@ -190,7 +194,8 @@ impl Salvager<'_> {
         }
     }
 
-    /// Returns the digests of the commits between the newest written one and this one, if all of them are known.
+    /// Returns the digests of the commits between the newest written commit and `commit`. Returns `None` if a digest is
+    /// unknown or if the digests contradict `commit`.
     fn chain(&self, commit: &Commit) -> Option<Vec<CommitDigest>> {
         let mut tree = self.history.clone();
         let missed = self.digests(commit.seq)?;
@@ -207,7 +212,8 @@ impl Salvager<'_> {
         fits.then_some(missed)
     }
 
-    /// Returns the digests from the end of the chain up to commit `seq`, if all of them are known.
+    /// Returns the digests of the commits after the written ones and before `seq`. Returns `None` if a digest is
+    /// unknown.
     fn digests(&self, seq: u64) -> Option<Vec<CommitDigest>> {
         let first = self.history.size();
         let known: Vec<_> = self
@@ -218,7 +224,7 @@ impl Salvager<'_> {
         (known.len() as u64 == seq.checked_sub(first)?).then_some(known)
     }
 
-    /// Writes the batch of a commit of the damaged log, after the texts that the commit needs.
+    /// Writes the batch of a retained commit, after the texts that the commit names.
     fn keep(&mut self, digest: CommitDigest, commit: &Commit, trie: Trie, batch: BatchBuilder) -> Result<()> {
         let texts = commit.reason.into_iter().chain(commit.source);
         self.output.need_texts(texts)?;
@@ -267,7 +273,7 @@ impl Salvager<'_> {
         Ok(())
     }
 
-    /// Adds the digests of the commits after the newest kept one, which are not kept.
+    /// Adds a gap with the digests of the lost or thinned commits after the newest written commit.
     fn add_gap(&mut self, missed: &[CommitDigest], batch: &mut BatchBuilder) {
         put_gap(batch, self.history.size(), missed);
         for missed in missed {
@@ -275,8 +281,8 @@ impl Salvager<'_> {
         }
     }
 
-    /// Writes a state: as a whole map for the first kept commit, and as the changes since the previous kept one for the
-    /// others.
+    /// Adds the map of a state to `batch`. For the first written commit, adds the whole map. For later ones, adds the
+    /// changes since the previous written commit.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
         let before = self.head.as_ref().map(|head| &head.trie);
         let (index, output) = (self.index, &mut self.output);
@@ -287,7 +293,7 @@ impl Salvager<'_> {
                 key: entry.key,
                 digest: Some(ObjectDigest::from_bytes(entry.digest)),
                 created: entry.created,
-                // The time of a version is that of the commit in the same batch, if it is known.
+                // Uses the time of the commit in the version's batch, if it is known.
                 updated: written.clamp(entry.created, time.as_micros().max(entry.created)),
             })
         })

@@ -1,16 +1,16 @@
-//! Orphaned segments: a rewrite wrote them, but the manifest does not list them. Either the rewrite was interrupted, or
-//! the manifest is too old.
+//! Handles orphaned segments: segments of a rewrite that the manifest does not list. Either the rewrite was
+//! interrupted, or the manifest is outdated.
 //!
-//! In both cases, the files are the same. A rewrite contains a copy of the log and, for an erasure, its commit at the
-//! end. Any further commit was made after the rewrite was published.
+//! The files do not show which of the two happened. A rewrite contains a copy of the log and, for an erasure, one
+//! additional commit at the end. If the segments contain more new commits, the rewrite was published.
 //!
 //! # Layer
 //! Layer 4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVR-1: in both cases, salvage uses every commit and record that only the rewrite contains. The exception is an
-//!   erasure that may not have been published.
-//! - SVR-2: an unpublished rewrite thins and erases nothing.
+//! - SVR-1: in both cases, salvage uses every commit and record that only the rewrite contains, except for the commit
+//!   of an erasure that may be unpublished.
+//! - SVR-2: an unpublished rewrite has no effect: salvage ignores its thinning and its erasures.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ use crate::object::Op;
 use super::index::{Index, PieceEntry, Place};
 
 impl Index {
-    /// Adds the orphaned pieces, and sorts all pieces.
+    /// Adds the batches of the orphaned segments, and sorts all batches.
     pub(super) fn sort_with_orphaned(&mut self, orphaned: Self, damaged: &DamagedLog, places: &[Position]) {
         let known = self.commits.values().map(|commit| commit.seq);
         let newest = known.chain(damaged.noted_head().map(|(_, seq)| seq)).max();
@@ -34,7 +34,7 @@ impl Index {
         };
         for (_, name) in damaged.orphaned_segments() {
             if !counts {
-                // Damage in the files of an unused rewrite loses nothing.
+                // Drops findings about the files of an unpublished rewrite, because damage there loses no data.
                 self.findings.retain(|found| found.damage.file != name);
             }
             self.findings.push(Finding::new(severity, name, 0, cause.clone()));
@@ -48,8 +48,8 @@ impl Index {
         }
     }
 
-    /// Decides whether a rewrite counts as published or as interrupted. Returns the cause for the findings about it;
-    /// `newest` is the seq of the newest known commit of the log.
+    /// Decides whether the rewrite is treated as published or as interrupted. Returns the cause for the findings about
+    /// the rewrite. `newest` is the seq of the newest known commit of the log.
     fn treatment(
         &self,
         orphaned: &Self,
@@ -68,7 +68,7 @@ impl Index {
         let mut ahead = ahead.filter(|commit| Some(commit.seq) > newest);
         match (ahead.next(), ahead.next()) {
             (None, _) => Cause::RewriteCutOff,
-            // Treating the rewrite as interrupted loses nothing.
+            // It is unknown whether the erasure was published. Treats it as interrupted, because that loses no data.
             (Some(commit), None) if commit.op.as_str() == Op::ERASE => Cause::ErasureUnsure,
             _ => Cause::RewriteCounted,
         }
@@ -78,7 +78,7 @@ impl Index {
         self.pieces.iter().map(|piece| piece.number).max()
     }
 
-    /// Adds all pieces of the rewrite.
+    /// Adds all batches of a published rewrite.
     fn absorb(&mut self, newer: Self) {
         self.pieces.extend(newer.pieces);
         for (known, newer) in [(&mut self.objects, newer.objects), (&mut self.texts, newer.texts)] {
@@ -94,8 +94,8 @@ impl Index {
         self.thinned.extend(newer.thinned);
     }
 
-    /// Adds the records and commits that exist only in the rewrite (SVR-1), as older than all others (SVR-2). Adds no
-    /// commit newer than `newest`.
+    /// Adds the records and commits that only an interrupted rewrite contains (SVR-1). Marks the records as older than
+    /// all others (SVR-2). Adds no commit with a seq above `newest`.
     fn fall_back_on(&mut self, orphaned: Self, newest: Option<u64>) {
         let add = |known: &mut HashMap<[u8; DIGEST_LEN], Place>, orphaned| {
             for (digest, place) in orphaned {
@@ -116,8 +116,8 @@ impl Index {
         }
     }
 
-    /// Inserts a piece of another log: after the damaged piece of the same commit, or else before the first piece of a
-    /// higher seq.
+    /// Inserts a batch of the rewrite into the batches of the log: after the damaged batch of the same commit, or else
+    /// before the first commit with a higher seq.
     fn insert(&mut self, mut piece: PieceEntry, digest: CommitDigest, seq: u64) {
         let of_same = self.pieces.iter().position(|other| other.commit == Some(digest));
         let is_later = |other: &PieceEntry| {

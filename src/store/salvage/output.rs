@@ -1,11 +1,11 @@
-//! Writes the saved records, each of them once and before any record that needs it.
+//! Writes the salvaged records. Writes each record once, before any record that needs it.
 //!
 //! # Layer
 //! Layer 4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVO-1: each version that a commit links, and each content that a version names, is written at the latest with that
-//!   commit. It is unchanged, or replaced by the marker of a lost or erased record.
+//! - SVO-1: each version that a commit links, and each content that such a version names, is in the batch of that
+//!   commit or in an earlier batch. A marker replaces a lost or erased record.
 
 use std::collections::HashSet;
 
@@ -18,10 +18,10 @@ use crate::store::rewritten::Erased;
 
 use super::index::Index;
 
-/// The number of bytes of records after which they are written as a separate batch.
+/// If the waiting records reach this size in bytes, they are written as a separate batch.
 const BATCH_BYTES: u64 = 4 << 20;
 
-/// Receives the batches of the new store, each with the head after it.
+/// Receives the batches of the new store, each with the head after the batch.
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, HeadMark) -> Result<()> + 'a;
 
 pub(super) struct Output<'a> {
@@ -32,11 +32,11 @@ pub(super) struct Output<'a> {
     /// The number of batches written so far.
     pub(super) batches: u64,
     waiting: BatchBuilder,
-    /// The versions, contents and texts, or their markers, written so far.
+    /// The digests of the versions, contents and texts that were already written, or whose markers were written.
     done: HashSet<[u8; DIGEST_LEN]>,
     /// The number of versions written so far.
     pub(super) versions: u64,
-    /// Versions, contents and texts that other records name but that are lost.
+    /// The digests of lost versions, contents and texts that other records name.
     pub(super) lost: HashSet<[u8; DIGEST_LEN]>,
 }
 
@@ -59,7 +59,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Passes on one batch with the waiting records, followed by those of `batch`. The head after it is `head`.
+    /// Passes a batch to the sink. It contains the waiting records, followed by the records of `batch`. `head` is the
+    /// head after the batch; `None` if the head does not change.
     pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
         self.head = head.unwrap_or(self.head);
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
@@ -70,7 +71,7 @@ impl<'a> Output<'a> {
         (self.sink)(batch, self.head)
     }
 
-    /// Adds the objects, contents and texts of a piece to history, but not to a state.
+    /// Writes the objects, contents and texts in `records` without making a version current.
     pub(super) fn add_contents(&mut self, records: &[Record]) -> Result<()> {
         for record in records {
             self.add_content(record)?;
@@ -105,7 +106,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Adds the records of a kept commit unchanged to its batch. Markers replace the damaged ones.
+    /// Adds the records of a retained commit to its batch, unchanged. A marker replaces an object that was erased.
     pub(super) fn add_own(&mut self, records: &[Record], batch: &mut BatchBuilder) -> Result<()> {
         for record in records {
             match record.kind {
@@ -138,7 +139,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Writes a version, or its marker, unless that was done already, so it precedes the next record (SVO-1).
+    /// Writes a version, or its marker if the version is lost or erased. Does nothing if it was already written. So the
+    /// version precedes the next record, which needs it (SVO-1).
     pub(super) fn need_version(&mut self, key: KeyPath, digest: ObjectDigest) -> Result<()> {
         if !self.done.insert(*digest.as_bytes()) {
             return Ok(());
@@ -155,7 +157,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Does the same as [`Self::need_version`] for a content or a text.
+    /// Writes a content or a text like [`Self::need_version`].
     pub(super) fn need_text(&mut self, digest: [u8; DIGEST_LEN]) -> Result<()> {
         if !self.done.insert(digest) {
             return Ok(());
@@ -184,7 +186,7 @@ impl<'a> Output<'a> {
         self.waiting.add(RecordKind::Erased, UNLINKED, &erased.encode());
     }
 
-    /// Returns the marker of an erased or lost record.
+    /// Returns the marker that replaces an erased or lost record.
     fn marker(&self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) -> Erased {
         let by = self.index.erased_by(&digest).unwrap_or(CommitDigest::NOBODY);
         Erased { key, digest, by }

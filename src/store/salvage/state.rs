@@ -1,10 +1,10 @@
-//! The state after each commit: confirmed by a root, or composed from the intact records.
+//! Computes the state after each commit from the intact records, and finds confirmed states.
 //!
 //! # Layer
 //! Layer 4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVS-1: a state counts as confirmed only if its root is the root in its commit.
+//! - SVS-1: a state is confirmed only if its root equals the root in its commit.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,20 +15,20 @@ use crate::store::checkpoint::{Checkpoint, StateRow};
 use crate::store::replay::{Decoded, with_changes};
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
-/// The known states, and the data to compute the next one.
+/// The known states, and the data that the computation of the next state needs.
 pub(super) struct States<'a> {
     suite: HashSuite,
-    /// The states whose root several commits name; only these are asked for again.
+    /// The states whose root several commits name. Other states are not needed again.
     by_root: HashMap<Root, Trie>,
     repeated: HashSet<Root>,
-    /// The time of the first write of each id that left the state.
+    /// The first write time of each id that was removed from the state.
     first_written: HashMap<KeyPath, i64>,
     /// The states in checkpoints, by the seq of their commit.
     stored: BTreeMap<u64, Vec<(&'a Checkpoint, StateRow)>>,
 }
 
 impl<'a> States<'a> {
-    /// Makes the states of a salvage; `commits` are all commits whose states may be asked for.
+    /// Creates the states of a salvage. `commits` are all commits whose states may be needed.
     pub(super) fn new<'b>(
         suite: HashSuite,
         checkpoints: &'a [Checkpoint],
@@ -66,7 +66,7 @@ impl<'a> States<'a> {
         }
     }
 
-    /// Returns the state `before` with the changes of a piece. Does not check its root.
+    /// Applies the changes of a batch to the state `before`. Returns the new state. Does not check its root.
     pub(super) fn changed(
         &mut self,
         before: &Trie,
@@ -86,19 +86,21 @@ impl<'a> States<'a> {
         Ok(trie)
     }
 
-    /// Returns a state that has the root of the commit, found without the commit's changes (SVS-1).
+    /// Returns a state with the commit's root from an older commit or a checkpoint, without using the commit's changes
+    /// (SVS-1).
     pub(super) fn known(&self, commit: &Commit) -> Option<Trie> {
         let by_root = self.by_root.get(&commit.root).cloned();
         by_root.or_else(|| self.stored_at(commit.seq, Some(commit.root)))
     }
 
-    /// Returns the newest stored state of a commit whose seq is between `from` and `to`.
+    /// Returns the newest state in a checkpoint whose commit has a seq from `from` on and below `to`.
     pub(super) fn stored_between(&self, from: u64, to: u64) -> Option<Trie> {
         let mut seqs = self.stored.range(from..to.max(from)).rev().map(|(seq, _)| *seq);
         seqs.find_map(|seq| self.stored_at(seq, None))
     }
 
-    /// Reads a whole state from a checkpoint. Returns `None` if the state is damaged.
+    /// Reads the whole state of commit `seq` from a checkpoint. Returns `None` if no checkpoint contains an undamaged
+    /// state, or if its root differs from `root`.
     fn stored_at(&self, seq: u64, root: Option<Root>) -> Option<Trie> {
         let rows = self.stored.get(&seq)?;
         rows.iter()

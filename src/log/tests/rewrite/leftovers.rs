@@ -1,4 +1,4 @@
-//! Files left by an interrupted rewrite and their removal; also old and new files mixed.
+//! Tests the files of an interrupted rewrite and their removal, and mixtures of old and new files.
 
 use super::*;
 use crate::log::leftovers::Unlisted;
@@ -8,7 +8,7 @@ use crate::testing::sim_disk::Fault;
 fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_checks_and_the_next_rewrite() {
     let (disk, mut log) = store();
     rewrite_all(&mut log).unwrap();
-    // The second rewrite has more batches than the first one left, but not more than it replaces.
+    // The second rewrite contains more batches than the result of the first, but at most as many as it may replace.
     let mut rewrite = begin(&mut log).unwrap();
     for number in 1..=80 {
         let text = format!("batch {number} again");
@@ -94,8 +94,8 @@ fn what_crashes_left_is_named_harmless_and_removed_by_the_next_writer() {
     append(&mut log, &["behind"]).unwrap();
     drop(log);
     let before = texts(&disk);
-    // This is the state if the machine stopped before the old segments were removed. One of them ends in a torn batch,
-    // whose seal has a number that the log never reached.
+    // Simulates a crash before the removal of the old segments. One of them ends in a torn batch, whose seal contains a
+    // number that the log never reached.
     for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         disk.put_file(name, content.clone());
     }
@@ -121,7 +121,11 @@ fn what_crashes_left_is_named_harmless_and_removed_by_the_next_writer() {
     assert_eq!(left, [(Severity::Harmless, "log/notes.txt".to_owned())]);
     assert_eq!(segments(&disk).len(), listed + 1);
     let lost = disk.crash_image(CrashImage::Nothing);
-    assert_eq!(segments(&lost), segments(&disk), "the names are gone for good");
+    assert_eq!(
+        segments(&lost),
+        segments(&disk),
+        "the removal of the names must be durable"
+    );
 }
 
 fn manifest_of(disk: &SimDisk) -> Manifest {
@@ -220,19 +224,19 @@ fn old_and_new_files_in_each_others_place_are_damage() {
             "{what}"
         );
     };
-    // An old segment gets the name of a new one.
+    // Gives an old segment the name of a new one.
     for id in &entries {
         let changed = disk.copy();
         changed.put_file(&segment_name(*id), old["log/00000001.seg"].clone());
         refuses(&changed, &segment_name(*id), "an old segment");
     }
-    // Two new segments are exchanged.
+    // Exchanges two new segments.
     let changed = disk.copy();
     let (first, second) = (segment_name(entries[0]), segment_name(entries[1]));
     changed.put_file(&first, new[&second].clone());
     changed.put_file(&second, new[&first].clone());
     refuses(&changed, &first, "two new segments swapped");
-    // The old manifest is combined with the new segments.
+    // Combines the old manifest with the new segments.
     for keep_live in [true, false] {
         let changed = disk.copy();
         changed.put_file("manifest", old["manifest"].clone());
@@ -241,20 +245,20 @@ fn old_and_new_files_in_each_others_place_are_damage() {
         }
         let what = if keep_live { "manifest" } else { "log/0000000" };
         refuses(&changed, what, "an old manifest");
-        // The result is the same if the old segments exist again.
+        // The result is the same if the old segments also exist.
         for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
             changed.put_file(name, content.clone());
         }
         refuses(&changed, "manifest", "an old manifest and all segments");
     }
-    // An outdated `live` counts as missing.
+    // Readers treat an outdated `live` as missing.
     let changed = disk.copy();
     changed.put_file("live", old["live"].clone());
     assert_eq!(texts(&changed), texts(&disk));
     let mut log = Log::open(shared(&changed), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &["on"]).unwrap();
     assert_eq!(texts(&changed).last().unwrap(), "on");
-    // An outdated `live` is refused if it names a removed segment and later batches than the rewrite copied.
+    // Readers report an outdated `live` as damage if it names a removed segment and a batch after the rewritten part.
     let changed = disk.copy();
     changed.overwrite("live", |bytes| {
         bytes[56..64].copy_from_slice(&1_u64.to_le_bytes());
@@ -315,7 +319,7 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     while log.size().0 <= segments + 1 {
         append(&mut log, &["more"]).unwrap();
     }
-    // The log continues with the number before it. After that, no number is left.
+    // With this file, no segment number is free. Appending fails as soon as the log needs the next segment.
     disk.put_file(&format!("log/{:08}.seg", u32::MAX - 1), vec![7; 5000]);
     let before = texts(&disk).len();
     let mut appended = 0;
@@ -329,7 +333,7 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     assert_eq!(texts(&disk).len(), before + appended);
 }
 
-/// INVARIANT RWR-4 holds only in the process that rewrites.
+/// A forked child does not remove the files of a rewrite. INVARIANT RWR-4 applies only to the process that rewrites.
 #[test]
 fn a_forked_child_that_drops_a_rewrite_takes_no_file_of_its_parent() {
     let (disk, mut log) = store();

@@ -1,4 +1,4 @@
-//! Reads, writes and checks during rewrites.
+//! Tests reads, writes and checks during rewrites.
 
 use super::*;
 use crate::disk::FileDisk;

@@ -1,4 +1,4 @@
-//! Writing a checkpoint is interrupted or fails at every call, and files are damaged before they are read back.
+//! Tests crashes and failures at every call of writing a checkpoint, and damage before the file is read back.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::error::ErrorCode;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// Makes a disk with two checkpoints. Returns it with three fixtures and the right answers of each.
+/// Creates a disk with two checkpoints. Also returns three fixtures and the expected answers of each.
 fn prepared() -> (SimDisk, Vec<Fixture>, Vec<Vec<String>>) {
     let disk = SimDisk::new(1);
     let fixtures: Vec<Fixture> = (0..3).map(|seed| Fixture::new(seed, 60, 5)).collect();
@@ -49,7 +49,7 @@ fn ckw_1_a_crash_leaves_checkpoints_that_are_whole() {
         let ended = fixtures[2].write(&disk, &NoSource);
         assert!(
             ended.is_err() || call > calls - 3,
-            "only removing may fail in silence"
+            "only a failed removal may be ignored"
         );
         let images = [
             CrashImage::Killed,
@@ -104,7 +104,7 @@ fn ckp_2_a_failure_leaves_no_new_file() {
                     assert_eq!(names(&disk), before, "{what}");
                     assert_eq!(assert_usable(&disk, &answers, &what), 2);
                 }
-                // Only a failure to remove superfluous files may be ignored.
+                // Writing may ignore only a failed removal of old files.
                 Ok(_) => {
                     ended_well += 1;
                     assert_eq!(assert_usable(&disk, &answers, &what), 3);
@@ -115,7 +115,11 @@ fn ckp_2_a_failure_leaves_no_new_file() {
             break;
         }
     }
-    assert_eq!(ended_well, 2 * Fault::ALL.len(), "removing one file and syncing");
+    assert_eq!(
+        ended_well,
+        2 * Fault::ALL.len(),
+        "only a failed removal, or a failed sync after it, is ignored"
+    );
 }
 
 #[test]
@@ -153,10 +157,10 @@ fn reading_back_that_fails_or_falls_short_is_no_success() {
         }
         let reads = *unsaid.last().unwrap();
         match fault {
-            // Three reads may fail without an error: the search for the folder, the map of a readable file, and the
-            // search for older files.
+            // Three failed reads cause no error: the search for the folder, the map of a readable file, and the search
+            // for older files.
             ReadFault::Device => assert_eq!(unsaid, [1, reads - 2, reads]),
-            // A short read is not an error, because the reader asks for the rest.
+            // A short read is not an error, because the reader requests the missing bytes.
             ReadFault::Short => assert_eq!(unsaid.len() as u64, reads),
         }
         assert!(reads > 5, "{reads}");
@@ -197,7 +201,7 @@ fn ckw_1_another_file_in_the_place_of_the_one_that_was_written_is_caught() {
     let (disk, fixtures, answers) = prepared();
     let shared = disk.clone();
     disk.observe(Arc::new(move |seen| {
-        // An undamaged file of the same log with other content is refused.
+        // The verification also refuses an undamaged file of the same log with other content.
         let files = seen.files();
         if files
             .get(UNFINISHED)
@@ -249,7 +253,7 @@ fn two_writers_do_not_take_each_others_number() {
     assert_eq!(
         open_newest(&disk, log_id(), true).unwrap().0.unwrap().number(),
         2,
-        "what the other one wrote here is no checkpoint"
+        "the file of the other process is not a checkpoint"
     );
     assert_eq!(fixtures[2].write(&disk, &NoSource).unwrap().number, 4);
 }

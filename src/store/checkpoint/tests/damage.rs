@@ -1,4 +1,4 @@
-//! Damage is reported or has no effect, and no answer is ever wrong.
+//! Tests that damage is reported or has no effect, and that no answer is wrong.
 
 use super::header::{Header, SECTIONS, Section};
 use super::*;
@@ -8,8 +8,8 @@ use crate::testing::sim_disk::SimDisk;
 
 const NAME: &str = "checkpoint/00000001.ckpt";
 
-/// Opens `bytes` as a checkpoint, mapped and not mapped. Returns the smaller number of queries that it refuses, or
-/// `None` if it does not open.
+/// Opens `bytes` as a checkpoint, once mapped and once read. Returns the lower number of queries that return an error,
+/// or `None` if the file does not open.
 fn judge(bytes: &[u8], expected: &[String], what: &str) -> Option<usize> {
     let disk = disk_with(NAME, bytes);
     let mut refused = Vec::new();
@@ -33,7 +33,7 @@ fn judge(bytes: &[u8], expected: &[String], what: &str) -> Option<usize> {
     refused.into_iter().min()
 }
 
-/// Makes a small checkpoint. Returns its bytes and its right answers.
+/// Creates a small checkpoint. Returns its bytes and the expected answers.
 fn small(seed: u64) -> (Vec<u8>, Vec<String>) {
     let fixture = Fixture::new(seed, 12, 4);
     let disk = MemDisk::new();
@@ -56,7 +56,7 @@ fn ckp_1_every_flipped_byte_is_told_or_does_no_harm() {
         assert_eq!(
             opened.is_some(),
             blocks.contains(&at),
-            "byte {at}: what opening reads"
+            "byte {at}: opening reads this byte"
         );
         refused += opened.unwrap_or(0);
     }
@@ -81,7 +81,7 @@ fn ckp_1_a_file_of_another_length_does_not_open() {
 fn ckp_1_blocks_of_zeros_and_of_other_checkpoints_are_told() {
     let large = |seed| {
         let mut fixture = Fixture::new(seed, 400, 20);
-        // Both files have the same layout, so a block of one could be a block of the other.
+        // Both files have the same layout, so a block of one file fits into the other.
         fixture.gaps.clear();
         let disk = MemDisk::new();
         fixture.write(&disk, &NoSource).unwrap();
@@ -125,7 +125,7 @@ fn ckp_1_what_passes_the_checksums_is_still_verified_against_the_roots() {
         let before = told;
         for (found, expected) in ask_all(&checkpoint).into_iter().zip(&expected) {
             match found {
-                // No digest covers the places and times in leaves, so changing them may stay unnoticed.
+                // No digest covers the locators and times in leaves, so a change there may be undetected.
                 Ok(found) => assert!(found == *expected || found.contains("Entry"), "byte {at}"),
                 Err(error) => {
                     assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "{error:?}");
@@ -139,7 +139,7 @@ fn ckp_1_what_passes_the_checksums_is_still_verified_against_the_roots() {
     assert!(told > 500, "{told}");
 }
 
-/// Returns the findings for a file that was changed, with its checksums corrected.
+/// Changes a file and corrects its checksums. Returns the findings of a check.
 fn findings_of_changed(good: &[u8], header: &Header, change: impl FnOnce(&mut [u8])) -> Vec<Finding> {
     let mut bad = good.to_vec();
     change(&mut bad);
@@ -197,7 +197,7 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
         assert_eq!(found[0].damage.offset, Some(references.offset));
         assert_eq!(found[0].damage.cause, Cause::BeyondSection);
     }
-    // The length is too small, so the next reference starts inside this one or bytes are left over.
+    // Makes the length too small. So the next reference starts inside this one, or bytes remain after the last one.
     let at = references.offset as usize + 8;
     let found = findings_of_changed(&good, &header, |bytes| bytes[at] -= 1);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -237,7 +237,7 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
         bytes[4092..4096].copy_from_slice(&sum);
     };
     let length = good.len() as u64;
-    // The offset of the numbers of the sections, which follow the identity of the file.
+    // The offset in the header of the extents of the sections.
     let sections_at = 152;
     for at in (0..16).chain(sections_at..sections_at + 24 * SECTIONS.len()) {
         for bit in [0x01, 0x80] {
@@ -247,9 +247,10 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
             let found = Header::decode(&bad, length);
             let of_rows = at.checked_sub(sections_at).map(|at| (at / 24, at % 24 / 8));
             match of_rows {
-                // The number of these rows does not follow from the bytes of nodes, references and peaks.
+                // The number of rows in these sections does not depend on their length.
                 Some((section, 2)) if SECTIONS[section].1.is_none() => {}
-                // The end of the last section, if it is within the last block, is checked when the section is read.
+                // If the end of the last section is still within the last block, only reading the section detects the
+                // change.
                 Some((11, 1)) if found.is_ok() => {}
                 _ => assert!(found.is_err(), "byte {at}: {found:?}"),
             }
@@ -302,7 +303,7 @@ fn the_older_one_is_opened_where_the_newest_is_damaged() {
     assert_eq!(found.unwrap().number(), 1);
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].damage.file, "checkpoint/00000002.ckpt");
-    // Damage after the header is found at the first access and by a full check.
+    // The first access and a full check find damage after the header.
     disk.overwrite("checkpoint/00000001.ckpt", |bytes| {
         bytes[4096 + 5] ^= 1;
         bytes[2 * 4096 + 5] ^= 1;

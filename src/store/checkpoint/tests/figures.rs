@@ -1,4 +1,5 @@
-//! The cost of checkpoints. Run it with `cargo test --release --lib checkpoint_figures -- --ignored --nocapture`.
+//! Measures the cost of checkpoints. Run it with `cargo test --release --lib checkpoint_figures -- --ignored
+//! --nocapture`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -6,7 +7,7 @@ use std::time::Instant;
 use super::*;
 use crate::disk::FileDisk;
 
-/// Makes a store of `size` ids in commits of one hundred ids each, with ten past states.
+/// Creates a store of `size` ids in commits of one hundred ids each, with ten past states.
 fn large(size: usize) -> Fixture {
     let mut random = SplitMix64::new(size as u64);
     let mut fixture = Fixture::new(1, 0, 0);
@@ -31,7 +32,7 @@ fn milliseconds(since: Instant) -> f64 {
 }
 
 #[test]
-#[ignore = "prints figures; there is nothing to hold them against"]
+#[ignore = "prints measurements, and has no expected values"]
 fn checkpoint_figures() {
     for size in [10_000, 100_000, 1_000_000] {
         let fixture = large(size);

@@ -1,4 +1,4 @@
-//! Tests of checkpoints, one file per subject; this file has their helpers.
+//! Tests of checkpoints, one file per subject. This file contains the shared helpers.
 
 mod crash;
 mod damage;
@@ -94,7 +94,8 @@ fn states_of(tries: &[(u64, Trie, Position)]) -> Vec<State> {
 }
 
 impl Fixture {
-    /// Makes a store of at most `size` ids in `commits` commits. Every second commit keeps its state.
+    /// Creates a store of at most `size` ids in `commits` commits. The checkpoint contains the state of every second
+    /// commit.
     fn new(seed: u64, size: usize, commits: usize) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut fixture = Self {
@@ -118,7 +119,7 @@ impl Fixture {
             for _ in first..last {
                 trie.insert(random_entry(&mut random), &NoSource).unwrap();
             }
-            // Some commits are left out, as if they were thinned.
+            // Omits some commits, as if they were thinned.
             if number > 0 && random.one_in(3) {
                 let count = 1 + random.below(5) as u64;
                 let place = Locator::from_u64(random.next_u64());
@@ -139,7 +140,7 @@ impl Fixture {
             let created = random.next_u64().cast_signed();
             let key = KeyPath::from_bytes(random.digest());
             fixture.first_written.insert(key, created);
-            // One object in five has the same parent, so some parents have several children.
+            // Uses only two parents, so both have several children.
             let parent = Prefix(u64::from(created.unsigned_abs().is_multiple_of(5)) << 63);
             fixture.children.push(ChildRow { parent, child: key });
         }
@@ -207,7 +208,7 @@ impl Fixture {
         write(disk, self.contents(self.states()), source, progress)
     }
 
-    /// Returns the right answers to [`questions`].
+    /// Returns the expected answers to [`questions`].
     fn answers(&self) -> Vec<String> {
         let disk = crate::disk::MemDisk::new();
         self.write(&disk, &NoSource).unwrap();
@@ -226,12 +227,12 @@ fn shown<T: std::fmt::Debug>(found: Result<T>) -> Result<String> {
     found.map(|found| format!("{found:?}"))
 }
 
-/// Returns rows from memory.
+/// Converts rows in memory to a source of rows.
 fn given<R: Copy>(rows: &[R]) -> Source<'_, R> {
     Box::new(rows.iter().copied().map(Ok))
 }
 
-/// Returns the values of all digests that may be `digest`.
+/// Returns the values of all rows whose digest may be `digest`.
 fn find(rows: Rows<'_, DigestRow>, digest: &[u8; 32]) -> Result<std::vec::IntoIter<Result<u64>>> {
     let found = rows.between(digest, digest)?;
     Ok(found.map(|row| Ok(row?.value)).collect::<Vec<_>>().into_iter())
@@ -245,7 +246,7 @@ fn all<T: std::fmt::Debug>(rows: impl Iterator<Item = Result<T>>) -> Result<Stri
     shown(rows.collect::<Result<Vec<T>>>())
 }
 
-/// Asks a checkpoint every question.
+/// Runs every query on a checkpoint.
 fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     let mut answers = vec![
         shown(Ok((
@@ -263,8 +264,8 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
         all_of(checkpoint.gaps()),
         shown(checkpoint.references()),
         all(checkpoint.states().iter().map(|row| {
-            // A place contains the number of its file. Without that number, files with different numbers have the same
-            // content.
+            // A place contains the number of its file. Removes this number, so that files with different numbers can be
+            // compared.
             row.map(|row| {
                 (
                     row.seq,
@@ -295,7 +296,7 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     answers
 }
 
-/// Panics unless every answer is right or reports a damaged checkpoint. Returns the number of such reports.
+/// Panics unless every answer is either correct or an error for a damaged checkpoint. Returns the number of errors.
 fn assert_never_wrong(checkpoint: &Checkpoint, expected: &[String], what: &str) -> usize {
     let answers = ask_all(checkpoint);
     assert_eq!(answers.len(), expected.len(), "{what}");
@@ -315,7 +316,7 @@ fn assert_never_wrong(checkpoint: &Checkpoint, expected: &[String], what: &str) 
     refused
 }
 
-/// Makes a store folder with one file.
+/// Creates a disk that contains one file.
 fn disk_with(name: &str, content: &[u8]) -> crate::disk::MemDisk {
     let disk = crate::disk::MemDisk::new();
     disk.create(name).unwrap().write_at(0, content).unwrap();
@@ -330,7 +331,7 @@ fn content(disk: &dyn Disk, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Makes a progress function that adds up the bytes it gets.
+/// Creates a progress function that adds up the bytes that it receives.
 fn counter() -> (Arc<std::sync::atomic::AtomicU64>, impl FnMut(u64) -> Result<()>) {
     let sum = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let shared = Arc::clone(&sum);

@@ -1,4 +1,4 @@
-//! Round trips of checkpoints written from memory and from an older checkpoint.
+//! Tests round trips of checkpoints that are written from memory and from an older checkpoint.
 
 use std::sync::atomic::Ordering;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::disk::MemDisk;
 use crate::error::ErrorCode;
 
-/// Panics unless the checkpoint returns what was written to it.
+/// Panics unless the checkpoint returns the content that was written.
 fn assert_holds(checkpoint: &Checkpoint, fixture: &Fixture) {
     assert_eq!(checkpoint.log(), fixture.log);
     assert_eq!(checkpoint.position(), fixture.position);
@@ -115,7 +115,7 @@ fn states_that_are_stored_are_copied_with_what_changed_since() {
     fixture.write(&disk, &NoSource).unwrap();
     for round in 0..4 {
         let old = open(&disk, fixture.log);
-        // The past states are only in the older checkpoint; the head's state is edited.
+        // Only the older checkpoint contains the past states. The head's state is changed in memory.
         let rows: Vec<StateRow> = old.states().iter().map(Result::unwrap).collect();
         let mut tries: Vec<(u64, Trie, Position)> = rows
             .iter()
@@ -266,7 +266,7 @@ fn only_the_two_newest_stay_and_numbers_are_not_given_twice() {
     let write = || fixture.write(&disk, &NoSource).unwrap().number;
     let names = || -> Vec<String> { list(&disk).unwrap().into_iter().map(|file| file.name).collect() };
     assert_eq!([write(), write(), write()], [1, 2, 3]);
-    // Another process is writing a checkpoint, or was interrupted while writing it.
+    // Simulates another process that is writing a checkpoint, or was interrupted.
     disk.create("checkpoint/00000004.ckpt.tmp").unwrap();
     disk.create("checkpoint/notes.txt").unwrap();
     disk.create("checkpoint/9.ckpt").unwrap();

@@ -1,16 +1,17 @@
-//! Searches in the tables find every row, whatever the spread of the digests.
+//! Tests that searches in the tables find every row, for any distribution of the digests.
 
 use super::*;
 use crate::disk::MemDisk;
 
-/// Makes a digest from its first eight bytes and a byte for the others.
+/// Creates a digest from a prefix of eight bytes. All other bytes are `fill`.
 fn digest(prefix: u64, fill: u8) -> [u8; 32] {
     let mut digest = [fill; 32];
     digest[..8].copy_from_slice(&prefix.swap_bytes().to_le_bytes());
     digest
 }
 
-/// Panics unless searches for `wanted`, and for ranges that start there, find the same rows as a full scan.
+/// Panics unless searches for each prefix in `wanted`, and for ranges that start there, find the same rows as a full
+/// scan.
 fn assert_found(checkpoint: &Checkpoint, rows: &[DigestRow], wanted: &[u64]) {
     for (&low, &high) in wanted.iter().zip(wanted.iter().skip(1).chain([&u64::MAX])) {
         let found = find(checkpoint.digests(true), &digest(low, 0x55)).unwrap();
