@@ -91,7 +91,7 @@ mod tests {
         assert!(part.slice(7..7).is_none());
         #[expect(
             clippy::reversed_empty_ranges,
-            reason = "the refusal of such a range is what is tested"
+            reason = "the test checks that such a range is refused"
         )]
         let reversed = part.slice(3..1);
         assert!(reversed.is_none());

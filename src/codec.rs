@@ -17,7 +17,7 @@
     feature = "testing",
     expect(
         clippy::missing_errors_doc,
-        reason = "every refusal is a `DecodeError`, and its cases are documented there"
+        reason = "every error is a `DecodeError`, whose variants document the causes"
     )
 )]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -47,7 +47,7 @@ pub enum DecodeError {
     Version(u8),
     /// Tags are not strictly ascending, or a tag is zero.
     TagOrder(u16),
-    /// A required tag is unknown.
+    /// An unknown tag does not have the ignorable bit.
     UnknownTag(u16),
     /// A required field is missing.
     MissingTag(u16),
@@ -81,7 +81,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the front of `bytes`.
+    /// Makes a reader that starts at the front of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         as_text(self.sized()?)
     }
 
-    /// Succeeds if no input is left.
+    /// Checks that no input is left.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),
@@ -161,7 +161,7 @@ pub fn as_text(bytes: &[u8]) -> Result<&str, DecodeError> {
     std::str::from_utf8(bytes).map_err(|_| DecodeError::Invalid("text is not UTF-8"))
 }
 
-/// Reads `bytes` as exactly `N` bytes.
+/// Converts `bytes` to an array. Refuses any other length than `N`.
 pub fn as_array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], DecodeError> {
     bytes
         .try_into()
@@ -199,7 +199,7 @@ pub struct FieldWriter<'a> {
 }
 
 impl<'a> FieldWriter<'a> {
-    /// Starts with the version byte.
+    /// Makes a writer, and writes the version byte.
     pub fn new(out: &'a mut Vec<u8>, version: u8) -> Self {
         out.push(version);
         Self { out, last: 0 }
@@ -234,7 +234,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Checks the version byte and starts before the first field.
+    /// Checks the version byte, and starts at the first field.
     pub fn new(bytes: &'a [u8], version: u8) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let found = reader.u8()?;

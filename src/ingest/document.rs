@@ -94,9 +94,9 @@ pub(super) type StatedObject = (u64, ObjectLine);
 pub struct Document {
     pub(super) path: Id,
     pub(super) format: Format,
-    /// Whether the file is a list of objects and states no document.
+    /// Whether the file is an exported list of objects. If so, ingestion makes no object for the file itself.
     pub(super) is_list: bool,
-    /// The file itself. Its id and kind are always those of a document.
+    /// The section of the whole file. It always has the id and the kind of a document.
     pub(super) root: Section,
     pub(super) sections: Vec<Section>,
     pub(super) objects: Vec<StatedObject>,
@@ -128,7 +128,8 @@ impl Document {
         self.format
     }
 
-    /// Adds the path and the line to the error (0 for the whole file), and the document to its ids.
+    /// Adds the path and the line to the error, and the id of the document to the error's ids. The line is 0 for the
+    /// whole file.
     pub(super) fn locate(&self, line: u64, error: Error) -> Error {
         let mut ids = error.ids().to_vec();
         ids.push(self.path.to_string());
@@ -139,7 +140,7 @@ impl Document {
         error.with_ids(ids)
     }
 
-    /// Returns the ids that the file states for objects of the state, with their lines.
+    /// Returns the explicit ids in the file, with their lines. Omits objects that are only for history.
     pub(super) fn stated_ids(&self) -> impl Iterator<Item = (&Id, u64)> {
         let sections = self.sections.iter();
         let sections = sections.filter_map(|section| Some((section.id.as_ref()?, section.line)));
@@ -149,7 +150,7 @@ impl Document {
         )
     }
 
-    /// Returns the stated objects, except those that are only for history.
+    /// Returns the objects of a JSON Lines file, except those that are only for history.
     pub(super) fn live_objects(&self) -> impl Iterator<Item = &StatedObject> {
         self.objects.iter().filter(|(_, stated)| !stated.past)
     }

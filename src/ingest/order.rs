@@ -1,8 +1,8 @@
 //! Order keys: texts whose byte order is the order of siblings.
 //!
-//! A key is a number of eight digits in base 36. Many inserts between two keys add digits of a fraction. The first keys
-//! of a list are evenly spaced and start in the middle, so there is space before, between and after them. Existing keys
-//! are kept if their order is still right.
+//! A key is a number of eight digits in base 36. If no number is free between two keys, a new key gets more digits,
+//! which are a fraction. The first keys of a list are evenly spaced and start in the middle, so there is space before,
+//! between and after them. Existing keys are kept if their order is still right.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`. Pure.
@@ -21,7 +21,8 @@ const LONGEST: usize = 64;
 const NUMBERS: u64 = BASE.pow(8);
 /// The first key of a new list. Half of all numbers stay free before it.
 const FIRST: u64 = NUMBERS / 2;
-/// The distance between new keys. It allows fifteen halvings, and thirty million keys after the first one.
+/// The distance between new keys. It allows fifteen inserts in the same place, each of which halves the distance. After
+/// the first key, it leaves numbers for thirty million keys.
 const STEP: u64 = BASE.pow(3);
 
 /// The keys for a list of siblings.
@@ -112,7 +113,7 @@ fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<St
         return Some(Vec::new());
     }
     let span = STEP.checked_mul(count as u64)?;
-    // Before the first key and after the last key, new keys are whole steps apart, if there is room.
+    // Before the first key and after the last key, the distance between new keys is `STEP`, if enough numbers are free.
     let first = match (low, high) {
         (None, None) => return Some(fresh(count)),
         (Some(low), None) => {

@@ -31,7 +31,7 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// Starts a document with the text before the first heading, and with the fields that the file states for the
+    /// Makes an outline from the text before the first heading, and from the fields that the file states for the
     /// document.
     pub(super) fn new(
         mut document: Document,
@@ -55,7 +55,8 @@ impl Outline {
     /// parent.
     ///
     /// # Errors
-    /// `InvalidInput` if the stated parent is not further up in the file, or if an object of another kind has no id.
+    /// `InvalidInput` if the stated parent is not further up in the file, or if a heading that states another kind has
+    /// no id.
     pub(super) fn push(
         &mut self,
         level: usize,
@@ -70,7 +71,9 @@ impl Outline {
             && id.is_none()
         {
             let error = refused(format!("an object of kind `{kind}` needs an id"));
-            return Err(error.with_hint("state an id, as an export does"));
+            return Err(error.with_hint(
+                "state an id: `:ID:` in the drawer in Org, `<!-- id: ... -->` below the heading in Markdown",
+            ));
         }
         let place = self.document.sections.len();
         heading.parent = if let Some(under) = &stated.parent {
@@ -110,8 +113,8 @@ impl Outline {
         let refused =
             |line, message, hint: &str| Err(text::at(&document.path, line, message).with_hint(hint));
         if document.root.content.is_some() || document.root.attributes.len() > 1 {
-            let message = "a list of objects has a text or attributes of its own";
-            return refused(1, message, "put them below a heading");
+            let message = "a list of objects has a text or attributes before its first heading";
+            return refused(1, message, "move them below a heading");
         }
         let mut top = document
             .sections
@@ -119,7 +122,7 @@ impl Outline {
             .filter(|section| section.parent.is_none());
         if let Some(section) = top.find(|section| section.id.is_none()) {
             let message = "a heading at the top of a list of objects has no id";
-            return refused(section.line, message, "state an id below it");
+            return refused(section.line, message, "state an id below the heading");
         }
         Ok(document)
     }

@@ -1,10 +1,10 @@
 //! Fields that a file states in addition to its own syntax: `:TREERING: {...}` in Org, `<!-- treering: {...} -->` in
 //! Markdown. Exports write them, so an import reads the same objects.
 //!
-//! The braces contain fields of an object in the same form as a line of JSON. Each field is given only if it differs
-//! from the rest of the file. The fields are `id`, `kind`, `scope`, `position`, `origin`, `derived_from`, `event_time`,
-//! `expires`, `reserved`; `attributes`, of which null removes one; `content`; `parent`, a heading further up; and
-//! `quoted`, for a text that the file quotes so that it is not parsed.
+//! The braces contain fields of an object in the same form as a line of JSON. An export writes only the fields that the
+//! syntax of the file does not express. The fields are `id`, `kind`, `scope`, `position`, `origin`, `derived_from`,
+//! `event_time`, `expires`, `reserved`; `attributes`, in which null removes an attribute; `content`; `parent`, the id
+//! of a heading further up; and `quoted`, for a text that the file quotes so that it is not parsed.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.

@@ -78,7 +78,7 @@ fn in_field(name: &str) -> impl FnOnce(Error) -> Error {
     move |error| error.context(format!("field `{name}`"))
 }
 
-/// Takes the first value under one of `names`, in one of the maps, that `fits` accepts.
+/// Removes and returns the first value under one of `names`, in one of the two maps, that `fits` accepts.
 fn take_first(
     fields: &mut Map<String, Json>,
     around: &mut Map<String, Json>,

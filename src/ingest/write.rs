@@ -10,7 +10,7 @@ use crate::engine::{Committed, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object};
 
-/// A state, as the memory that ingestion reads.
+/// Lets a plan read one state of a store.
 struct InView<'a> {
     memory: &'a Memory,
     view: &'a View,
@@ -104,8 +104,8 @@ pub fn ingest(
     Ok((change, committed))
 }
 
-/// Adds a location to the error: that of the first of the error's ids that a document states. Even if each object is
-/// valid, the whole change may break a rule, for example if a parent does not exist.
+/// Adds a file and a line to the error: those of the first of its ids that a document states. Such errors occur if each
+/// object is valid, but the whole change breaks a rule, for example if a parent does not exist.
 fn located(documents: &[Document], error: Error) -> Error {
     let location = |id: &String| {
         documents.iter().find_map(|document| {

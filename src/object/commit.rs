@@ -48,7 +48,7 @@ tags! {
 pub struct Op(String);
 
 impl Op {
-    /// The maximal number of characters.
+    /// The maximal number of characters in an operation.
     pub const BYTES_MAX: usize = 32;
     /// The first commit of a store.
     pub const INIT: &str = "init";
@@ -144,7 +144,7 @@ impl Commit {
     pub fn encode(&self) -> Result<Vec<u8>> {
         if (self.seq == 0) != self.parents.is_empty() {
             return Err(Error::internal(format!(
-                "a commit with {} parents cannot be number {}",
+                "a commit with {} parents cannot have the seq {}",
                 self.parents.len(),
                 self.seq
             )));
@@ -182,7 +182,7 @@ impl Commit {
     /// The first rule that the bytes break.
     #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        // The loop below replaces every field that a commit must have.
+        // The loop below replaces these placeholders: a commit is refused unless it has every required field.
         let mut commit = Self {
             parents: Vec::new(),
             root: Root::from_bytes([0; DIGEST_LEN]),

@@ -1,7 +1,7 @@
 //! The history tree: one digest over all first-parent ancestors of a commit, oldest first.
 //!
-//! The tree has the shape of RFC 6962. It keeps only the roots of its perfect subtrees, at most one for each bit of its
-//! size. Appending needs no more.
+//! The tree has the shape of RFC 6962. It stores only the roots of its perfect subtrees, at most one for each bit of
+//! its size. Appending a commit needs only these roots.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -73,7 +73,7 @@ fn node(suite: HashSuite, left: &Node, right: &Node) -> Node {
 
 /// Adds a leaf to the peaks of a tree of `size` leaves. `node` computes the digest of two subtrees.
 fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node, &Node) -> Node) {
-    // Each of the lowest set bits of the size is a subtree as large as the new one, and its left sibling.
+    // Each trailing 1 bit of the size is a subtree as large as the new one. The new one becomes its right sibling.
     let grown = (0..size.trailing_ones()).fold(leaf, |right, _| {
         let left = peaks.pop().expect("HIS-1: one peak for each bit set in the size");
         node(&left, &right)

@@ -37,7 +37,7 @@ mod names;
 mod new_object;
 #[expect(
     clippy::module_inception,
-    reason = "the type that gives the module its name has a file of its own"
+    reason = "the type `Object` is in a separate file, which has the name of the module"
 )]
 mod object;
 mod origin;

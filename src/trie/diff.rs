@@ -114,8 +114,8 @@ impl<'a> Diff<'a> {
         Ok(None)
     }
 
-    /// Pushes the children of a pair, of which at least one is a branch, onto the stack. A leaf that is paired with a
-    /// branch is compared with the child on the leaf's key path.
+    /// Pushes the children of a pair onto the stack. At least one node of the pair is a branch. If the other node is a
+    /// leaf, it is paired with the child on its key path.
     fn open(&mut self, pair: &Pair) -> Result<()> {
         let Pair { old, new, level } = pair;
         let old_branch = self.branch(old.as_ref(), *level)?;

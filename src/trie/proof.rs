@@ -134,11 +134,11 @@ impl Proof {
         out
     }
 
-    /// Decodes a proof. Accepted bytes encode to the same bytes again. Only [`Self::verify`] tells whether the proof is
-    /// valid.
+    /// Decodes a proof. Encoding the result gives the same bytes again. Only [`Self::verify`] checks whether the proof
+    /// is valid.
     ///
     /// # Errors
-    /// The rule that the bytes break.
+    /// Returns the rule that the bytes break.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let version = reader.u8()?;

@@ -6,7 +6,7 @@
 //!
 //! The digest of a branch covers the branch's count, and the digests of its siblings cover theirs. So a proof shows the
 //! number of leaves that the maker of the root claimed, and that the branches on the path agree with it. It does not
-//! count the leaves below the siblings.
+//! prove the number of leaves below the siblings.
 //!
 //! # Layer
 //! Layer 3. Part of trie/; uses only the proof and the node digests.

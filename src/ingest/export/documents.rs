@@ -111,7 +111,8 @@ fn syntax_of(format: Format) -> Result<&'static dyn Syntax> {
     }
 }
 
-/// Returns whether the root has its own file, because the path of no other document continues below it.
+/// Returns whether the root can have its own file. It cannot if another document has a path below it, because the root
+/// would be a folder then.
 fn is_own_file(root: &Object, paths: &BTreeSet<String>) -> bool {
     let folder = format!("{}/", root.id());
     let next = paths.range(folder.clone()..).next();
@@ -130,7 +131,7 @@ fn is_plain_path(path: &str) -> bool {
 #[derive(Default)]
 struct Lowered {
     found: Vec<(Id, ObjectDigest)>,
-    /// The objects whose sources are all in the state, each with its sources.
+    /// The other objects: all their sources are in the state. Each has a list of its sources.
     others: Vec<(Id, ObjectDigest, Vec<ObjectDigest>)>,
 }
 

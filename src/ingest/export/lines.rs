@@ -2,9 +2,9 @@
 //!
 //! Parents come before their children, and siblings are in their order. Sources, including earlier versions, come
 //! before the objects derived from them, because the reader limits the origin of a derived object by those of its
-//! sources. A source from further on in the tree is written early if its parent is already written. Otherwise the source
-//! is written early for history only, as an earlier version is, and again at its own position. So both orders are kept,
-//! even for a parent that is derived from its child.
+//! sources. A source that comes later in the tree is written early if its parent is already written. Otherwise it is
+//! written twice: early, for history only, like an earlier version, and again at its own position. So both orders are
+//! kept, even for a parent that is derived from its child.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -35,7 +35,7 @@ pub(crate) struct Version {
 }
 
 /// Passes every object of `view` to `write`, with the earlier versions from which objects are derived. The order is
-/// always the same for a state. Memory contains only ids and digests, no objects.
+/// always the same for a state. The export holds only ids and digests in memory, no objects.
 ///
 /// Omits erased objects ([`omitted`]), and objects that a degraded handle cannot read ([`Memory::unreadable`]). Their
 /// children are written like other objects.
@@ -70,8 +70,8 @@ pub(crate) fn for_each_version<E: From<Error>>(
     Ok(check_all_reached(out.objects, readable)?)
 }
 
-/// Passes every readable object of a state to `visit`. Returns the ids of those without a parent, and the number of
-/// all.
+/// Passes every readable object of a state to `visit`. Returns the ids of the objects without a parent, and the number
+/// of all visited objects.
 pub(super) fn roots(view: &View, mut visit: impl FnMut(&Object)) -> Result<(Vec<Id>, u64)> {
     let mut roots = Vec::new();
     let mut readable = 0;
@@ -91,7 +91,7 @@ pub(super) fn check_all_reached(reached: u64, readable: u64) -> Result<()> {
     if reached == readable {
         return Ok(());
     }
-    let unreached = Error::corrupt("some objects are below a missing object");
+    let unreached = Error::corrupt("the export did not reach every object, because some parents are missing");
     Err(unreached.with_hint("run `treering verify`"))
 }
 
@@ -176,14 +176,15 @@ impl<E: From<Error>> Out<'_, E> {
         waiting.sort_unstable_by(|one, two| two.cmp(one));
         while let Some(id) = waiting.pop() {
             let object = match self.view.get(&id) {
-                // The object is damaged, and was also skipped when the objects were counted.
+                // Skips a damaged object, which the number of readable objects does not include either.
                 Err(error) if error.is_corruption() => continue,
                 found => found?.ok_or_else(|| {
                     Error::corrupt("an object that the index names is missing")
                         .with_hint("run `treering verify`")
                 })?,
             };
-            // The parent of the object is already written, and the object too if it is a source of an earlier one.
+            // The parent of the object is already written. So is the object itself, if it is a source of an earlier
+            // object.
             if !self.is_written(object.digest()) {
                 self.put_sources(&object)?;
                 self.put(object, false)?;
@@ -226,7 +227,7 @@ impl<E: From<Error>> Out<'_, E> {
         let is_placed = match source.parent().map(Id::new).transpose()? {
             None => true,
             Some(parent) => {
-                // The walk down the tree reports a parent that cannot be read.
+                // Ignores an error, because the walk down the tree reports a parent that cannot be read.
                 let above = self.view.get(&parent).ok().flatten();
                 above.is_some_and(|above| self.is_written(above.digest()))
             }

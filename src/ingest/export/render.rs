@@ -10,8 +10,8 @@
 //! # Invariants
 //! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree. Otherwise the export is
 //!   refused.
-//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it: its root is at the top, and
-//!   each text is plain only if the parser finds the headings around it.
+//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it. Its root is at the top
+//!   level. A text is unquoted only if the parser still finds the headings around it.
 
 use serde_json::{Map, Value as Json};
 
@@ -36,8 +36,8 @@ pub(super) trait Syntax {
     /// Returns whether a text would change how other objects are parsed, either at the start of a document or in a
     /// list.
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
-    /// Returns the lines of an object before its text: a heading, or the start of a file (level 0). The fields to state
-    /// in addition are JSON.
+    /// Returns the lines of an object before its text: a heading, or the start of a file (level 0). `statement`
+    /// contains the other fields as JSON.
     fn head(
         &self,
         level: usize,
@@ -170,7 +170,7 @@ pub(super) fn list_head(syntax: &dyn Syntax) -> String {
 /// deeper one would be parsed as a child of the object before it (EXP-3).
 fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<usize> {
     let mut levels = vec![usize::from(shape == Shape::List); nodes.len()];
-    // The level of the previous sibling, which no later sibling may exceed.
+    // For each parent, the level of its previous child, which no later child may exceed.
     let mut before = vec![usize::MAX; nodes.len()];
     for (place, node) in nodes.iter().enumerate() {
         let Some(parent) = node.parent else { continue };
@@ -192,7 +192,7 @@ struct Rendering<'a> {
     /// The declarations in these texts that change the parsing of headings.
     context: String,
     levels: Vec<usize>,
-    /// For each node, whether its id is stated.
+    /// For each node, whether the text must state its id.
     ids: Vec<bool>,
 }
 

@@ -10,7 +10,7 @@ use crate::object::{Id, Kind, NewObject, Object, Origin};
 
 /// The kind of the object that replaces an erased or lost object with children.
 const ERASED: &str = "erased";
-/// The content of that object.
+/// The content of the object that replaces an erased or lost object.
 const ERASED_CONTENT: &str = "This object was erased or lost to damage. The objects below are its children.";
 
 /// An object of a tree.

@@ -119,7 +119,8 @@ fn title(heading: &str) -> String {
             let lines: Vec<&str> = text.lines().map(|line| line.trim_matches(SPACE)).collect();
             let title = lines.join(" ");
             let open = title.trim_end_matches('#').len();
-            // An export writes `#` before the title, and would then take a `#` at its end for closing marks.
+            // An export writes `#` before the title. The parser would then read a `#` at the end of the title as
+            // closing marks.
             if open < title.len() && (open == 0 || title[..open].ends_with(SPACE)) {
                 format!("{}\\{}", &title[..open], &title[open..])
             } else {
@@ -152,7 +153,7 @@ fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a s
     };
     let id = Id::new(stated).map_err(|error| {
         error.context(format!(
-            "{path}:{line}: the id `{}` below this heading cannot be one",
+            "{path}:{line}: `{}` below this heading is not a valid id",
             shown(stated)
         ))
     })?;
@@ -163,6 +164,6 @@ fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a s
 fn read_statement<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Fields, &'a str)> {
     let (stated, rest) = first_comment(body, NAME);
     let fields = statement::read(stated.unwrap_or_default())
-        .map_err(|error| error.context(format!("{path}:{line}: the comment `{NAME}` below")))?;
+        .map_err(|error| error.context(format!("{path}:{line}: the comment `{NAME}` below this line")))?;
     Ok(fields.map_or_else(|| (Fields::default(), body), |fields| (fields, rest)))
 }

@@ -7,7 +7,7 @@ use crate::digest::HashSuite;
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
-/// The memory with which ingestion compares the documents. A memory that defines only its hash is empty.
+/// The memory with which ingestion compares the documents. With the default methods, the memory is empty.
 ///
 /// # Errors
 /// The errors of reading the memory.
@@ -50,7 +50,7 @@ pub struct IngestOptions {
 pub struct Write {
     /// The object itself.
     pub object: NewObject,
-    /// The present origin, or the one that the file claims. The engine sets the less trusted of this and the writer's
+    /// The current origin, or the one that the file claims. The engine sets the less trusted of this and the writer's
     /// origin.
     pub origin: Option<Origin>,
 }

@@ -62,7 +62,7 @@ fn stated_positions(
     (in_order || top_of_list).then_some(stated)
 }
 
-/// Returns the object of a section without its place in the tree.
+/// Returns the object of a section, without its parent and position.
 fn object_of(section: &Section, id: &Id, old: Option<&Object>) -> Result<NewObject> {
     let mut object = NewObject::new(id.clone(), Kind::new(section.kind_name())?);
     object.attributes = section.attributes.clone();

@@ -22,7 +22,7 @@ pub(super) fn stated_ids(documents: &[Document]) -> Result<StatedIds<'_>> {
     for document in documents.iter().filter(|document| !document.is_list) {
         if stated.insert(&document.path, (&document.path, 0)).is_some() {
             return Err(Error::invalid(format!(
-                "the document `{}` is given twice",
+                "the call contains the document `{}` twice",
                 document.path
             )));
         }

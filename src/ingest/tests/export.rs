@@ -361,7 +361,7 @@ fn a_statement_that_cannot_be_is_refused_with_its_line() {
         (
             "a.md",
             "# A\n<!-- treering: {\"past\":true} -->\n",
-            "a.md:1: the comment `TREERING` below: the field `past`",
+            "a.md:1: the comment `TREERING` below this line: the field `past`",
         ),
     ] {
         let error = refused(path, text);

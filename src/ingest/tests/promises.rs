@@ -183,7 +183,7 @@ fn inserting_a_headline_between_siblings_rewrites_none_of_them() {
     assert_eq!(
         put_ids(&change).len(),
         2,
-        "the new one, and the document whose keywords are now text of it"
+        "the new heading, and the document, because its keywords are now text of the heading"
     );
 }
 
@@ -437,7 +437,11 @@ fn what_others_put_below_a_headline_stays_and_moves_up_when_the_headline_goes() 
         (note.parent(), note.content()),
         (Some("work.org#projects"), Some("seen"))
     );
-    assert_eq!(note.origin(), Origin::ToolExternal, "moving it raises no trust");
+    assert_eq!(
+        note.origin(),
+        Origin::ToolExternal,
+        "moving an object does not raise its trust"
+    );
 }
 
 #[test]

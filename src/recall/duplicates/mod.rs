@@ -26,7 +26,7 @@ use words::{Grams, Words, dice, grams, is_number};
 const REPORT: f32 = 0.37;
 /// The smallest similarity at which two texts are merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// The cover from which on a rejected pair is reported as a conflict, because both texts have the same topic.
+/// The smallest cover at which a rejected pair is reported as a conflict, because both texts have the same topic.
 const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
@@ -51,7 +51,7 @@ static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
 named! {
     /// The reason why two texts contradict each other.
     pub enum Contradiction {
-        /// One text has a negation.
+        /// One text has a negation, and the other has none.
         Negation => "one of them has a negation",
         /// They name opposite directions.
         Direction => "they name opposite directions",

@@ -139,7 +139,7 @@ pub(crate) fn grams(text: &str, length: usize) -> Grams {
     grams
 }
 
-/// Returns twice the number of common elements, divided by the number of all elements.
+/// Returns the Dice coefficient: twice the number of common elements, divided by the sum of both lengths.
 pub(crate) fn dice(one: &Grams, two: &Grams) -> f32 {
     let (mut at, mut common) = (0, 0);
     for gram in one {

@@ -1,7 +1,7 @@
-//! The scopes and speakers, and the names that speakers call.
+//! The scopes and speakers, and the names by which speakers address each other.
 //!
 //! A speaker belongs to one scope, so two scopes may each have an Anna. If two speakers share a scope, and one of them
-//! often calls a name, the name means the other speaker. The index counts such calls.
+//! often addresses somebody by a name, the name refers to the other speaker. The index counts such calls.
 //!
 //! # Layer
 //! Knows names and counts, not documents.
@@ -154,7 +154,8 @@ impl People {
         all.filter(|&number| self.speakers[number as usize].documents > 0)
     }
 
-    /// Returns the speakers that `word` may mean, in the scopes that `admits` accepts, in the order of their numbers.
+    /// Returns the speakers to whom `word` may refer, in the scopes that `admits` accepts, in the order of their
+    /// numbers.
     pub(crate) fn meant(&self, word: &str, admits: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut meant: Vec<u32> = Vec::new();
         // The scopes that have a speaker with this name.
@@ -184,8 +185,8 @@ impl People {
         meant
     }
 
-    /// Returns the speaker that a called name means in a scope with two speakers. Returns `None` if the calls do not
-    /// decide it.
+    /// Returns the speaker to whom a called name refers in a scope with two speakers. Returns `None` if the calls are
+    /// ambiguous.
     fn called(&self, scope: u32, callers: &HashMap<u32, u32>) -> Option<u32> {
         if self.scopes[scope as usize].live != 2 {
             return None;

@@ -1,8 +1,9 @@
 //! The terms, and for each the documents that contain it.
 //!
-//! A posting is the distance from the previous document number, and the count of the term in quarters. The usual count,
-//! once in prose, uses no space. Numbers only rise, so a new posting is appended. Removing a document leaves its
-//! postings in place: readers check which numbers are live, and `Index` rewrites itself when too many are vacant.
+//! A posting is the distance from the previous document number, and the count of the term in units of a quarter. The
+//! most frequent count, one occurrence in prose, uses no space. Numbers only rise, so a new posting is appended.
+//! Removing a document leaves its postings in place: readers check which numbers are live, and `Index` rewrites itself
+//! when too many are vacant.
 //!
 //! # Layer
 //! Knows terms and the numbers of documents, but not documents.
@@ -32,7 +33,7 @@ enum Bytes {
     Heap(Vec<u8>),
 }
 
-/// The number of inline bytes, which together use no more space than a `Vec`.
+/// The number of inline bytes. An inline list of this size is no larger than a `Vec`.
 const INLINE: usize = 15;
 
 impl Bytes {
@@ -86,7 +87,7 @@ pub(crate) struct Postings {
     hasher: RandomState,
 }
 
-/// Reads a number from the front of `bytes`. If it is damaged, takes all bytes.
+/// Reads a number from the front of `bytes`. If the number is damaged, consumes all bytes.
 #[inline]
 fn take_varint(bytes: &mut &[u8]) -> u64 {
     let (mut value, mut shift) = (0u64, 0u32);
@@ -102,7 +103,7 @@ fn take_varint(bytes: &mut &[u8]) -> u64 {
 }
 
 impl Postings {
-    /// Returns the number of terms, live or not.
+    /// Returns the number of terms, including those without live documents.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }

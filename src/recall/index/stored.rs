@@ -67,7 +67,7 @@ impl Serialize for Index {
 impl<'de> Deserialize<'de> for Index {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let stored = Stored::deserialize(deserializer)?;
-        let broken = || D::Error::custom("the index of recall breaks its own rules");
+        let broken = || D::Error::custom("the stored search index is not consistent");
         stored.into_index().ok_or_else(broken)
     }
 }
@@ -170,7 +170,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Adds this entry after those of `index`. Returns `None` if it is not the next one or breaks a rule.
+    /// Adds this entry after those of `index`. Returns `None` if it breaks a rule, or is not later than the last entry.
     fn admit(&self, index: &mut Index) -> Option<()> {
         let is_valid = self.marks < LIVE
             && self.spans.len() <= SPANS_MAX

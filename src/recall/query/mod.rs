@@ -44,8 +44,8 @@ use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
 /// Decides whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 
-/// Decides about a document that names another one as superseded. Returns whether the first document counts as the
-/// successor of the second.
+/// Decides whether a document that supersedes another one is accepted as its successor. The first key is that of the
+/// new document.
 pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
 /// A question and the documents to search.
@@ -57,7 +57,7 @@ pub struct Query<'a> {
     pub scopes: Option<&'a [&'a str]>,
     /// A further condition. It hides documents, but does not change any frequency.
     pub filter: Option<Filter<'a>>,
-    /// Decides which links between documents count; `None` counts all links.
+    /// Decides which successors are accepted. If it is `None`, all are.
     pub is_successor: Option<IsSuccessor<'a>>,
     /// Computes the vector of the question, if documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,

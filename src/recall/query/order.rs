@@ -37,7 +37,7 @@ pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Hit>) -> Vec<Hi
     put_successors_first(ranking, candidates)
 }
 
-/// Puts the newer of the two leading candidates first. If two documents lead all others, they are taken for two states
+/// Puts the newer of the two leading candidates first. If two documents lead all others, they are probably two states
 /// of one fact.
 fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
     let [first, second, rest @ ..] = candidates else {

@@ -46,7 +46,7 @@ pub(crate) struct Asks {
     pub(crate) state: bool,
 }
 
-/// Question words that ask for a state, each with the words of which one must follow it.
+/// Question words that ask for a state. One of the words beside a question word must follow it.
 const STATE_HEADS: &[(&str, &str)] = &[
     ("what", "is are"),
     ("when", "is are do will"),

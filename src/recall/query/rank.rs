@@ -21,7 +21,7 @@ use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECO
 
 /// The number of candidates that the cheap key selects.
 pub(crate) const CANDIDATES: usize = 100;
-/// The number of candidates from which on no more successors are added.
+/// The number of candidates at which the query adds no more successors.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 /// The number of messages on each side that form the context.
 const CONTEXT: isize = 5;
@@ -41,11 +41,11 @@ pub(crate) struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// Finds the best scores, to which the others are relative.
+    /// Computes the best scores, by which the other scores are divided.
     pub(crate) fn with_maxima(mut self) -> Self {
         for &document in &self.scratch.touched {
             let base = self.scratch.base[document as usize];
-            // The filter calls the host, so it is asked only about documents that would be the best so far.
+            // Calls the filter only for documents that would be the best so far, because the host's code may be slow.
             if base > self.base_max && self.passes(document) {
                 self.base_max = base;
             }

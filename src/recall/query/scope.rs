@@ -48,7 +48,7 @@ impl Admission {
             bits,
             documents,
             sessions,
-            // The minimum of one avoids a division by zero. The length is smaller only if nothing can be found.
+            // The minimum of one avoids a division by zero. A mean is smaller only if there is no document to find.
             document_length: (length as f32 / documents.max(1) as f32).max(1.0),
             session_length: (length as f32 / sessions.max(1) as f32).max(1.0),
         }

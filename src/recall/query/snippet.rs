@@ -1,4 +1,4 @@
-//! Snippets, which show the matches in a text; also the estimated number of tokens of a text.
+//! Makes snippets, which show the matches in a text. Also estimates the number of tokens of a text.
 //!
 //! # Layer
 //! Knows terms and text.

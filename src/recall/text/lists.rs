@@ -18,7 +18,7 @@ pub(crate) const IRREGULAR: &str = include_str!("words/irregular.txt");
 pub(crate) const MARKS: &str = include_str!("words/marks.txt");
 /// Words by their role in comparing two texts.
 pub(crate) const ROLES: &str = include_str!("words/roles.txt");
-/// The members of kinds. Each line starts with the kind.
+/// Kinds and their members. Each line starts with the kind.
 pub(crate) const KINDS: &str = include_str!("words/kinds.txt");
 /// Synonyms. The first word of a line is a synonym of each of the others.
 pub(crate) const SYNONYMS: &str = include_str!("words/synonyms.txt");

@@ -88,7 +88,7 @@ pub(crate) struct Marker<'a> {
 }
 
 impl<'a> Marker<'a> {
-    /// Starts at the beginning of `text`, which was written on `day`.
+    /// Makes a marker that starts at the beginning of `text`, which was written on `day`.
     pub(crate) fn new(text: &'a str, day: Day) -> Self {
         let directive_end = text
             .char_indices()
@@ -106,7 +106,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Returns the text of the piece that is `back` pieces before the present one.
+    /// Returns the text of the piece that is `back` pieces before the current one.
     fn prior(&self, back: usize) -> &'a str {
         self.before
             .get(back - 1)
@@ -135,7 +135,7 @@ impl<'a> Marker<'a> {
         })
     }
 
-    /// Takes the next piece, which starts at `start`. `folded` is its folded form, and `class` has its classes.
+    /// Processes the next piece, which starts at `start`. `folded` is its folded form, and `class` has its classes.
     pub(crate) fn push(&mut self, start: usize, length: usize, folded: &str, class: Class) {
         let end = start + length;
         let called = self.greeted && self.take_call(start, end);
@@ -162,7 +162,7 @@ impl<'a> Marker<'a> {
         self.before = [Piece { start, end }, self.before[0], self.before[1]];
     }
 
-    /// Takes the pieces of a word that starts at `start`. `folded` is a reused buffer.
+    /// Processes the pieces of a word that starts at `start`. `folded` is a reused buffer.
     pub(crate) fn push_word(&mut self, start: usize, word: Run<'_>, folded: &mut String) {
         for (at, piece) in word.pieces() {
             fold(piece, folded);

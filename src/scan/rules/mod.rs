@@ -13,8 +13,8 @@
 //! |---|---|
 //! | `id` | lower case with hyphens; never changes, because reports and settings of users name it |
 //! | `category`, `severity` | as in [`Category`] and [`Severity`]; a secret has no `category` |
-//! | `view` | `marks` or `words`, the copy of the text that the rule reads; a secret is read in the text itself |
-//! | `keywords` | groups of words in lower case; every match holds at least one word of each group |
+//! | `view` | `marks` or `words`, the copy of the text that the rule reads; a rule for secrets reads the text itself |
+//! | `keywords` | groups of words in lower case; every match contains at least one word of each group |
 //! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that counts |
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
@@ -79,7 +79,7 @@ const OTHER_SCRIPTS: [&str; 3] = [
 
 /// The named parts of patterns.
 static VOCABULARY: LazyLock<BTreeMap<&str, &str>> =
-    LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test reads the vocabulary"));
+    LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test parses the vocabulary"));
 
 /// The rules for secrets.
 pub(in crate::scan) static TEXT: LazyLock<RuleSet> = LazyLock::new(|| RuleSet::new(read(&SECRETS)));
@@ -119,7 +119,7 @@ pub(in crate::scan) enum Check {
     Crc32,
     /// As `Random`, and the last six characters are a Bech32 checksum.
     Bech32,
-    /// A JSON Web Token, of whose three parts the first decodes to a header.
+    /// A JSON Web Token: the first of its three parts decodes to a header.
     Jwt,
     /// A value that is assigned to a name for passwords.
     Password,
@@ -167,8 +167,10 @@ fn read(files: &[&'static str]) -> Vec<Rule> {
 }
 
 fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
-    let mut tables: BTreeMap<&str, Vec<T>> = toml::from_str(file).expect("a test reads the files of rules");
-    tables.remove("rule").expect("a file of rules contains rules")
+    let mut tables: BTreeMap<&str, Vec<T>> = toml::from_str(file).expect("a test parses the rule files");
+    tables
+        .remove("rule")
+        .expect("a rule file contains a list of rules")
 }
 
 impl Rule {

@@ -116,8 +116,8 @@ impl RuleSet {
         }
     }
 
-    /// Notes a keyword of `group`. If keywords of all groups are close enough, opens the window of the rule or extends
-    /// it.
+    /// Records a keyword of `group`. If keywords of all groups are close enough, opens the window of the rule or
+    /// extends it.
     fn step(
         &self,
         rule: usize,

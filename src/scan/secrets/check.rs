@@ -28,7 +28,7 @@ struct Placeholders {
 }
 
 static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
-    toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test reads the placeholders")
+    toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test parses the placeholders")
 });
 
 /// Returns the severity of the candidate `secret` of `rule`; `None` if it is not a secret. `before` is the text before

@@ -178,7 +178,9 @@ fn leet(char: char) -> char {
 fn wide(char: char) -> char {
     match char {
         ' ' => '\u{3000}',
-        '!'..='~' => char::from_u32(char as u32 + 0xFEE0).expect("the block of full width is whole"),
+        '!'..='~' => {
+            char::from_u32(char as u32 + 0xFEE0).expect("the block of full-width characters has no gaps")
+        }
         _ => char,
     }
 }
@@ -189,7 +191,7 @@ fn bold(char: char) -> char {
         'A'..='Z' => 0x1D400 - u32::from(b'A'),
         _ => return char,
     };
-    char::from_u32(start + char as u32).expect("the block of bold letters is whole")
+    char::from_u32(start + char as u32).expect("the block of bold letters has no gaps")
 }
 
 fn tags(text: &str) -> String {

@@ -24,7 +24,8 @@ pub(crate) struct Ranges(Vec<(char, char)>);
 impl Ranges {
     /// Returns the set that a bracketed class of a regex describes.
     pub(crate) fn of(class: &str) -> Self {
-        let parsed = regex_syntax::parse(class).expect("the classes of this crate parse");
+        let parsed =
+            regex_syntax::parse(class).expect("every character class in this crate is a valid regex");
         match parsed.kind() {
             HirKind::Class(Class::Unicode(class)) => {
                 Self(class.iter().map(|range| (range.start(), range.end())).collect())
@@ -34,7 +35,7 @@ impl Ranges {
                 let text = String::from_utf8_lossy(&one.0);
                 Self(text.chars().map(|char| (char, char)).collect())
             }
-            _ => panic!("the classes of this crate are sets of characters"),
+            _ => panic!("every regex class in this crate is a set of characters"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Replaces look-alikes of Latin letters by these letters, if they are among Latin letters.
+//! Replaces characters that look like Latin letters by these letters, in words that also have Latin letters.
 //!
 //! A word that is completely in another script stays unchanged, unless each of its letters looks like a Latin one. So
 //! the rules for Russian and Greek can read texts in those languages.

@@ -92,7 +92,7 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
         let char = text[at..]
             .chars()
             .next()
-            .expect("`at` is inside the text, on a boundary");
+            .expect("`at` is a character boundary inside the text");
         let end = at + char.len_utf8();
         if CLASSES.suspicious.has(char) && at >= excused {
             if let Some(length) = flag_of_tags(&text[at..], &text[..at]) {
@@ -101,7 +101,7 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
                 let mut sorts = CLASSES.sort.iter();
                 let sort = sorts
                     .find(|sort| sort.set.has(char))
-                    .expect("the last sort holds every character");
+                    .expect("the last sort contains every character");
                 found(at..end, sort.id, sort.severity);
             }
         }

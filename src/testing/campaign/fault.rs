@@ -60,10 +60,7 @@ fn begin(expected: &Expected, first: usize, event: usize) -> Option<(Run, usize)
     let mut run = Run::new(expected.events.get(first)?.before.copy());
     for earlier in first..event {
         let outcome = attempt(&mut run, expected, earlier).expect("a disk that works");
-        assert!(
-            outcome,
-            "event {earlier} comes to something else when it is done again"
-        );
+        assert!(outcome, "event {earlier} has another outcome when it is repeated");
     }
     Some((run, event))
 }
@@ -109,9 +106,9 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
     let mut reached = event - 1;
     match attempt(&mut run, expected, event) {
         Ok(right) => {
-            assert!(right, "{what}: it came to something else");
-            // A garbage collection that was overtaken leaves files, which the next writer removes unless the collection
-            // did.
+            assert!(right, "{what}: the outcome is not the expected one");
+            // An overtaken garbage collection may ignore an error while it removes its files, because the next writer
+            // removes them.
             let is_left = matches!(operation, Some(Operation::GcBeside { .. }));
             let is_told = matches!(trouble, Trouble::Read { .. }) || !run.disk.has_failed() || is_left;
             assert!(is_told, "{what}: an error must not be swallowed");
@@ -149,7 +146,7 @@ fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: 
                     kind,
                     ErrorKind::Io | ErrorKind::Poisoned | ErrorKind::NotFound | ErrorKind::InvalidInput
                 ),
-                "{what}, trying again: {error:?}"
+                "{what}, second attempt: {error:?}"
             );
             // During a simultaneous collection, the other handle may be the poisoned one.
             let is_one = !matches!(operation_of(expected, event), Some(Operation::GcBeside { .. }));
@@ -204,7 +201,7 @@ fn go_on(
                 operation_of(expected, event)
             )
         });
-        assert!(right, "{what}: then event {event} comes to something else");
+        assert!(right, "{what}: then event {event} has another outcome");
     }
     let images = [
         CrashImage::Nothing,

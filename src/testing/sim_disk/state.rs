@@ -164,7 +164,7 @@ impl State {
         }
     }
 
-    /// Starts with new processes: without locks and faults, and with counters at zero.
+    /// Starts new processes: removes locks and faults, and resets the counters.
     pub(super) fn start_again(&mut self) {
         self.locked.clear();
         self.crash_at = None;

@@ -244,7 +244,7 @@ fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     let all = entries(&trie);
     let proof = prove(&trie, &all[0].key);
     let [branch] = &proof.levels[..] else {
-        panic!("two random keys part at the root")
+        panic!("two random keys differ in their first digit")
     };
     let as_leaf = Proof {
         levels: Vec::new(),
@@ -336,7 +336,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         verify(&empty_with_levels, &hasher.empty(), &one.key),
         Err(ProofError::Length)
     );
-    // A leaf that is not on the key's path, so the key's own slot could contain anything.
+    // A leaf that is not on the key's path. If the verifier accepted it, the key's own slot could contain anything.
     let stray = Entry {
         key: KeyPath::from_bytes([0xff; 32]),
         ..one

@@ -94,7 +94,7 @@ fn sav_1_stored_nodes_are_copied_once_and_not_kept_in_memory() {
         assert_eq!(
             *old.loads.lock().unwrap(),
             count,
-            "nothing stayed of the copy before"
+            "the previous copy kept no node in memory"
         );
     }
 }

@@ -161,7 +161,7 @@ fn invalid_optional_fields() -> Vec<Invalid> {
             "a control character in a session",
             9,
             b"\x1b[0m",
-            "a session holds a control character",
+            "a session contains a control character",
         ),
         set("a session that is not UTF-8", 9, &[0xff], "text is not UTF-8"),
         set(

@@ -282,13 +282,13 @@ fn invalid_names() -> Vec<Invalid> {
             "a line break in an id",
             1,
             b"a\nb",
-            "an id holds a control character",
+            "an id contains a control character",
         ),
         set(
             "U+0085 in an id",
             1,
             "a\u{85}".as_bytes(),
-            "an id holds a control character",
+            "an id contains a control character",
         ),
         set(
             "an id that is not NFC",
@@ -321,7 +321,7 @@ fn invalid_names() -> Vec<Invalid> {
             "U+007F in a position",
             5,
             b"\x7f",
-            "a position holds a control character",
+            "a position contains a control character",
         ),
     ]
 }
@@ -473,7 +473,7 @@ fn invalid_attributes() -> Vec<Invalid> {
         bad(
             "a tab in a name",
             one(b"\t", &[2, 1]),
-            "an attribute name or map key holds a control character",
+            "an attribute name or map key contains a control character",
         ),
         bad(
             "a name that is not UTF-8",
