@@ -36,7 +36,7 @@ impl Bytes {
         Self { owner, range }
     }
 
-    /// Returns the bytes `range` of this view; `None` if the range ends beyond the view.
+    /// Returns the bytes `range` of this view. Returns `None` if the range ends beyond the view.
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         if range.start > range.end || range.end > self.range.len() {
             return None;

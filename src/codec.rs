@@ -8,7 +8,7 @@
 //! Layer 0. Imports nothing of this crate.
 //!
 //! # Invariants
-//! - COD-1: tags rise strictly; a tag is never zero.
+//! - COD-1: tags are strictly ascending; a tag is never zero.
 //! - COD-2: every byte of the input belongs to exactly one field.
 //!
 //! # Format
@@ -191,7 +191,7 @@ pub fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Writes tagged fields in rising order of their tags.
+/// Writes tagged fields in ascending order of their tags.
 #[derive(Debug)]
 pub struct FieldWriter<'a> {
     out: &'a mut Vec<u8>,
@@ -210,7 +210,7 @@ impl<'a> FieldWriter<'a> {
     /// # Panics
     /// If the tags are not strictly ascending (COD-1), which is a bug of the caller.
     pub fn put(&mut self, tag: u16, bytes: &[u8]) {
-        assert!(tag > self.last, "COD-1: tags rise strictly");
+        assert!(tag > self.last, "COD-1: tags are strictly ascending");
         self.last = tag;
         self.out.extend_from_slice(&tag.to_le_bytes());
         put_sized(self.out, bytes);

@@ -267,7 +267,7 @@ digest_type! {
     ObjectDigest
 }
 digest_type! {
-    /// The digest of a content that is a record of its own.
+    /// The digest of a content that is stored as a separate record.
     ContentDigest
 }
 digest_type! {

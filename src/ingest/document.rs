@@ -34,8 +34,8 @@ named! {
     }
 }
 
-/// A whole file with the text before its first heading, a heading with the text up to the next one, or an entry of a
-/// transcript.
+/// A unit of a file: the whole file with the text before its first heading, a heading with the text up to the next
+/// heading, or an entry of a transcript.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) kind: SectionKind,
@@ -43,7 +43,7 @@ pub(super) struct Section {
     pub(super) parent: Option<usize>,
     /// The number of its first line, counted from 1, for messages; 0 for the whole file.
     pub(super) line: u64,
-    /// The id, if the file states one.
+    /// The id, if the file states an id for this section.
     pub(super) id: Option<Id>,
     pub(super) attributes: Attributes,
     pub(super) content: Option<String>,

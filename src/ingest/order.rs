@@ -8,7 +8,7 @@
 //! Layer 6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - ING-3: keys rise strictly in the order of the siblings.
+//! - ING-3: the keys of siblings are strictly ascending in their order.
 //! - ING-4: as many keys as possible are kept.
 
 /// The number of digits: 0 to 9 and a to z, in the order of their bytes.
@@ -62,7 +62,7 @@ pub(super) fn assign(existing: &[Option<&str>]) -> Assigned {
     }
 }
 
-/// Returns evenly spaced keys for a list that has none.
+/// Returns evenly spaced keys for a list without keys.
 fn fresh(count: usize) -> Vec<String> {
     spaced(
         FIRST,
@@ -77,10 +77,10 @@ fn spaced(first: u64, step: u64, count: usize) -> Vec<String> {
     numbers.map(write_number).collect()
 }
 
-/// Returns the indexes of the longest strictly rising subsequence of values, in order.
+/// Returns the indexes of the longest strictly ascending subsequence of values, in order.
 pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
-    // `ends[n]` is the index of the last value of a rising subsequence of length n + 1. Of several, it is the one whose
-    // last value is lowest.
+    // `ends[n]` is the index of the last value of an ascending subsequence of length n + 1. If there are several such
+    // subsequences, it belongs to the one with the lowest last value.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; values.len()];
     for (place, value) in values.iter().enumerate().filter(|(_, value)| value.is_some()) {
@@ -107,7 +107,7 @@ fn is_valid(key: &str) -> bool {
         && (key.len() == WHOLE || !key.ends_with('0'))
 }
 
-/// Returns `count` keys between two others; `None` if there are not enough free keys.
+/// Returns `count` keys between two others. Returns `None` if there are not enough free keys.
 fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<String>> {
     if count == 0 {
         return Some(Vec::new());

@@ -11,7 +11,7 @@ use super::text;
 use crate::error::Result;
 use crate::object::Id;
 
-/// The place of a heading in the text of a file.
+/// The position of a heading in the text of a file.
 pub(super) struct Found {
     pub(super) level: usize,
     pub(super) line: u64,
@@ -71,9 +71,7 @@ impl Outline {
             && id.is_none()
         {
             let error = refused(format!("an object of kind `{kind}` needs an id"));
-            return Err(error.with_hint(
-                "state an id: `:ID:` in the drawer in Org, `<!-- id: ... -->` below the heading in Markdown",
-            ));
+            return Err(error.with_hint("state an id: `:ID:` in Org, `<!-- id: ... -->` in Markdown"));
         }
         let place = self.document.sections.len();
         heading.parent = if let Some(under) = &stated.parent {
@@ -104,7 +102,8 @@ impl Outline {
     /// Returns the whole document.
     ///
     /// # Errors
-    /// `InvalidInput` for a list of objects that has attributes or a text itself, or that has an object without an id.
+    /// `InvalidInput` for a list of objects that has attributes or a text before its first heading, or a top heading
+    /// without an id.
     pub(super) fn finish(self) -> Result<Document> {
         let document = self.document;
         if !document.is_list {

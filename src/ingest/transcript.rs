@@ -95,7 +95,7 @@ fn take_first(
     None
 }
 
-/// Returns the joined text of the parts; `None` if no part has text.
+/// Returns the joined text of the parts. Returns `None` if no part has text.
 fn joined_text(parts: &[Json]) -> Result<Option<String>> {
     let mut texts = Vec::new();
     for part in parts {

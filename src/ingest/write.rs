@@ -53,7 +53,7 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
 }
 
 /// Writes documents in one durable commit, with an automatic snapshot of the state before. The result counts only the
-/// changes of this call: an object that another process wrote identically meanwhile counts as unchanged.
+/// changes of this call: an object counts as unchanged if another process wrote the same version at the same time.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. `InvalidInput` if

@@ -120,7 +120,7 @@ pub struct Commit {
     pub trust: Origin,
     /// The digest of the reason's text, which is a separate record.
     pub reason: Option<TextDigest>,
-    /// Ignorable fields, kept byte for byte, by tag.
+    /// The ignorable fields by tag. They are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 
@@ -219,7 +219,7 @@ impl Commit {
         Ok(commit)
     }
 
-    /// Sets the field of a tag.
+    /// Decodes a field, and sets the value with its tag in this commit.
     fn read(&mut self, tag: u16, field: &[u8]) -> Result<(), DecodeError> {
         match tag {
             tag::PARENTS => {

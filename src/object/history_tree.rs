@@ -25,7 +25,7 @@ pub struct HistoryTree {
 }
 
 impl HistoryTree {
-    /// Makes the tree over no commits.
+    /// Makes an empty tree.
     pub fn new(suite: HashSuite) -> Self {
         Self {
             suite,
@@ -81,7 +81,7 @@ fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node
     peaks.push(grown);
 }
 
-/// Returns the root over the peaks; `None` for an empty tree.
+/// Returns the root over the peaks. Returns `None` for an empty tree.
 fn root_of(peaks: &[Node], node: impl Fn(&Node, &Node) -> Node) -> Option<Node> {
     let mut peaks = peaks.iter().rev();
     let smallest = *peaks.next()?;

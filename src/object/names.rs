@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorCode, Result};
 /// The rule of a short text: 1 to `bytes_max` bytes without control characters.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// The kind of text with its article, for messages.
+    /// The kind of text with its article for messages, such as `an id`.
     pub(super) what: &'static str,
     pub(crate) bytes_max: usize,
     /// Whether the text must be in normal form NFC.

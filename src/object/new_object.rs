@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 
 /// An object without its origin, which the engine sets when it writes the object.
 ///
-/// The types of the names have already checked them; [`Self::encode`] checks all other rules.
+/// The constructors of the types for names check the names. [`Self::encode`] checks all other rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewObject {
     /// The permanent name of the object.

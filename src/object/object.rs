@@ -48,8 +48,7 @@ tags! {
 
 /// One version of an object, owned and cheap to clone.
 ///
-/// The accessors never panic. On invalid bytes they return an empty text or `None`, but [`Self::decode`] has refused
-/// such bytes.
+/// The accessors never panic. For invalid bytes, which [`Self::decode`] refuses, they return an empty text or `None`.
 #[derive(Clone)]
 pub struct Object {
     bytes: Bytes,
@@ -202,7 +201,7 @@ impl Object {
         Origin::decode(field).unwrap_or(Origin::Import)
     }
 
-    /// Returns the versions that this one is derived from, in rising order.
+    /// Returns the versions that this one is derived from, in ascending order.
     pub fn derived_from(&self) -> impl ExactSizeIterator<Item = ObjectDigest> + '_ {
         let field = self.field(tag::DERIVED_FROM).unwrap_or_default();
         field

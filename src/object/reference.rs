@@ -65,7 +65,7 @@ named! {
     }
 }
 
-/// The name of a reference: class, `/` and the rest, at most 512 bytes without control characters.
+/// The name of a reference: its class, a `/` and a free part. It has at most 512 bytes, without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReferenceName(String);
 
@@ -85,7 +85,7 @@ impl ReferenceName {
         Ok(Self(name.to_owned()))
     }
 
-    /// Makes the name of class `class` with the rest `rest`.
+    /// Makes the name that consists of `class`, a `/` and `rest`.
     ///
     /// # Errors
     /// The errors of [`Self::new`].
@@ -156,11 +156,11 @@ pub struct Reference {
     pub reason: Option<TextDigest>,
     /// For drafts and rejected drafts: the root of the commit's state with the changes.
     pub root: Option<Root>,
-    /// For drafts and rejected drafts: the changes, in rising order of their key paths.
+    /// For drafts and rejected drafts: the changes, in ascending order of their key paths.
     pub changes: Vec<StagedChange>,
-    /// The lane whose ring holds this automatic snapshot: 1 to 256 bytes without control characters.
+    /// The lane whose ring contains this automatic snapshot: 1 to 256 bytes without control characters.
     pub lane: Option<String>,
-    /// Ignorable fields, kept byte for byte, by tag.
+    /// The ignorable fields by tag. They are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 

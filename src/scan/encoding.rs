@@ -17,9 +17,8 @@ use regex::{Captures, Regex};
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// Matches a run of base64 letters, with its padding, that is long enough for a payload.
-static RUN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new("[A-Za-z0-9+/_-]{20,}={0,2}").expect("the pattern of a run is a valid regex")
-});
+static RUN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("[A-Za-z0-9+/_-]{20,}={0,2}").expect("the pattern is a valid regex"));
 
 /// Matches an escape of URLs, HTML or source code. A backslash may itself be escaped, as in a string within a string.
 /// The groups contain the digits.
@@ -33,7 +32,7 @@ static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
         | \\{1,2}u\{([[:xdigit:]]{1,7})\}
         | \\{1,2}u([dD][89abAB][[:xdigit:]]{2})\\u([dD][c-fC-F][[:xdigit:]]{2})
         | \\{1,2}u([[:xdigit:]]{4})";
-    Regex::new(form).expect("the pattern of an escape is a valid regex")
+    Regex::new(form).expect("the pattern is a valid regex")
 });
 
 /// Decodes base64 text, in either alphabet, with or without padding. Returns `None` if the text is not base64.
@@ -62,7 +61,7 @@ pub(in crate::scan) struct Unescaped {
     pub(in crate::scan) text: String,
     /// The position in the original of each byte of `text`, and of its end.
     pub(in crate::scan) sources: Vec<usize>,
-    /// The positions in `text` at which an escape was replaced, in rising order.
+    /// The positions in `text` at which an escape was replaced, in ascending order.
     escapes: Vec<usize>,
 }
 

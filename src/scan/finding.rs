@@ -87,7 +87,7 @@ impl Finding {
         }
     }
 
-    /// Converts a finding in a part of a text to one in the text; the part begins at `start`.
+    /// Converts a finding in a part of a text, which begins at `start`, to a finding in the whole text.
     pub(in crate::scan) fn shifted(mut self, start: usize) -> Self {
         self.span = self.span.start + start..self.span.end + start;
         self

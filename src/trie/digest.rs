@@ -1,4 +1,4 @@
-//! The digests of leaves and branches, and the walk that computes the missing ones.
+//! Computes the digests of leaves and branches. A walk computes the digests that are not cached.
 //!
 //! # Layer
 //! Layer 3. Part of trie/.
@@ -81,7 +81,7 @@ impl NodeHasher {
         self.suite.hash_fixed(self.leaf, &[key.as_bytes(), digest])
     }
 
-    /// Returns the digest of a branch; `children` are the digests of its children in rising order of their bits.
+    /// Returns the digest of a branch; `children` are the digests of its children in ascending order of their bits.
     pub(super) fn branch(
         self,
         level: usize,

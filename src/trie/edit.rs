@@ -1,6 +1,6 @@
 //! Insertion and removal. An edit copies the shared nodes on its path and changes unshared ones in place.
 //!
-//! This file computes no digests. Each function takes a slot, edits the nodes below it, and leaves a child in the slot
+//! This file computes no digests. Each function edits the nodes below a slot. The slot contains a child afterwards,
 //! even after an error. Counts and cached digests change only after every edit below has succeeded.
 //!
 //! # Layer

@@ -70,8 +70,7 @@ impl Trie {
     }
 
     /// Builds the trie of `entries`, in any order. If several entries have the same key, the last one is kept. This is
-    /// several times as fast as inserting them one by one, and places the nodes in memory in the order of the key
-    /// paths.
+    /// several times as fast as inserting them one by one, and allocates the nodes in the order of the key paths.
     pub fn from_entries(entries: Vec<Entry>) -> Self {
         Self {
             top: build::build(entries),

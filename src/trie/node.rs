@@ -1,8 +1,8 @@
 //! Nodes in memory: the layout of leaves and branches, and the digest that a branch caches.
 //!
 //! A child is one word: a shared pointer to a leaf or a branch, which the lowest bit distinguishes. A branch has only
-//! the children that exist, in a box of exactly that many words. With a million entries, an update while a snapshot is
-//! held copies about two branches, so their size decides the cost of snapshots. Tests fix that size.
+//! the children that exist, in a box of exactly that many words. With a million entries, an update copies about two
+//! branches if a snapshot exists, so their size determines the cost of snapshots. Tests fix that size.
 //!
 //! # Layer
 //! Layer 3. Part of trie/.
@@ -131,12 +131,12 @@ pub(super) enum Children {
 
 /// No digest is cached.
 const UNKNOWN: u8 = 0;
-/// A thread is writing the digest; other threads compute their own.
+/// A thread is writing the digest. Until it finishes, other threads compute the digest themselves.
 const WRITING: u8 = 1;
 
 /// A branch of the trie. It does not store its level, because every walk counts the levels from the top.
 pub(super) struct Branch {
-    /// The cached digest, valid if `state` holds the number of a [`HashKind`].
+    /// The cached digest, valid if `state` contains the number of a [`HashKind`].
     digest: [AtomicU64; 4],
     children: Children,
     /// The number of leaves below the branch, in little-endian order.
@@ -194,7 +194,8 @@ impl Branch {
         &self.children
     }
 
-    /// Returns the children in rising order of their bits; empty for a stored branch that is not loaded.
+    /// Returns the children in ascending order of their bits. The result is empty for a stored branch that is not
+    /// loaded.
     #[inline]
     pub(super) fn slots(&self) -> &[Child] {
         match &self.children {

@@ -26,7 +26,7 @@ use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 
-/// The byte for the kind of a node in storage. Zero is unused.
+/// The first byte of a node in storage, which encodes its kind: a leaf or a branch. Zero is unused.
 pub(super) const LEAF: u8 = 1;
 pub(super) const BRANCH: u8 = 2;
 

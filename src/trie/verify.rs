@@ -1,8 +1,9 @@
 //! The verifier of proofs: pure, without a trie or a store.
 //!
-//! The verifier has three phases. *Shape*: a canonical trie can have this path for this key, so two proofs for one key
-//! and root cannot contradict each other by claiming different shapes. *Counts*: each branch counts as many leaves as
-//! its parts allow. *Digests*: the digests, computed from the end of the path upward, lead to the root.
+//! The verifier has three phases. *Shape*: checks that a canonical trie can have this path for this key, so that two
+//! proofs for one key and root cannot claim different shapes. *Counts*: checks that each branch claims a possible
+//! number of leaves. *Digests*: computes the digests from the end of the path upward, and compares the last one with
+//! the root.
 //!
 //! The digest of a branch covers the branch's count, and the digests of its siblings cover theirs. So a proof shows the
 //! number of leaves that the maker of the root claimed, and that the branches on the path agree with it. It does not

@@ -37,8 +37,8 @@ pub(crate) enum Piece {
 /// Passes a state to `write`, piece by piece. An empty store that ingests all pieces gets the same root, with two
 /// exceptions:
 ///
-/// - The returned objects are derived from versions that are not in the state. An import gives them the origin
-///   `import`.
+/// - The ids in the result name objects that are derived from versions outside of the state. An import gives them the
+///   origin `import`.
 /// - Erased objects are omitted, and so are objects that a degraded handle cannot read. If other objects are below such
 ///   an object, an object of the kind `erased` replaces it.
 ///

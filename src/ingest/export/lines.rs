@@ -35,7 +35,7 @@ pub(crate) struct Version {
 }
 
 /// Passes every object of `view` to `write`, with the earlier versions from which objects are derived. The order is
-/// always the same for a state. The export holds only ids and digests in memory, no objects.
+/// always the same for a state. During the export, memory contains only ids and digests, no objects.
 ///
 /// Omits erased objects ([`omitted`]), and objects that a degraded handle cannot read ([`Memory::unreadable`]). Their
 /// children are written like other objects.
@@ -194,8 +194,8 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes the sources of an object, each after its own sources. A cycle is impossible, because a version would have
-    /// to contain its own digest.
+    /// Writes the sources of an object, each after the sources from which it is derived. A cycle is impossible, because
+    /// a version would have to contain its own digest.
     fn put_sources(&mut self, object: &Object) -> Result<(), E> {
         let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
         waiting.extend(object.derived_from().map(|source| (source, false)));

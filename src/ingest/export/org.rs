@@ -150,7 +150,7 @@ fn drawer(properties: Option<&Value>, id: Option<&str>, statement: Option<&str>)
     out + ":END:\n"
 }
 
-/// Returns whether parsing the lines of a property gives the same property.
+/// Returns whether the parser would read the lines of a property as the same property.
 fn fits(name: &str, values: &Value) -> bool {
     let is_line =
         |text: &str| !text.contains('\n') && text.trim_matches([' ', '\t']) == text && !text.ends_with('\r');

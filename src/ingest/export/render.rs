@@ -265,8 +265,8 @@ impl<'a> Rendering<'a> {
         Ok(text)
     }
 
-    /// Returns for each node whether its position must be stated. Positions are stated for siblings to which ingestion
-    /// would give other positions.
+    /// Returns for each node whether its position must be stated. The text states the positions of siblings to which
+    /// ingestion would assign other positions.
     fn stated_positions(&self) -> Vec<bool> {
         let mut stated = vec![false; self.nodes.len()];
         stated[0] = self.nodes[0].object.position.is_some();

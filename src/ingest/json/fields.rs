@@ -30,7 +30,7 @@ impl<T> Stated<T> {
         }
     }
 
-    /// Returns the value, if one is stated.
+    /// Returns the value, if the file states a value.
     pub(in crate::ingest) fn value(self) -> Option<T> {
         match self {
             Self::As(value) => Some(value),

@@ -1,7 +1,7 @@
 //! Reads Markdown files: headings of both styles and front matter.
 //!
-//! A Markdown parser finds the headings, so a `#` in a code block or quotation is not a heading. Titles and texts are
-//! taken from the file as written. A comment on the line after a heading may state its id: `<!-- id: projects/treering
+//! A Markdown parser finds the headings, so a `#` in a code block or quotation is not a heading. The parser copies
+//! titles and texts unchanged. A comment on the line after a heading may state its id: `<!-- id: projects/treering
 //! -->`.
 //!
 //! # Layer
@@ -130,7 +130,7 @@ fn title(heading: &str) -> String {
     }
 }
 
-/// Returns the text of the comment `<!-- NAME: ... -->` on the first line of `body`, and the rest after that line.
+/// Returns the text of the comment `<!-- NAME: ... -->` on the first line of `body`, and the text after that line.
 fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     let start = body.trim_start_matches([' ', '\t', '\n']);
     let (first, rest) = start.split_once('\n').unwrap_or((start, ""));
@@ -146,21 +146,21 @@ fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     }
 }
 
-/// Returns the id in a comment on the first line of `body`, and the rest after that line.
+/// Returns the id in a comment on the first line of `body`, and the text after that line.
 fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a str)> {
     let (Some(stated), rest) = first_comment(body, "id") else {
         return Ok((None, body));
     };
     let id = Id::new(stated).map_err(|error| {
         error.context(format!(
-            "{path}:{line}: `{}` below this heading is not a valid id",
+            "{path}:{line}: the id `{}` below this heading is not valid",
             shown(stated)
         ))
     })?;
     Ok((Some(id), rest))
 }
 
-/// Returns the fields in a comment on the first line of `body`, and the rest after that line.
+/// Returns the fields in a comment on the first line of `body`, and the text after that line.
 fn read_statement<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Fields, &'a str)> {
     let (stated, rest) = first_comment(body, NAME);
     let fields = statement::read(stated.unwrap_or_default())

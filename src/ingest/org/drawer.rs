@@ -86,8 +86,8 @@ pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &s
     }
 }
 
-/// Returns the properties of the drawer at the start of `body`, and the rest. As in Org, a drawer is not a property
-/// drawer if it is not closed or contains another kind of line.
+/// Returns the properties of the drawer at the start of `body`, and the text after it. As in Org, a drawer is not a
+/// property drawer if it is not closed or contains another kind of line.
 fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;

@@ -41,7 +41,7 @@ fn text_from(text: &str) -> &str {
     &text[text[..first].rfind('\n').map_or(0, |at| at + 1)..]
 }
 
-/// Returns the keyword lines at the start of `text`, with blank lines between them, and the rest.
+/// Returns the keyword lines at the start of `text`, and the text after them. Blank lines may separate keyword lines.
 fn split_keywords(text: &str) -> (Vec<(String, &str)>, &str) {
     let mut keywords = Vec::new();
     let mut length = 0;

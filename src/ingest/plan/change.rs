@@ -55,7 +55,7 @@ pub struct Write {
     pub origin: Option<Origin>,
 }
 
-/// The change that makes a memory contain some documents.
+/// The change after which a memory contains the ingested documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The new and changed objects, parents before children.

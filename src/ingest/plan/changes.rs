@@ -40,7 +40,7 @@ pub(super) fn changes(
     Ok(writer.change)
 }
 
-/// Returns the positions of siblings if the file states all of them, in rising order. For the top objects of a list,
+/// Returns the positions of siblings if the file states all of them, in ascending order. For the top objects of a list,
 /// returns only stated positions.
 fn stated_positions(
     document: &Document,
@@ -253,7 +253,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Moves an object of another owner to the nearest ancestor that stays.
+    /// Moves an object of another owner to the nearest ancestor that is not removed.
     fn move_up(&mut self, child: &Object, parent: &Id, leaving: &HashMap<Id, Option<Id>>) -> Result<()> {
         let mut above = Some(parent);
         while let Some(next) = above.and_then(|id| leaving.get(id)) {

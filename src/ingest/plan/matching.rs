@@ -1,8 +1,8 @@
 //! Matches the sections of documents with objects of the memory.
 //!
-//! A stated id decides the match, wherever its object is. The other children of a matched pair are matched by content.
-//! Sections with an equal title and text match first, then sections with an equal title, then similar sections between
-//! the same neighbours.
+//! A section with a stated id matches the object with that id, in any document. The other children of a matched pair
+//! are matched by content. Sections with an equal title and text match first, then sections with an equal title, then
+//! similar sections between the same neighbours.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.

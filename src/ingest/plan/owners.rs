@@ -59,8 +59,8 @@ impl<'a> Owners<'a> {
             .with_ids(vec![id.to_string(), owner.to_string(), document.path.to_string()]))
     }
 
-    /// Checks the objects of JSON Lines files. Such an object belongs to the document whose lines state it. If there is
-    /// none, a heading or entry belongs to the document above it.
+    /// Checks the objects of JSON Lines files. Such an object belongs to the document whose lines state it. Without
+    /// such a document, a heading or entry belongs to the document above it.
     pub(super) fn check_lines(&self, documents: &[Document]) -> Result<()> {
         let mut lists = None;
         for document in documents {

@@ -1,4 +1,4 @@
-//! Tests that exports as Org and Markdown give the same objects when they are ingested.
+//! Tests that ingesting an export as Org or Markdown produces the same objects.
 
 use proptest::prelude::*;
 

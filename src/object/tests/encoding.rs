@@ -287,7 +287,7 @@ fn every_cut_within_what_must_be_there_is_refused() {
         let whole = whole_lengths(&reference, 0x0003);
         for cut in 0..reference.len() {
             let result = Reference::decode(&reference[..cut]);
-            // The decoder also refuses some cuts between fields, such as a root without its changes.
+            // The decoder may refuse a cut between two fields, because the remaining fields may contradict each other.
             assert!(result.is_err() || whole.contains(&cut));
         }
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::recall::text::terms::{facts_of, words};
 
-/// The minimal number of calls that define the meaning of a name. The next constant is the share of them that one
+/// The minimal number of calls that define the meaning of a name. The next constant is the share of the calls that one
 /// speaker must make, in tenths.
 const CALLS_MIN: u32 = 3;
 const CALLS_TENTHS: u32 = 8;
@@ -25,7 +25,7 @@ const CALLS_TENTHS: u32 = 8;
 pub(crate) struct Scope {
     pub(crate) name: Box<str>,
     pub(crate) documents: u32,
-    /// The total length of its documents, in quarters.
+    /// The total length of its documents, in units of a quarter.
     pub(crate) length: u64,
     /// The number of its speakers that have live documents.
     live: u32,

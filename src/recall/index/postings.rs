@@ -1,15 +1,15 @@
 //! The terms, and for each the documents that contain it.
 //!
 //! A posting is the distance from the previous document number, and the count of the term in units of a quarter. The
-//! most frequent count, one occurrence in prose, uses no space. Numbers only rise, so a new posting is appended.
-//! Removing a document leaves its postings in place: readers check which numbers are live, and `Index` rewrites itself
-//! when too many are vacant.
+//! most frequent count, one occurrence in prose, uses no space. A new document has the highest number, so its postings
+//! are appended. Removing a document leaves its postings in place: readers check which numbers are live, and `Index`
+//! rewrites itself when too many are vacant.
 //!
 //! # Layer
 //! Knows terms and the numbers of documents, but not documents.
 //!
 //! # Invariants
-//! - PST-1: the document numbers of a term rise strictly.
+//! - PST-1: the document numbers of a term are strictly ascending.
 //! - PST-2: a term has exactly one number. Terms are compared as bytes.
 
 use std::hash::{BuildHasher, RandomState};
@@ -19,7 +19,7 @@ use hashbrown::HashTable;
 use super::compact::{append, grow};
 use crate::recall::text::analysis::QUARTERS_PROSE;
 
-/// A document that contains a term, and the count of the term in it, in quarters.
+/// A document that contains a term, and the count of the term in it, in units of a quarter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Posting {
     pub(crate) document: u32,
@@ -154,7 +154,7 @@ impl Postings {
         let row = &mut self.rows[number as usize];
         debug_assert!(
             row.last == u32::MAX || posting.document > row.last,
-            "PST-1: numbers rise"
+            "PST-1: numbers ascend"
         );
         let distance = posting.document.wrapping_sub(row.last).wrapping_sub(1);
         let plain = posting.quarters == QUARTERS_PROSE;

@@ -1,4 +1,4 @@
-//! The form of the index on disk, where it is stored with its documents.
+//! The form in which the index is stored on disk, together with its documents.
 //!
 //! Documents are in chronological order, and terms in the order of their bytes, so equal indexes have equal bytes.
 //! Reading builds the index with the same calls as [`Index::put`], so it computes every sum, session and number again.
@@ -92,7 +92,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Returns the index; `None` if the stored form breaks a rule.
+    /// Builds the index from its stored form. Returns `None` if the stored form breaks a rule.
     pub(super) fn into_index(self) -> Option<Index> {
         let mut index = Index::default();
         for entry in &self.entries {

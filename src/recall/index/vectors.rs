@@ -44,7 +44,7 @@ impl Quantised {
 #[derive(Clone, Default)]
 pub(crate) struct Vectors {
     dimensions: usize,
-    /// The numbers of the documents that have a vector, in rising order.
+    /// The numbers of the documents that have a vector, in ascending order.
     numbers: Vec<u32>,
     scales: Vec<f32>,
     parts: Vec<i8>,

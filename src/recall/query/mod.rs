@@ -53,7 +53,7 @@ pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 pub struct Query<'a> {
     /// The question or statement to search for.
     pub text: &'a str,
-    /// The scopes to search; `None` searches all.
+    /// The scopes to search; `None` means all scopes.
     pub scopes: Option<&'a [&'a str]>,
     /// A further condition. It hides documents, but does not change any frequency.
     pub filter: Option<Filter<'a>>,
@@ -156,7 +156,7 @@ pub struct Answer {
 }
 
 impl Index {
-    /// Answers a query. The same scratch can serve any number of queries, one after the other.
+    /// Answers a query. Successive queries can use the same scratch.
     pub fn recall(&self, query: &Query<'_>, scratch: &mut Scratch) -> Answer {
         self.ranked(query, scratch, |ranking| Answer {
             hits: hits(ranking),

@@ -12,7 +12,7 @@ use super::Hit;
 use super::rank::Ranking;
 use std::collections::HashMap;
 
-/// The reason why a hit has another rank than its score gives.
+/// The reason why the rank of a hit does not follow from its score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
     /// It is newer than the best hit and nearly as good, and the question asks for a current state.

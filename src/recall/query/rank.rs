@@ -122,7 +122,7 @@ impl Ranking<'_> {
         key
     }
 
-    /// Returns the best `count` of `documents` by `key`, which must be above zero.
+    /// Returns the `count` documents with the largest `key`. Omits documents whose key is not above zero.
     fn best(&self, documents: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
         let order = |one: &(f32, u32), two: &(f32, u32)| self.order(*one, *two);
         let mut best: Vec<(f32, u32)> = Vec::with_capacity(count * 4);
@@ -270,7 +270,8 @@ impl Ranking<'_> {
         }
     }
 
-    /// Returns the share of the question that the messages around a document contain. Near messages count more.
+    /// Returns the share of the question that the messages around a document contain. Nearer messages have a larger
+    /// weight.
     fn context(&self, neighbour: impl Fn(isize) -> Option<u32>) -> f32 {
         let mut near = [0.0f32; MASK_TERMS];
         let mut weight = 1.0;

@@ -16,7 +16,7 @@ pub(crate) struct Admission {
     bits: Option<Vec<u64>>,
     pub(crate) documents: u32,
     pub(crate) sessions: u32,
-    /// The mean lengths of a document and of a session, in quarters.
+    /// The mean lengths of a document and of a session, in units of a quarter.
     pub(crate) document_length: f32,
     pub(crate) session_length: f32,
 }

@@ -22,7 +22,7 @@ pub(crate) struct Analysis {
     pub(crate) calls: Vec<String>,
 }
 
-/// Calls `found` with each term of `text`, its count in quarters, and whether the term adds to the length.
+/// Calls `found` with each term of `text`, its count in units of a quarter, and whether the term adds to the length.
 ///
 /// Emoji are decoration, and the single characters of a script without spaces repeat its pairs of characters. So
 /// neither adds to the length.

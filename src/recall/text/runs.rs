@@ -11,7 +11,7 @@
 //! Pure; knows Unicode, not the meaning of words.
 //!
 //! # Invariants
-//! - TRN-1: runs are slices of the text, in rising order, that do not overlap. Splitting never fails.
+//! - TRN-1: runs are slices of the text, in ascending order, that do not overlap. Splitting never fails.
 //! - TRN-2: every letter, digit and emoji of the text is in exactly one run.
 
 use unicode_normalization::char::is_combining_mark;

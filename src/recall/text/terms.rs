@@ -152,8 +152,8 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 pub(crate) enum Side {
     /// All terms that a query may use.
     Document,
-    /// Only pairs of characters, because single ones would match too much. A run of a single character is used as it
-    /// is.
+    /// Only pairs of characters, because single characters would match too many documents. A run of a single character
+    /// is used as it is.
     Query,
 }
 

@@ -127,7 +127,7 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
 /// Matches a terminal sequence at the start of a text, raw or escaped, such as ESC `[8m`.
 static TERMINAL_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     let form = r"\A(?:\x1b|\\x1[bB]|\\033|\\e|\\u001b)\[[0-9;]{0,16}[A-Za-z]";
-    Regex::new(form).expect("the pattern of a terminal sequence is a valid regex")
+    Regex::new(form).expect("the pattern is a valid regex")
 });
 
 /// The role of a byte of the marks when words are made from them.

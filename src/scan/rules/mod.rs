@@ -15,7 +15,7 @@
 //! | `category`, `severity` | as in [`Category`] and [`Severity`]; a secret has no `category` |
 //! | `view` | `marks` or `words`, the copy of the text that the rule reads; a rule for secrets reads the text itself |
 //! | `keywords` | groups of words in lower case; every match contains at least one word of each group |
-//! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that counts |
+//! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that is reported |
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
 //!
@@ -168,9 +168,7 @@ fn read(files: &[&'static str]) -> Vec<Rule> {
 
 fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
     let mut tables: BTreeMap<&str, Vec<T>> = toml::from_str(file).expect("a test parses the rule files");
-    tables
-        .remove("rule")
-        .expect("a rule file contains a list of rules")
+    tables.remove("rule").expect("every rule file has rules")
 }
 
 impl Rule {

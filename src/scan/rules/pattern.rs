@@ -67,12 +67,7 @@ impl Pattern {
             is_at_word: text.starts_with(r"\b"),
             is_code,
             is_to_word_end,
-            longest: longest.unwrap_or_else(|| {
-                panic!(
-                    "a test checks that the pattern of {} has a longest match",
-                    rule.id
-                )
-            }),
+            longest: longest.unwrap_or_else(|| panic!("the pattern of {} is unbounded", rule.id)),
             text,
             regex: OnceLock::new(),
         }

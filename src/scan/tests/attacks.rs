@@ -42,7 +42,7 @@ const PROOFS: &str = "execute, proofs";
 /// has an influence.
 const LEAST_OF_A_CATEGORY: f64 = 80.0;
 
-/// What the scan is expected to find in a seed.
+/// The kind of seed, which determines the expected result of the scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Overt,

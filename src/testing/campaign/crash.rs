@@ -258,10 +258,7 @@ fn crash_again(
     };
     for point in std::mem::take(&mut *points.lock()) {
         for choice in images(&point, &few, &mut watch.random) {
-            let what = format!(
-                "{what}, then crash in call {} of the continuation, {choice:?}",
-                point.calls()
-            );
+            let what = format!("{what}, then in later call {}, {choice:?}", point.calls());
             let again = crashed(&point, choice);
             let position = marked.read_once(&again, &mut watch.seen, &mut watch.random, &what);
             watch.tally.doubles += 1;

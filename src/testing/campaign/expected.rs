@@ -155,7 +155,7 @@ pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what:
     );
 }
 
-/// The states that a reader may find: one of several, and none older than a minimum.
+/// The states that a reader may find. A reader must not find an older state than the first one in the list.
 #[derive(Clone)]
 pub(super) struct Allowed<'a> {
     /// The states in the order of time. `None` means that no store exists.

@@ -12,7 +12,7 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// The number of operations before the faulty one, which give its handle some history, and of operations after it.
+/// The number of operations before and after the faulty operation. Those before it give its handle a history.
 const AROUND: usize = 4;
 /// The number of calls that a lasting fault affects, which is more than any operation makes.
 const LASTING: u64 = 10_000;
@@ -24,7 +24,8 @@ enum Trouble {
     Read { read: u64, fault: ReadFault },
 }
 
-/// Makes every call of the workload of a seed fail in every way, or one in `fault_every` of these combinations.
+/// Injects every fault at every call of the workload of a seed. If `fault_every` is above 1, injects only one in that
+/// many.
 pub(super) fn fail_everywhere(seed: u64, settings: Settings) -> Tally {
     let expected = Expected::of(seed, settings.operations);
     let mut random = SplitMix64::new(seed ^ 0x00fa_0175);

@@ -392,7 +392,7 @@ impl Run {
                 return settle(change(&memory, step, operation));
             }
         }
-        // First reads what the other handle wrote.
+        // First reads the commits of the other handle.
         self.memory()?.refresh()?;
         Ok(Outcome::Unchanged)
     }

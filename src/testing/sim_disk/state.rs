@@ -225,7 +225,7 @@ impl State {
         if count > 0 {
             inode.pending.push((offset, bytes[..count].into()));
         }
-        // The bytes before the write, which are the durable bytes with those of earlier writes.
+        // The bytes before the write: the durable bytes, with earlier unsynced writes applied.
         let mut before = Arc::clone(&inode.durable);
         for (offset, bytes) in &inode.pending {
             put(&mut before, *offset, bytes);

@@ -234,8 +234,8 @@ fn swapped_siblings_levels_and_ends_are_rejected() {
     }
 }
 
-/// The preimage of a branch with two children is as long as that of two leaves. If both had the same domain, a leaf
-/// could be taken for a branch.
+/// The preimage of a branch with two children is as long as that of two leaves. If both had the same domain, a verifier
+/// could mistake a leaf for a branch.
 #[test]
 fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     let mut random = Random::new(61);
