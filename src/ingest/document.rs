@@ -1,8 +1,8 @@
 //! The objects that a file states, before the plan compares them with the memory.
 //!
 //! Org and Markdown files are a tree of headings, and transcripts are a list of entries. Both consist of [`Section`]s,
-//! in a flat list in the order of the file. Each section has the index of its parent, so no depth needs recursion. A
-//! JSON Lines file may also state whole objects.
+//! in a flat list in the order of the file. Each section has the index of its parent, so nested sections need no
+//! recursion. A JSON Lines file may also state whole objects.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.

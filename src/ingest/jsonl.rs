@@ -9,7 +9,7 @@ use super::{json, transcript};
 use crate::error::{Error, Result};
 use crate::object::{CONTENT_BYTES_MAX, Id};
 
-/// Reads the text of a JSON Lines file. Blank lines are skipped.
+/// Reads the text of a JSON Lines file. Skips blank lines.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     let mut document = Document::new(path, Format::JsonLines);
     for (line, written) in (1..).zip(text.split('\n')) {

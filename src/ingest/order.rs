@@ -11,7 +11,7 @@
 //! - ING-3: the keys of siblings are strictly ascending in their order.
 //! - ING-4: as many keys as possible are kept.
 
-/// The number of digits: 0 to 9 and a to z, in the order of their bytes.
+/// The base of the keys. The digits are 0 to 9 and a to z, whose values have the order of their bytes.
 const BASE: u64 = 36;
 /// The number of digits before the fraction.
 const WHOLE: usize = 8;
@@ -97,8 +97,8 @@ pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
     run
 }
 
-/// Returns whether `key` has the form of an assigned key. Ingestion replaces keys of any other form, which a person has
-/// set.
+/// Returns whether `key` has the form of an assigned key. A key of any other form was set by a person, and ingestion
+/// replaces it.
 fn is_valid(key: &str) -> bool {
     (WHOLE..=LONGEST).contains(&key.len())
         && key

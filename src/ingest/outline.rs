@@ -24,7 +24,7 @@ pub(super) struct Outline {
     pub(super) document: Document,
     /// Removes the quoting of the format from a text: the fence of a Markdown code block, or the commas of Org.
     unquote: fn(&str) -> String,
-    /// The level and the index of each open heading, the outermost first.
+    /// The level and the index of the last heading and its ancestors, the outermost first.
     open: Vec<(usize, usize)>,
     /// The indexes of the headings that state an id.
     places: HashMap<Id, usize>,

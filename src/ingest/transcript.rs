@@ -69,8 +69,8 @@ pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
 }
 
 fn not_known() -> Error {
-    Error::invalid("neither an object nor an entry of a transcript").with_hint(
-        "an object has `id` and `kind`, an entry has `role` and `content` (they may be inside of `message`)",
+    Error::invalid("the line is neither an object nor an entry of a transcript").with_hint(
+        "an object has `id` and `kind`; an entry has `role` and `content`, directly or in `message`",
     )
 }
 

@@ -41,7 +41,7 @@ impl Existing for InView<'_> {
     }
 }
 
-/// Returns the ids of the documents of a state, in their order.
+/// Returns the ids of the documents of a state, in the order of [`View::query`].
 ///
 /// # Errors
 /// The errors of [`View::query`].
@@ -52,8 +52,8 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
         .collect()
 }
 
-/// Writes documents in one durable commit, with an automatic snapshot of the state before. The result counts only the
-/// changes of this call: an object counts as unchanged if another process wrote the same version at the same time.
+/// Writes documents in one durable commit, after an automatic snapshot of the state. The result counts only the changes
+/// of this call: an object counts as unchanged if another process wrote the same version at the same time.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. `InvalidInput` if

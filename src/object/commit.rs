@@ -213,7 +213,7 @@ impl Commit {
         // INVARIANT COM-1: `seq` is 0 exactly when there are no parents.
         if (commit.seq == 0) != commit.parents.is_empty() {
             return Err(DecodeError::Invalid(
-                "the number of a commit contradicts its parents",
+                "the seq of a commit contradicts its parents",
             ));
         }
         Ok(commit)
@@ -235,7 +235,7 @@ impl Commit {
             tag::TIME => self.time = Time::decode(field)?,
             tag::OP => {
                 self.op = Op::new(as_text(field)?)
-                    .map_err(|_| DecodeError::Invalid("an operation is badly named"))?;
+                    .map_err(|_| DecodeError::Invalid("the name of an operation breaks its rule"))?;
             }
             tag::TARGET => self.target = Some(CommitDigest::from_bytes(as_array(field)?)),
             tag::ACTOR => self.actor = Some(ACTOR.decode(field)?.to_owned()),

@@ -16,7 +16,8 @@ use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, HistoryRoot};
 
 type Node = [u8; DIGEST_LEN];
 
-/// The tree over a line of commits. It keeps only the roots of its perfect subtrees, so it is cheap to clone.
+/// The history tree of a sequence of commits. It stores only the roots of its perfect subtrees, so it is cheap to
+/// clone.
 #[derive(Clone, Debug)]
 pub struct HistoryTree {
     suite: HashSuite,

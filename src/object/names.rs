@@ -175,7 +175,7 @@ name_type! {
 name_type! {
     /// The position of an object among its siblings: 1 to 64 bytes without control characters.
     ///
-    /// Siblings sort by these bytes. Objects without a position follow those with one, by id.
+    /// Siblings sort by these bytes. Objects without a position follow all others, sorted by id.
     Position, Rule::new("a position", 64)
 }
 

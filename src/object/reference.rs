@@ -30,7 +30,7 @@ const LANE: Rule = Rule::new("a lane", 256);
 /// The number of bytes in an entry of the changes: a key path and an object digest.
 const CHANGE_LEN: usize = 2 * DIGEST_LEN;
 
-/// The digest that means that the id is removed.
+/// The all-zero digest, which means that the change removes the id.
 const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
 
 tags! {
@@ -154,7 +154,7 @@ pub struct Reference {
     pub session: Option<String>,
     /// The digest of the reason's text, which is a separate record.
     pub reason: Option<TextDigest>,
-    /// For drafts and rejected drafts: the root of the commit's state with the changes.
+    /// For drafts and rejected drafts: the root of the commit's state after the changes.
     pub root: Option<Root>,
     /// For drafts and rejected drafts: the changes, in ascending order of their key paths.
     pub changes: Vec<StagedChange>,

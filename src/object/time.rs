@@ -15,7 +15,7 @@ use crate::error::Error;
 pub struct Time(i64);
 
 impl Time {
-    /// Returns the time `micros` microseconds after 1970-01-01T00:00:00Z; a negative number means before.
+    /// Returns the time `micros` microseconds after 1970-01-01T00:00:00Z; a negative number means a time before that.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }

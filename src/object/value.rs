@@ -250,7 +250,7 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
             let bits = reader.u64()?;
             let float = f64::from_bits(bits);
             if canonical_bits(float) != bits {
-                return Err(DecodeError::Invalid("a float is not in its one valid form"));
+                return Err(DecodeError::Invalid("a float is not in its canonical form"));
             }
             Value::Float(float)
         }

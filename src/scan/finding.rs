@@ -46,7 +46,7 @@ named! {
 }
 
 named! {
-    /// How strongly a finding suggests that a text is hostile.
+    /// The strength of the evidence that a text is hostile.
     #[derive(PartialOrd, Ord, Deserialize)]
     pub enum Severity {
         /// Common in honest text, so the default allows it.

@@ -37,7 +37,7 @@ pub struct Diff<'a> {
     source: &'a dyn NodeSource,
     /// The pairs still to compare; the pair with the smallest key paths is last.
     pairs: Vec<Pair>,
-    /// The number of branches of both tries that the diff opened, to which its cost is proportional.
+    /// The number of branches that the diff opened in both tries. The cost of the diff is proportional to this number.
     pub(super) visited: u64,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Diff<'a> {
             let (old, new) = (entry_of(pair.old.as_ref()), entry_of(pair.new.as_ref()));
             match (old, new) {
                 (Some(one), Some(two)) if one.key != two.key => {
-                    // Two leaves at one position with different keys are a removal and an addition.
+                    // Two leaves with different keys at one position mean a removal and an addition.
                     let removed = Pair {
                         new: None,
                         ..pair.clone()

@@ -109,9 +109,9 @@ impl Trie {
             .copied())
     }
 
-    /// Replaces the entry with the key of `entry`, and returns the old one.
+    /// Inserts `entry`. Returns the entry that it replaces, which has the same key.
     ///
-    /// If the digests are equal, only `place` and `created` are replaced, and every cached digest stays. An error
+    /// If the digests are equal, only `place` and `created` are replaced, and every cached digest stays valid. An error
     /// leaves the trie unchanged.
     ///
     /// # Errors

@@ -254,7 +254,7 @@ impl Branch {
         self.bitmap |= 1 << nibble;
     }
 
-    /// Copies this branch with one more child, as [`Self::add`] does for an unshared branch.
+    /// Returns a copy of this branch with one more child. [`Self::add`] does the same in place for an unshared branch.
     pub(super) fn with_child(&self, nibble: usize, child: Child) -> Self {
         let (position, present) = self.position(nibble);
         debug_assert!(!present);

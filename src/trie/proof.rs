@@ -80,7 +80,7 @@ pub(super) fn prove(
         terminal: Terminal::EmptyTrie,
     };
     let Some(mut child) = top else { return Ok(proof) };
-    // This limit always suffices: below the last level there are only leaves.
+    // These levels always suffice, because there are only leaves below the last level.
     for level in 0..=LEVELS {
         let branch = match child.get() {
             Kind::Leaf(entry) => {

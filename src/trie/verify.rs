@@ -46,7 +46,7 @@ pub enum ProofError {
         /// The level of the branch.
         level: usize,
     },
-    /// The branch at this level has more or fewer siblings than its bitmap.
+    /// The branch at this level has more or fewer siblings than its bitmap requires.
     Siblings {
         /// The level of the branch.
         level: usize,
@@ -73,7 +73,7 @@ impl fmt::Display for ProofError {
             ),
             Self::Siblings { level } => write!(
                 f,
-                "the branch at level {level} has more or fewer siblings than its bitmap"
+                "the branch at level {level} has more or fewer siblings than its bitmap requires"
             ),
             Self::Count { level } => write!(
                 f,
@@ -139,9 +139,9 @@ fn check_shape(proof: &Proof, key: &KeyPath) -> Result<(), ProofError> {
     Ok(())
 }
 
-/// Checks the counts from the end upward. The leaves outside the path must fit into the siblings: each sibling has at
-/// least one leaf, and at most the capacity of the levels below it. A branch must have two or more leaves. A branch
-/// whose only child is a leaf is refused.
+/// Checks the counts of leaves from the end of the path upward. The leaves outside the path must fit into the siblings:
+/// each sibling has at least one leaf, and at most the capacity of the levels below it. A branch must have two or more
+/// leaves. A branch whose only child is a leaf is refused.
 fn check_counts(proof: &Proof) -> Result<(), ProofError> {
     let mut below = match proof.terminal {
         Terminal::Leaf { .. } => 1,
@@ -190,7 +190,7 @@ fn computed_root(proof: &Proof, suite: HashSuite, key: &KeyPath) -> [u8; 32] {
             } else {
                 siblings.next().copied()
             };
-            // The shape check proved one digest for each child.
+            // The shape check has ensured that each child has a digest.
             children.push(child.expect("PRF-1: a branch has as many digests as children"));
         }
         below = Some(hasher.branch(level, branch.bitmap, branch.count, children.as_slice()));

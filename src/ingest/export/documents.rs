@@ -157,8 +157,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// Returns the ids of these objects. An object derived from one of them is included, because its source gets
-    /// another digest.
+    /// Returns the ids of the objects with a lowered origin. An object derived from one of them is included, because
+    /// its source gets another digest.
     fn finish(mut self) -> Vec<Id> {
         let mut derived: HashMap<ObjectDigest, Vec<usize>> = HashMap::new();
         for (place, (_, _, sources)) in self.others.iter().enumerate() {

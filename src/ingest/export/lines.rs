@@ -10,8 +10,8 @@
 //! Layer 6, inside `ingest`.
 //!
 //! # Invariants
-//! - EXP-1: every object of the state is written exactly once as an object. It comes after its parent, and after every
-//!   version that it is derived from and that history keeps.
+//! - EXP-1: every object of the state is written exactly once as a current object. It comes after its parent, and after
+//!   every version that it is derived from and that history keeps.
 //! - EXP-4: a version is written at most twice. The number of visits to a version is limited by its links as child,
 //!   source and derived object.
 
@@ -124,7 +124,7 @@ pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
 }
 
 /// Returns the parents that objects name but that cannot be read, because they were erased, lost or damaged. After a
-/// salvage, their ids may be all that is left of them.
+/// salvage, only their ids may remain.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
@@ -172,7 +172,7 @@ impl<E: From<Error>> Out<'_, E> {
 
     /// Writes objects in order, each followed by its subtree.
     fn put_below(&mut self, mut waiting: Vec<Id>) -> Result<(), E> {
-        // Sorted from the last sibling to the first, because the stack is read from its end.
+        // Sorts the last sibling first, because the stack is read from its end.
         waiting.sort_unstable_by(|one, two| two.cmp(one));
         while let Some(id) = waiting.pop() {
             let object = match self.view.get(&id) {
@@ -235,7 +235,7 @@ impl<E: From<Error>> Out<'_, E> {
         self.put(source, !(is_current && is_placed))
     }
 
-    /// Returns whether a version was written as an object.
+    /// Returns whether a version was written as a current object, and not only for history.
     fn is_written(&self, digest: ObjectDigest) -> bool {
         let written = self.written.as_ref();
         written.and_then(|written| written.get(&digest)) == Some(&false)

@@ -31,7 +31,7 @@ pub(super) trait Syntax {
     fn format(&self) -> Format;
     /// Returns the deepest level of a heading.
     fn levels_max(&self) -> usize;
-    /// Returns, as lines, the declarations in a text that change the parsing of headings anywhere in the file.
+    /// Returns the lines of a text that change how headings are parsed anywhere in the file.
     fn context(&self, text: &str) -> String;
     /// Returns whether a text would change how other objects are parsed, either at the start of a document or in a
     /// list.
@@ -107,9 +107,9 @@ impl Existing for Nothing {
 /// How a content is written in the file.
 enum Body {
     Plain(String),
-    /// Quoted, so that it is not parsed.
+    /// Written as a quoted text, so that it is not parsed.
     Quoted(String),
-    /// As a stated field, because the text of the file cannot express it.
+    /// Written as a stated field, because the text of the file cannot express it.
     Stated,
 }
 
@@ -310,7 +310,7 @@ impl<'a> Rendering<'a> {
         id = id.filter(|_| !hides_id);
         let above = node.parent.filter(|_| !self.is_deep(place));
         if above.is_some_and(|above| level != self.levels[above] + 1) {
-            // The parser stores a level that does not follow from the depth.
+            // The parser stores the level as an attribute, because it does not follow from the depth.
             let level = i64::try_from(level).unwrap_or(i64::MAX);
             read.attributes.insert("level", level);
         }
@@ -318,7 +318,8 @@ impl<'a> Rendering<'a> {
         Ok(self.syntax.head(level, &shown, id, statement.as_deref()))
     }
 
-    /// Returns the fields that the text does not express, as JSON. The parser reads the attributes `parsed` from it.
+    /// Returns the fields that the text does not express, as JSON. The parser reads the attributes `parsed` from the
+    /// text.
     fn statement(&self, place: usize, parsed: &Attributes, id: bool, position: bool) -> Option<String> {
         let node = &self.nodes[place];
         let object = &node.object;

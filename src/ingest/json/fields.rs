@@ -62,7 +62,7 @@ pub(in crate::ingest) struct Fields {
 }
 
 impl Fields {
-    /// Reads a map of fields. A field that is null is stated as absent.
+    /// Reads a map of fields. The value null states that a field is absent.
     ///
     /// # Errors
     /// `InvalidInput`, with the name of the field, if a field is unknown or has the wrong type.

@@ -39,7 +39,7 @@ pub(crate) trait Existing {
 /// The options of an ingestion.
 #[derive(Clone, Debug, Default)]
 pub struct IngestOptions {
-    /// The scope for all objects. Without it, new objects get the default scope, and others keep theirs.
+    /// The scope for all objects. Without it, new objects get the default scope, and existing objects keep their scope.
     pub scope: Option<Scope>,
     /// Documents of the memory whose files are missing. They are removed with all objects that they own.
     pub gone: Vec<Id>,

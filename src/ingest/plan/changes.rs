@@ -40,8 +40,8 @@ pub(super) fn changes(
     Ok(writer.change)
 }
 
-/// Returns the positions of siblings if the file states all of them, in ascending order. For the top objects of a list,
-/// returns only stated positions.
+/// Returns the positions of siblings, if the file states a position for each of them, in ascending order. For the top
+/// objects of a list, returns only stated positions.
 fn stated_positions(
     document: &Document,
     ids: &[Id],

@@ -65,7 +65,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
     matched
 }
 
-/// Returns the indexes of the children, in order: of the document, and of each section that has children.
+/// Returns the indexes of the children of the document, and of each section that has children, in order.
 pub(super) fn children_by_parent(document: &Document) -> Vec<(Option<usize>, Vec<usize>)> {
     let mut lists = vec![Vec::new(); document.sections.len() + 1];
     for (place, section) in document.sections.iter().enumerate() {

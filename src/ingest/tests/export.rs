@@ -321,7 +321,7 @@ fn an_edited_export_is_understood() {
     );
     let (files, _) = files_of(&store, Format::Org, false);
     assert!(files[0].1.contains("\"position\""));
-    // A heading moves from the end to the front, although each heading states its position.
+    // Moves a heading from the end to the front, although each heading states its position.
     let (front, last) = files[0].1.split_at(files[0].1.find("* B").unwrap());
     let edited = format!("{last}{front}");
     let copy = Store::in_memory().unwrap();

@@ -4,7 +4,7 @@ use super::*;
 use crate::digest::ObjectDigest;
 use crate::error::ErrorKind;
 
-/// Returns the message that refuses `new`.
+/// Returns the error message for `new`, which the encoder must refuse.
 fn refusal(new: &NewObject) -> String {
     let error = new.encode(Origin::Host, SUITE).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");

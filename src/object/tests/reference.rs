@@ -16,7 +16,7 @@ fn change(key: u8) -> StagedChange {
     }
 }
 
-/// Returns the message with which the encoder refuses a contradiction, which is a bug of the caller.
+/// Returns the error message of the encoder for fields that contradict each other, which is a bug of the caller.
 fn contradiction(reference: &Reference) -> String {
     let error = reference.encode().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);

@@ -1,8 +1,8 @@
 //! Compares two short texts: same meaning, contradiction, or neither.
 //!
 //! Three gates reject a pair first: a negation in one text, opposite directions, and opposite words. A rejected pair is
-//! a contradiction, however similar the rest is. The other pairs get a score from shared and related words, numbers,
-//! the last word, and character n-grams. No statistics of a store are needed.
+//! a contradiction, however similar its texts are otherwise. The other pairs get a score from shared and related words,
+//! numbers, the last word, and character n-grams. No statistics of a store are needed.
 //!
 //! # Layer
 //! Above `recall::text` and, for the nearest documents, `recall::query`.
@@ -31,7 +31,7 @@ const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
 
-/// The maximal number of words of each text that are paired with words of the other.
+/// The maximal number of words of each text that are paired with words of the other text.
 const PAIRED_MAX: usize = 64;
 
 /// The weight of a related word, or of one with the same beginning; the same word has the weight 1.
@@ -63,7 +63,7 @@ named! {
 /// The comparison of two texts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Similarity {
-    /// The likeness of the texts without the gates, 0 to 1.
+    /// The similarity of the two texts, from 0 to 1. It ignores the gates.
     pub likeness: f32,
     /// The share of their words that occur in the other text, or have a related word there.
     pub cover: f32,

@@ -32,7 +32,7 @@ pub(crate) struct Row {
     pub(crate) order: u32,
     pub(crate) session: u32,
     pub(crate) speaker: u32,
-    /// The length: the sum of the counts of its terms, in units of a quarter.
+    /// The length of the document: the sum of the counts of its terms, in units of a quarter.
     pub(crate) length: u32,
     pub(crate) flags: Marks,
 }

@@ -65,7 +65,7 @@ pub struct Document<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
-/// The index of recall.
+/// The search index of recall.
 #[derive(Clone, Default)]
 pub struct Index {
     pub(crate) columns: Columns,
@@ -153,7 +153,7 @@ impl Index {
         }
     }
 
-    /// Assigns a number to a new entry, and adds it to all sums.
+    /// Assigns a number to a new entry, and adds the entry to all statistics.
     fn admit(&mut self, entry: &Entry<'_>) -> u32 {
         let scope = self.people.scope(entry.scope);
         let speaker = self.people.speaker(scope, entry.speaker);

@@ -41,7 +41,7 @@ pub(crate) struct Speaker {
     pub(crate) documents: u32,
 }
 
-/// The scopes, the speakers, and the names that speakers call.
+/// The scopes, the speakers, and the names by which speakers address each other.
 #[derive(Clone, Default)]
 pub(crate) struct People {
     pub(crate) scopes: Vec<Scope>,
@@ -49,9 +49,9 @@ pub(crate) struct People {
     scope_numbers: HashMap<Box<str>, u32>,
     /// For each word of a name, the speakers whose names contain it.
     names: HashMap<Box<str>, Vec<u32>>,
-    /// For each called name, the speakers who call it and the number of their calls.
+    /// For each name, the speakers who address somebody by this name, and how often.
     callers: HashMap<Arc<str>, HashMap<u32, u32>>,
-    /// The calls in documents: the number of the document and the called name.
+    /// The names by which documents address somebody: the number of the document, and the name.
     calls: Vec<(u32, Arc<str>)>,
 }
 
@@ -118,7 +118,8 @@ impl People {
         scope.live -= u32::from(speaker.documents == 0);
     }
 
-    /// Adds the calls in a document of `speaker`. The number of the document must be higher than those added before.
+    /// Adds the names by which a document of `speaker` addresses somebody. The number of the document must be higher
+    /// than those added before.
     pub(crate) fn add_calls(&mut self, document: u32, speaker: u32, calls: &[&str]) {
         for &call in calls {
             let known = self.callers.get_key_value(call);
@@ -129,7 +130,7 @@ impl People {
         }
     }
 
-    /// Returns the names that a document calls.
+    /// Returns the names by which a document addresses somebody.
     pub(crate) fn calls_of(&self, document: u32) -> impl Iterator<Item = &str> {
         let start = self.calls.partition_point(|(other, _)| *other < document);
         let calls = self.calls[start..].iter();
@@ -138,7 +139,7 @@ impl People {
             .map(|(_, name)| &**name)
     }
 
-    /// Removes the calls in a document of `speaker`.
+    /// Removes the names by which a document of `speaker` addresses somebody.
     pub(crate) fn remove_calls(&mut self, document: u32, speaker: u32) {
         let start = self.calls.partition_point(|(other, _)| *other < document);
         for (_, name) in self.calls[start..].iter().take_while(|call| call.0 == document) {

@@ -33,7 +33,7 @@ pub(crate) struct Session {
     pub(crate) members: Vec<u32>,
     /// The total length of its members, in units of a quarter.
     pub(crate) length: u64,
-    /// Its speakers in the order of their numbers, each with the number of its members.
+    /// Its speakers in the order of their numbers, each with the number of documents by this speaker.
     pub(crate) speakers: Vec<(u32, u32)>,
 }
 

@@ -37,8 +37,8 @@ pub(super) struct Stored<'a> {
     vectors: Vec<(u32, Quantised)>,
 }
 
-/// A term. For each document that contains it, the distance from the previous one and the count of the term in
-/// quarters.
+/// A term. For each document that contains it, the distance from the previous one and the count of the term in units of
+/// a quarter.
 type StoredTerm<'a> = (&'a str, Vec<(u32, u32)>);
 
 /// A document without its terms and its vector.
@@ -125,7 +125,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Returns the terms of live documents. Their postings contain the positions of the documents.
+/// Returns the terms of live documents. Their postings refer to documents by position.
 fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
     let mut terms = Vec::with_capacity(index.postings.len());
     for number in 0..index.postings.len() as u32 {

@@ -41,7 +41,7 @@ impl Cosines {
         self.documents.iter().copied()
     }
 
-    /// Returns the cosine of a document, to which its neighbours contribute a part.
+    /// Returns the cosine of a document, combined with the weighted cosines of its neighbours.
     pub(crate) fn with_neighbours(&self, index: &Index, number: u32) -> f32 {
         let neighbour = index.neighbours(number);
         let cosine = |offset| neighbour(offset).map_or(0.0, |near| self.by_number[near as usize]);

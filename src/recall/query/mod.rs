@@ -57,7 +57,7 @@ pub struct Query<'a> {
     pub scopes: Option<&'a [&'a str]>,
     /// A further condition. It hides documents, but does not change any frequency.
     pub filter: Option<Filter<'a>>,
-    /// Decides which successors are accepted. If it is `None`, all are.
+    /// Decides which successors are accepted. If it is `None`, every successor is accepted.
     pub is_successor: Option<IsSuccessor<'a>>,
     /// Computes the vector of the question, if documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
@@ -97,7 +97,7 @@ pub struct Hit {
     pub conversation: bool,
     /// The value of each [`Signal`].
     pub signals: [f32; SIGNALS],
-    /// The reason why the hit ranks above its score.
+    /// The reason why the hit has a higher rank than its score gives it.
     pub moved: Option<Moved>,
     /// The number of the document.
     pub(crate) number: u32,

@@ -19,7 +19,7 @@ use super::{Hit, Query};
 use crate::recall::index::{Index, Key};
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
-/// The number of candidates that the cheap key selects.
+/// The number of documents that the cheap key selects as candidates.
 pub(crate) const CANDIDATES: usize = 100;
 /// The number of candidates at which the query adds no more successors.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
@@ -78,7 +78,7 @@ impl Ranking<'_> {
         })
     }
 
-    /// Returns the base score as a share of the best one.
+    /// Returns the base score of a document, divided by the best base score.
     fn base(&self, document: Option<u32>) -> f32 {
         match document {
             Some(document) if self.base_max > 0.0 => self.scratch.base[document as usize] / self.base_max,
@@ -148,7 +148,7 @@ impl Ranking<'_> {
     fn candidate_numbers(&self) -> Vec<u32> {
         let touched = self.scratch.touched.iter().copied();
         let mut numbers = if self.scratch.touched.is_empty() {
-            // No word of the question was found. Its dates and names may still find a document.
+            // The index contains no word of the question. Its dates and names may still find a document.
             let asked = !self.question.dates.is_empty() || !self.question.who.is_empty();
             let all = if asked { self.index.columns.len() as u32 } else { 0 };
             let admitted = (0..all)

@@ -203,7 +203,7 @@ impl<'a> Marker<'a> {
 
     fn prior_class(&self, back: usize) -> Class {
         let prior = self.prior(back);
-        // No class that callers ask for has a word of more than eight letters.
+        // The classes that callers ask for contain no longer word.
         if prior.len() > 8 || !prior.is_ascii() {
             return 0;
         }

@@ -130,7 +130,7 @@ static TERMINAL_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(form).expect("the pattern is a valid regex")
 });
 
-/// The role of a byte of the marks when words are made from them.
+/// The role of a byte of the marks in the conversion to words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Letter,
@@ -158,7 +158,7 @@ const fn is_letter_or_digit(byte: u8) -> bool {
     matches!(sort_of(byte), Sort::Letter | Sort::Digit)
 }
 
-/// Writes the words of a copy of marks to `out`.
+/// Converts a copy of marks to words, and writes them to `out`.
 pub(super) fn words(copy: &TextCopy, out: &mut TextCopy) {
     let marks = &copy.bytes[..];
     out.reset(marks.len());

@@ -115,9 +115,10 @@ pub(in crate::scan) enum Check {
     /// The characters have at least the entropy that the rule requires, and are not a placeholder.
     #[default]
     Random,
-    /// As `Random`, and the last six characters are a CRC-32 of the characters between the prefix and them.
+    /// The same as `Random`. In addition, the last six characters are a CRC-32 of the characters between them and the
+    /// prefix.
     Crc32,
-    /// As `Random`, and the last six characters are a Bech32 checksum.
+    /// The same as `Random`. In addition, the last six characters are a Bech32 checksum.
     Bech32,
     /// A JSON Web Token: the first of its three parts decodes to a header.
     Jwt,
@@ -153,7 +154,7 @@ fn secret() -> Category {
     Category::Secret
 }
 
-/// Reads the rules of `files`. Letters are decomposed, as in the copies of a text.
+/// Reads the rules of `files`. Decomposes letters, as the copies of a text do.
 fn read(files: &[&'static str]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
     for rule in &mut rules {

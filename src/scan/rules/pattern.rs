@@ -148,8 +148,8 @@ impl Pattern {
     }
 }
 
-/// Returns the first letters of the matches of a pattern, in lower case. Returns `None` if there are too many or they
-/// are too short.
+/// Returns the prefixes of all matches of a pattern, in lower case. Returns `None` if there are too many or they are
+/// too short.
 fn anchors(parsed: &Hir) -> Option<Vec<String>> {
     // A pattern with an assertion of the start has no anchors: the regex runs on a slice that starts at the anchor, so
     // the assertion would always hold.

@@ -50,7 +50,7 @@ pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     while let Some((next, _)) = strip(&clean, true) {
         clean = next;
     }
-    // INVARIANT SCA-4: the loop ends when nothing is found. Each round removes characters, so it ends.
+    // INVARIANT SCA-4: the loop ends when it finds nothing. It always ends, because each round removes characters.
     Some(clean)
 }
 

@@ -122,7 +122,7 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     if last > 0 && last <= settings.prefixes {
         images.extend((0..last).map(CrashImage::LastWritePrefix));
     } else if last > 0 {
-        // Cuts at the first and the last bytes, at the edges of sectors and frames, and in between.
+        // Cuts the last write at its first and last bytes, at the edges of sectors and frames, and in between.
         let ends = [0, 1, 16, 32, 512, last / 2, last.saturating_sub(16), last - 1];
         images.extend(
             ends.into_iter()
@@ -138,8 +138,8 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     images
 }
 
-/// Returns the folder as a process finds it after a crash. If the file system was shut down, it has restored an old
-/// `live`, so readers may miss the newest group until a writer recovers. In that case, runs such a writer first.
+/// Returns the folder as a process finds it after a crash. After a shutdown of the file system, the file `live` is an
+/// old version, so readers may miss the newest group until a writer recovers. In that case, runs such a writer first.
 fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
     let image = disk.crash_image(choice);
     if choice == CrashImage::ShutDown {
@@ -169,8 +169,7 @@ fn open_or_create(image: &SimDisk) -> Result<Memory> {
     }
 }
 
-/// Recovers the store and writes one object. Returns the state after the write. `recovered` gets the state before the
-/// write.
+/// Recovers the store and writes one object. Returns the state after the write. Calls `recovered` before the write.
 fn go_on(image: &SimDisk, round: usize, recovered: impl FnOnce(&Memory)) -> Result<Fingerprint> {
     let memory = open_or_create(image)?;
     recover(&memory)?;

@@ -112,7 +112,7 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
             // removes them.
             let is_left = matches!(operation, Some(Operation::GcBeside { .. }));
             let is_told = matches!(trouble, Trouble::Read { .. }) || !run.disk.has_failed() || is_left;
-            assert!(is_told, "{what}: an error must not be swallowed");
+            assert!(is_told, "{what}: the operation did not report its error");
             reached = event;
         }
         Err(error) => {
@@ -127,7 +127,7 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
         let reader = run.disk.copy();
         allowed(expected, reached, event).read(&reader, random, &what);
     }
-    assert!(run.disk.heal(), "{what}: it was not met");
+    assert!(run.disk.heal(), "{what}: no call failed");
     run.let_go();
     go_on(&mut run, expected, reached, event, random, &what);
 }
@@ -153,7 +153,7 @@ fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: 
             let is_one = !matches!(operation_of(expected, event), Some(Operation::GcBeside { .. }));
             assert!(
                 kind != ErrorKind::Poisoned || run.disk.calls() == calls || !is_one,
-                "{what}: a poisoned handle wrote"
+                "{what}: a poisoned handle wrote to the store"
             );
         }
     }

@@ -58,7 +58,7 @@ impl DiskFile for SimFile {
         assert_eq!(
             self.access,
             Access::ReadWrite,
-            "{} was opened for reading",
+            "{} was opened only for reading",
             self.name
         );
         let start = offset as usize;

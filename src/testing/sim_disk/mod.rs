@@ -31,7 +31,7 @@ pub use fault::{Fault, ReadFault};
 use file::{SimFile, SimLock};
 use state::{Inode, NameChange, State};
 
-/// Which unsynced bytes and names survive a crash.
+/// The unsynced bytes and names that survive a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashImage {
     /// The process was killed and the machine runs on. Reads still return everything, and unsynced bytes stay unsynced.

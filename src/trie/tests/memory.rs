@@ -1,4 +1,4 @@
-//! The memory cost of nodes: their sizes, and the bytes of an update while snapshots are held.
+//! Tests the memory cost of nodes: their sizes, and the bytes that an update allocates while snapshots exist.
 
 use std::mem::size_of;
 

@@ -74,7 +74,7 @@ fn sav_1_stored_nodes_are_copied_once_and_not_kept_in_memory() {
     let all = Random::new(61).entries(2_000);
     let (tops, old) = copy(&[&trie_of(all.iter().copied())], &NoSource);
     let count = old.nodes.len();
-    // Two tries share stored nodes but no memory. One of them is edited later.
+    // Two tries share stored nodes, but no nodes in memory. One of them is edited later.
     let one = Trie::from_stored(tops[0], &old).unwrap();
     let two = Trie::from_stored(tops[0], &old).unwrap();
     let mut edited = one.clone();

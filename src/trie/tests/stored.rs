@@ -194,7 +194,7 @@ fn tri_4_every_damaged_byte_of_a_stored_node_is_found() {
                 let (found, failed) = read(top, &storage);
                 if uncovered {
                     let keys = |all: &[Entry]| all.iter().map(|e| (e.key, e.digest)).collect::<Vec<_>>();
-                    // A wrong place of a branch leads to bytes that are not that node. The caller notices a wrong place
+                    // A wrong place of a branch leads to bytes that are not that node. The caller detects a wrong place
                     // of a leaf.
                     assert!(
                         failed.is_some() || keys(&found) == keys(&whole),

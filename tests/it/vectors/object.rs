@@ -499,7 +499,7 @@ fn invalid_attributes() -> Vec<Invalid> {
 }
 
 fn invalid_values() -> Vec<Invalid> {
-    const BAD_FLOAT: &str = "a float is not in its one valid form";
+    const BAD_FLOAT: &str = "a float is not in its canonical form";
     let mut deep = [6, 1, 0, 0, 0].repeat(32);
     deep.push(1);
     vec![
