@@ -60,7 +60,7 @@ pub enum DecodeError {
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated { wanted, left } => write!(f, "{wanted} bytes wanted, {left} left"),
+            Self::Truncated { wanted, left } => write!(f, "{wanted} bytes are needed, but {left} are left"),
             Self::Trailing { extra } => write!(f, "{extra} bytes too many"),
             Self::Version(version) => write!(f, "encoding version {version} is not known"),
             Self::TagOrder(tag) => write!(f, "tag {tag:#06x} is out of order"),

@@ -89,7 +89,7 @@ pub(super) fn title_of(attributes: &Attributes) -> &str {
 /// The line number and the fields of an object in a JSON Lines file.
 pub(super) type StatedObject = (u64, ObjectLine);
 
-/// A file as objects. [`Document::read`] makes it, and `plan` uses it.
+/// A file, read as sections or objects. [`Document::read`] makes it, and `plan` compares it with the memory.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(super) path: Id,

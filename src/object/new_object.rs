@@ -135,7 +135,7 @@ impl NewObject {
                 bytes.len()
             ))
             .with_hint(format!(
-                "use at most {OBJECT_BYTES_MAX} bytes: split it, or move text to the content"
+                "use at most {OBJECT_BYTES_MAX} bytes: split the object, or move text to the content"
             )));
         }
         let digest = Object::hash(&bytes, suite);

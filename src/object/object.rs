@@ -334,7 +334,7 @@ pub(super) fn same_but_origin(a: &[u8], b: &[u8]) -> bool {
 /// Checks canonical object bytes against every rule, without allocating.
 fn check(bytes: &[u8]) -> Result<(), DecodeError> {
     if bytes.len() > OBJECT_BYTES_MAX {
-        return Err(DecodeError::Invalid("an object has more than 1 MiB"));
+        return Err(DecodeError::Invalid("an object is larger than 1 MiB"));
     }
     let mut fields = Fields::new(bytes, VERSION)?;
     let (mut id, mut inline) = ("", false);
@@ -352,7 +352,7 @@ fn check(bytes: &[u8]) -> Result<(), DecodeError> {
             tag::ATTRIBUTES => Attributes::check(field)?,
             tag::CONTENT => {
                 if field.len() > CONTENT_INLINE_MAX {
-                    return Err(DecodeError::Invalid("a large content is inline"));
+                    return Err(DecodeError::Invalid("a content above the limit is inline"));
                 }
                 as_text(field)?;
                 inline = true;

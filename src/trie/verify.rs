@@ -65,7 +65,7 @@ pub enum ProofError {
 impl fmt::Display for ProofError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Algorithm => f.write_str("the proof was made with another hash"),
+            Self::Algorithm => f.write_str("the proof uses another hash than the state"),
             Self::Length => f.write_str("the path of the proof has an impossible length"),
             Self::Slot { level } => write!(
                 f,
@@ -80,7 +80,7 @@ impl fmt::Display for ProofError {
                 "the branch at level {level} claims an impossible number of leaves"
             ),
             Self::Leaf => f.write_str("the leaf of the proof is not on the path of the key"),
-            Self::Root => f.write_str("the proof does not lead to the root"),
+            Self::Root => f.write_str("the digests of the proof do not lead to the root"),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str) -> Result<Json> {
         |column: usize, reason: &str| Error::invalid(format!("not valid JSON at column {column}: {reason}"));
     let json = serde_json::from_str(text).map_err(|error| {
         let reason = if error.is_eof() {
-            "the text ends before the value does"
+            "the text ends inside a value"
         } else {
             "expected JSON, such as \"text\", 5, true or null"
         };

@@ -270,7 +270,7 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(
         message(r#"{"role":"u""#),
-        "a.jsonl:3: not valid JSON at column 11: the text ends before the value does"
+        "a.jsonl:3: not valid JSON at column 11: the text ends inside a value"
     );
     assert_eq!(
         message(r#"{"id":"a","kind":"k","contents":"x"}"#),

@@ -1,7 +1,7 @@
 //! The words of a text, prepared for the comparison with another text.
 //!
 //! # Layer
-//! Knows `recall::text` and the word lists.
+//! Uses `recall::text` and the word lists.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! The columns of the documents, which contain all their fields except the terms.
 //!
 //! # Layer
-//! Knows numbers and keys, but neither texts nor sessions.
+//! Uses numbers and keys, but neither texts nor sessions.
 //!
 //! # Invariants
 //! - COL-1: all columns have the same length, and the number of a document is its index in each.

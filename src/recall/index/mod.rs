@@ -6,7 +6,7 @@
 //! Other scopes affect only the time of a query, which is longer if they use the same words often.
 //!
 //! # Layer
-//! Above `recall::text`. Knows neither queries nor the store.
+//! Above `recall::text`. Uses neither queries nor the store.
 //!
 //! # Invariants
 //! - IDX-1: after any calls, the index gives the same answers as a new index of the same documents.

@@ -4,7 +4,7 @@
 //! often addresses somebody by a name, the name refers to the other speaker. The index counts such calls.
 //!
 //! # Layer
-//! Knows names and counts, not documents.
+//! Uses names and counts, not documents.
 //!
 //! # Invariants
 //! - PEO-1: counts include only live documents. A scope or speaker without live documents has no effect.

@@ -6,7 +6,7 @@
 //! rewrites itself when too many are vacant.
 //!
 //! # Layer
-//! Knows terms and the numbers of documents, but not documents.
+//! Uses terms and the numbers of documents, but not documents.
 //!
 //! # Invariants
 //! - PST-1: the document numbers of a term are strictly ascending.

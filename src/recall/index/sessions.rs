@@ -5,7 +5,7 @@
 //! elements before and after it.
 //!
 //! # Layer
-//! Knows columns, not terms.
+//! Uses columns, not terms.
 //!
 //! # Invariants
 //! - SES-1: the members of a session are live, in one scope, and in chronological order.

@@ -4,7 +4,7 @@
 //! Reading builds the index with the same calls as [`Index::put`], so it computes every sum, session and number again.
 //!
 //! # Layer
-//! Knows the layout. The caller chooses the encoding, which may be any format of serde.
+//! Defines the layout. The caller chooses the encoding, which may be any format of serde.
 //!
 //! # Invariants
 //! - ENC-1: an index that was written and read again gives the same answers, and has the same bytes.

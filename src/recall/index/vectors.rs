@@ -5,7 +5,7 @@
 //! most 1/254 of the largest one.
 //!
 //! # Layer
-//! Knows numbers of documents, not embedders.
+//! Uses numbers of documents, not embedders.
 //!
 //! # Invariants
 //! - VEC-1: all vectors have the same dimensions as the first one; other vectors are refused.

@@ -1,7 +1,7 @@
 //! The confidence that a document answers the question. Confidences of different questions can be compared.
 //!
 //! # Layer
-//! Knows the scores of a ranking, but not the other signals.
+//! Uses the scores of a ranking, but not the other signals.
 
 use std::collections::HashMap;
 

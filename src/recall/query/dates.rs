@@ -4,7 +4,7 @@
 //! "2023". Days relative to now are known if the caller passes the current time.
 //!
 //! # Layer
-//! Knows the calendar, but not the index.
+//! Uses the calendar, but not the index.
 
 use super::phrases::Piece;
 use crate::recall::text::calendar::{Day, Span, date_of, day_of, month_named, month_span, year_span};

@@ -1,7 +1,7 @@
 //! The cosines between documents and a question, if the caller has an embedder.
 //!
 //! # Layer
-//! Knows the vectors of the index, but not the embedder that computed them.
+//! Uses the vectors of the index, but not the embedder that computed them.
 
 use super::scope::Admission;
 use super::signals::{DENSE_NEXT, DENSE_PREVIOUS};

@@ -2,7 +2,7 @@
 //! superseded documents.
 //!
 //! # Layer
-//! Knows candidates, chronology and links, but not how scores are computed.
+//! Uses candidates, chronology and links, but does not compute scores.
 //!
 //! # Invariants
 //! - ORD-1: a superseded document never ranks above its successor, if the successor is a candidate.

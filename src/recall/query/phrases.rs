@@ -1,7 +1,7 @@
-//! Finds the kind of answer that a question asks for, by its phrases. Knows English only.
+//! Finds the kind of answer that a question asks for, by its phrases. Supports only English.
 //!
 //! # Layer
-//! Knows runs and folding, but not the index.
+//! Uses runs and folding, but not the index.
 
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::fold;

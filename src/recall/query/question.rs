@@ -1,7 +1,7 @@
 //! A parsed question: its terms with weights, the speakers that it names, dates, and the kinds of answer.
 //!
 //! # Layer
-//! Knows the names in the index, but not its postings.
+//! Uses the names in the index, but not its postings.
 //!
 //! # Invariants
 //! - QST-1: a question has at most `TERMS_MAX` terms, for any length of its text.

@@ -4,7 +4,7 @@
 //! cost of the signals does not grow with the index.
 //!
 //! # Layer
-//! Knows the index and the scores of `base`, but not the order rules that are applied afterwards.
+//! Uses the index and the scores of `base`, but not the order rules that are applied afterwards.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

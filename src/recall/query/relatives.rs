@@ -1,7 +1,7 @@
 //! Finds the indexed terms that also match a term of the question: synonyms and similar spellings.
 //!
 //! # Layer
-//! Knows the terms of the index and the lexicon.
+//! Uses the terms of the index and the lexicon.
 
 use strsim::osa_distance;
 

@@ -1,7 +1,7 @@
 //! The documents that a query may search, and the sums over them.
 //!
 //! # Layer
-//! Knows scopes and document numbers of the index.
+//! Uses scopes and document numbers of the index.
 //!
 //! # Invariants
 //! - SCO-1: the sums and frequencies of a query count only admitted documents.

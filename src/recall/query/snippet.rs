@@ -1,7 +1,7 @@
 //! Makes snippets, which show the matches in a text. Also estimates the number of tokens of a text.
 //!
 //! # Layer
-//! Knows terms and text.
+//! Uses terms and text.
 
 use std::ops::Range;
 

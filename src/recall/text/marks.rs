@@ -1,11 +1,11 @@
 //! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
 //!
 //! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. It keeps the last three,
-//! because each known phrase has at most four pieces. It knows English only. In other languages most marks stay unset,
-//! and the ranking works without them.
+//! because each known phrase has at most four pieces. It supports only English. In other languages most marks stay
+//! unset, and the ranking works without them.
 //!
 //! # Layer
-//! Knows the calendar; knows neither terms nor the index.
+//! Uses the calendar, but neither terms nor the index.
 //!
 //! # Invariants
 //! - MRK-1: time and memory are bounded: one pass, at most `SPANS_MAX` spans and `CALLS_MAX` calls.

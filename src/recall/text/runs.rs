@@ -8,7 +8,7 @@
 //! way. The ranking was tuned for the rules of this module.
 //!
 //! # Layer
-//! Pure; knows Unicode, not the meaning of words.
+//! Pure; uses Unicode properties, but no meaning of words.
 //!
 //! # Invariants
 //! - TRN-1: runs are slices of the text, in ascending order, that do not overlap. Splitting never fails.

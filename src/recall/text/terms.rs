@@ -5,7 +5,7 @@
 //! script without spaces becomes single characters and pairs of them. An emoji is one term.
 //!
 //! # Layer
-//! Knows runs, lists and the stemmer, but not the index.
+//! Uses runs, lists and the stemmer, but not the index.
 //!
 //! # Invariants
 //! - TRM-1: a term is never empty, and never longer than `TERM_BYTES_MAX` bytes.

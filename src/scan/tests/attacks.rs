@@ -34,8 +34,8 @@ const SEEDS: [(&str, &str); 13] = [
     ("other languages", include_str!("attacks/languages.in")),
 ];
 
-/// The table row of commands that fetch and run code. The scan must detect all of them. The way that writes digits for
-/// letters is excepted, because a shell does not run such commands.
+/// The table row of commands that fetch and run code. The scan must detect all of them. The test ignores the way that
+/// writes digits for letters, because a shell does not run such commands.
 const PROOFS: &str = "execute, proofs";
 
 /// The minimal percentage of a category that must be detected. Half of a category has only about 18 seeds, so chance

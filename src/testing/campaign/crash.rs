@@ -16,7 +16,7 @@ use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 use crate::threads::Mutex;
 
-/// The knowledge of the client: the last acknowledged and the last submitted operation. Also contains the counters.
+/// The client's view of the store: the last acknowledged and the last submitted operation. Also contains the counters.
 struct Watch {
     acked: usize,
     submitted: usize,
