@@ -4,7 +4,7 @@
 //! Layer 0. Pure arithmetic.
 //!
 //! # Invariants
-//! - CLD-1: every day has one date, and every existing date has one day. The two conversions are inverse.
+//! - CLD-1: every day number corresponds to exactly one valid date, and the two conversions are inverse to each other.
 
 use std::fmt;
 

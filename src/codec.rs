@@ -8,7 +8,7 @@
 //! Layer 0. Imports nothing of this crate.
 //!
 //! # Invariants
-//! - COD-1: tags rise strictly; a tag is never zero.
+//! - COD-1: tags are strictly ascending; a tag is never zero.
 //! - COD-2: every byte of the input belongs to exactly one field.
 //!
 //! # Format
@@ -17,7 +17,7 @@
     feature = "testing",
     expect(
         clippy::missing_errors_doc,
-        reason = "every refusal is a `DecodeError`, and its cases are documented there"
+        reason = "every error is a `DecodeError`, whose variants document the causes"
     )
 )]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -47,7 +47,7 @@ pub enum DecodeError {
     Version(u8),
     /// Tags are not strictly ascending, or a tag is zero.
     TagOrder(u16),
-    /// A required tag is unknown.
+    /// An unknown tag does not have the ignorable bit.
     UnknownTag(u16),
     /// A required field is missing.
     MissingTag(u16),
@@ -60,7 +60,7 @@ pub enum DecodeError {
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated { wanted, left } => write!(f, "{wanted} bytes wanted, {left} left"),
+            Self::Truncated { wanted, left } => write!(f, "{wanted} bytes are needed, but {left} are left"),
             Self::Trailing { extra } => write!(f, "{extra} bytes too many"),
             Self::Version(version) => write!(f, "encoding version {version} is not known"),
             Self::TagOrder(tag) => write!(f, "tag {tag:#06x} is out of order"),
@@ -81,7 +81,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the front of `bytes`.
+    /// Makes a reader that starts at the front of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         as_text(self.sized()?)
     }
 
-    /// Succeeds if no input is left.
+    /// Checks that no input is left.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),
@@ -161,7 +161,7 @@ pub fn as_text(bytes: &[u8]) -> Result<&str, DecodeError> {
     std::str::from_utf8(bytes).map_err(|_| DecodeError::Invalid("text is not UTF-8"))
 }
 
-/// Reads `bytes` as exactly `N` bytes.
+/// Converts `bytes` to an array. Refuses any other length than `N`.
 pub fn as_array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], DecodeError> {
     bytes
         .try_into()
@@ -191,7 +191,7 @@ pub fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Writes tagged fields in rising order of their tags.
+/// Writes tagged fields in ascending order of their tags.
 #[derive(Debug)]
 pub struct FieldWriter<'a> {
     out: &'a mut Vec<u8>,
@@ -199,7 +199,7 @@ pub struct FieldWriter<'a> {
 }
 
 impl<'a> FieldWriter<'a> {
-    /// Starts with the version byte.
+    /// Makes a writer, and writes the version byte.
     pub fn new(out: &'a mut Vec<u8>, version: u8) -> Self {
         out.push(version);
         Self { out, last: 0 }
@@ -210,7 +210,7 @@ impl<'a> FieldWriter<'a> {
     /// # Panics
     /// If the tags are not strictly ascending (COD-1), which is a bug of the caller.
     pub fn put(&mut self, tag: u16, bytes: &[u8]) {
-        assert!(tag > self.last, "COD-1: tags rise strictly");
+        assert!(tag > self.last, "COD-1: tags are strictly ascending");
         self.last = tag;
         self.out.extend_from_slice(&tag.to_le_bytes());
         put_sized(self.out, bytes);
@@ -234,7 +234,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Checks the version byte and starts before the first field.
+    /// Checks the version byte, and starts at the first field.
     pub fn new(bytes: &'a [u8], version: u8) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let found = reader.u8()?;

@@ -1,8 +1,8 @@
 //! Digests: their domains, their padding, and one type for each meaning.
 //!
 //! A digest covers a preimage, padded with zeros to a multiple of 64 bytes, under the context of its [`Domain`]. So a
-//! digest of one domain can never be taken for a digest of another. Different preimages stay different after padding,
-//! because each one either has a fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
+//! digest of one domain can never be mistaken for a digest of another. Different preimages stay different after
+//! padding, because each one either has a fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
 //!
 //! # Layer
 //! Layer 0. The only file that names blake3 and sha2.
@@ -86,7 +86,7 @@ named! {
     pub enum HashAlgorithm {
         /// BLAKE3 in key derivation mode: the default.
         Blake3 = 1 => "blake3",
-        /// SHA-256, with a block for the domain before the preimage. No particular speed is promised.
+        /// SHA-256, with a block for the domain before the preimage. The performance goals do not apply to it.
         Sha256 = 2 => "sha256",
     }
 }
@@ -267,7 +267,7 @@ digest_type! {
     ObjectDigest
 }
 digest_type! {
-    /// The digest of a content that is a record of its own.
+    /// The digest of a content that is stored as a separate record.
     ContentDigest
 }
 digest_type! {
@@ -284,7 +284,7 @@ digest_type! {
 }
 
 impl CommitDigest {
-    /// The value in place of the erasing commit if the record was not erased but lost in a damaged store.
+    /// The digest that replaces the erasing commit if the record was lost in a damaged store and not erased.
     pub(crate) const NOBODY: Self = Self([0; DIGEST_LEN]);
 }
 
@@ -317,8 +317,8 @@ impl KeyPath {
 #[cfg(test)]
 mod tests;
 
-/// Returns the BLAKE3 digest of `bytes` under `key`. Without the key, the digest reveals nothing about the bytes. Used
-/// for the fingerprint of a secret, and not part of the format.
+/// Returns the BLAKE3 digest of `bytes` under `key`. To a reader without the key, the digest reveals nothing about the
+/// bytes. The agent uses it as the fingerprint of a secret. It is not part of the format.
 #[cfg(feature = "agent")]
 pub(crate) fn keyed(key: &[u8; 32], bytes: &[u8]) -> [u8; 32] {
     *blake3::keyed_hash(key, bytes).as_bytes()

@@ -1,11 +1,11 @@
-//! Enums whose variants have names, declared as one table of variants and names; and types that JSON shows as text.
+//! Macros for enums whose variants have names, and for types that are strings in JSON.
 //!
 //! # Layer
 //! Layer 0. Imports nothing of this crate.
 
 /// Declares an enum of plain variants. Each has a name, which JSON, attributes and the command line use.
 ///
-/// The enum is displayed and serialised as the name. `ALL`, `name` and `from_name` are for this crate.
+/// `Display` and JSON write the name. Only this crate can use `ALL`, `name` and `from_name`.
 macro_rules! named {
     ($(#[$meta:meta])* $vis:vis enum $type:ident {
         $($(#[$doc:meta])* $variant:ident $(= $tag:literal)? => $name:literal,)+
@@ -47,7 +47,7 @@ macro_rules! named {
     };
 }
 
-/// Writes a type in JSON as the text that it displays, with this schema.
+/// Serialises a type to JSON as its `Display` text, and declares its JSON schema.
 macro_rules! text_in_json {
     ($type:ident, $schema:tt) => {
         #[cfg(feature = "serde")]

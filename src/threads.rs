@@ -1,8 +1,8 @@
 //! Primitives for threads: locks, a swappable pointer, parallel work and sleeping.
 //!
-//! Only this file and the program use these primitives directly. The package `schedules/` (`cargo schedules`) replaces
-//! them by stand-ins. The stand-ins let one thread run at a time, and at each of their calls a scheduler chooses the
-//! next thread.
+//! Only this file and the command line use these primitives directly. The package `schedules/` (`cargo schedules`)
+//! replaces them by test versions. These let one thread run at a time, and call a scheduler that chooses the next
+//! thread.
 //!
 //! # Layer
 //! Layer 0.
@@ -43,12 +43,12 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             None => work(),
         };
-        (mine, theirs.expect("only one call takes it"))
+        (mine, theirs.expect("only one call takes the closure"))
     })
 }
 
-/// Runs the closures one after the other. This is allowed, because parallel work in this crate shares nothing whose
-/// order matters.
+/// Runs the closures one after the other. The result is the same, because parallel closures in this crate share no
+/// state that depends on their order.
 #[cfg(shuttle)]
 pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
     (here(), there())
@@ -56,7 +56,7 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
 
 /// Returns how many threads can run at the same time.
 pub(crate) fn processors() -> usize {
-    // Computed only once, because at each call the system would generate the files that contain the number.
+    // Asks the system only once, because each query reads files that the kernel generates for it.
     static PROCESSORS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }

@@ -1,4 +1,4 @@
-//! Tests of reading and writing fields: order, bounds, and every cut.
+//! Tests of reading and writing fields: order, bounds, and truncated input.
 
 use super::*;
 

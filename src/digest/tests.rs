@@ -62,7 +62,7 @@ fn domains_are_apart() {
         Domain::Reference,
         Domain::Batch,
     ];
-    // DIG-1 holds for each domain separately if two domains never share a preimage.
+    // DIG-1: the same bytes have another digest in each domain.
     for algorithm in BOTH {
         let suite = HashSuite::new(algorithm);
         let digests: std::collections::HashSet<_> =

@@ -1,4 +1,4 @@
-//! Makes ids for sections that state none, from the path of the document and the titles above, as in
+//! Makes ids for sections without an explicit id, from the path of the document and the titles above, as in
 //! `notes/work.org#projects/treering`.
 //!
 //! # Layer
@@ -97,7 +97,7 @@ mod tests {
             two = join(&two, '/', if place == 0 { "section" } else { "chapter" });
             for id in [&one, &two] {
                 assert!(id.len() <= BYTES_MAX);
-                assert!(ids.insert(id.clone()), "{id} stands for two paths");
+                assert!(ids.insert(id.clone()), "{id} is the id of two paths");
             }
         }
     }

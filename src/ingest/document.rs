@@ -1,8 +1,8 @@
 //! The objects that a file states, before the plan compares them with the memory.
 //!
 //! Org and Markdown files are a tree of headings, and transcripts are a list of entries. Both consist of [`Section`]s,
-//! in a flat list in the order of the file. Each section has the index of its parent, so no depth needs recursion. A
-//! JSON Lines file may also state whole objects.
+//! in a flat list in the order of the file. Each section has the index of its parent, so nested sections need no
+//! recursion. A JSON Lines file may also state whole objects.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -34,8 +34,8 @@ named! {
     }
 }
 
-/// A whole file with the text before its first heading, a heading with the text up to the next one, or an entry of a
-/// transcript.
+/// A unit of a file: the whole file with the text before its first heading, a heading with the text up to the next
+/// heading, or an entry of a transcript.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) kind: SectionKind,
@@ -43,7 +43,7 @@ pub(super) struct Section {
     pub(super) parent: Option<usize>,
     /// The number of its first line, counted from 1, for messages; 0 for the whole file.
     pub(super) line: u64,
-    /// The id, if the file states one.
+    /// The id, if the file states an id for this section.
     pub(super) id: Option<Id>,
     pub(super) attributes: Attributes,
     pub(super) content: Option<String>,
@@ -89,14 +89,14 @@ pub(super) fn title_of(attributes: &Attributes) -> &str {
 /// The line number and the fields of an object in a JSON Lines file.
 pub(super) type StatedObject = (u64, ObjectLine);
 
-/// A file as objects. [`Document::read`] makes it, and `plan` uses it.
+/// A file, read as sections or objects. [`Document::read`] makes it, and `plan` compares it with the memory.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(super) path: Id,
     pub(super) format: Format,
-    /// Whether the file is a list of objects and states no document.
+    /// Whether the file is an exported list of objects. If so, ingestion makes no object for the file itself.
     pub(super) is_list: bool,
-    /// The file itself. Its id and kind are always those of a document.
+    /// The section of the whole file. It always has the id and the kind of a document.
     pub(super) root: Section,
     pub(super) sections: Vec<Section>,
     pub(super) objects: Vec<StatedObject>,
@@ -128,7 +128,8 @@ impl Document {
         self.format
     }
 
-    /// Adds the path and the line to the error (0 for the whole file), and the document to its ids.
+    /// Adds the path and the line to the error, and the id of the document to the error's ids. The line is 0 for the
+    /// whole file.
     pub(super) fn locate(&self, line: u64, error: Error) -> Error {
         let mut ids = error.ids().to_vec();
         ids.push(self.path.to_string());
@@ -139,7 +140,7 @@ impl Document {
         error.with_ids(ids)
     }
 
-    /// Returns the ids that the file states for objects of the state, with their lines.
+    /// Returns the explicit ids in the file, with their lines. Omits objects that are only for history.
     pub(super) fn stated_ids(&self) -> impl Iterator<Item = (&Id, u64)> {
         let sections = self.sections.iter();
         let sections = sections.filter_map(|section| Some((section.id.as_ref()?, section.line)));
@@ -149,7 +150,7 @@ impl Document {
         )
     }
 
-    /// Returns the stated objects, except those that are only for history.
+    /// Returns the objects of a JSON Lines file, except those that are only for history.
     pub(super) fn live_objects(&self) -> impl Iterator<Item = &StatedObject> {
         self.objects.iter().filter(|(_, stated)| !stated.past)
     }

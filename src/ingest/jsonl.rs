@@ -9,7 +9,7 @@ use super::{json, transcript};
 use crate::error::{Error, Result};
 use crate::object::{CONTENT_BYTES_MAX, Id};
 
-/// Reads the text of a JSON Lines file. Blank lines are skipped.
+/// Reads the text of a JSON Lines file. Skips blank lines.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     let mut document = Document::new(path, Format::JsonLines);
     for (line, written) in (1..).zip(text.split('\n')) {
@@ -33,8 +33,8 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
 /// Returns the ids of the objects that the file states, sorted and one on each line. This list is the content of the
 /// file's document.
 ///
-/// The objects may have any kind and parent. Only this list shows which objects belong to the file, so that an object
-/// is removed with its line.
+/// The objects may have any kind and parent, so only this list shows which objects belong to the file. Ingestion uses
+/// it to remove an object whose line was removed.
 fn listing(document: &Document) -> Result<Option<String>> {
     let objects = document.live_objects();
     let mut ids: Vec<&str> = objects.map(|(_, stated)| stated.object.id.as_str()).collect();
@@ -42,12 +42,12 @@ fn listing(document: &Document) -> Result<Option<String>> {
     let listing = ids.join("\n");
     if listing.len() > CONTENT_BYTES_MAX {
         return Err(Error::invalid(format!(
-            "{}: the ids of its objects have {} bytes together",
+            "{}: the list of its objects' ids is too large: {} bytes",
             document.path,
             listing.len()
         ))
         .with_hint(format!(
-            "split the file ({CONTENT_BYTES_MAX} bytes at most), or use `put --jsonl`"
+            "split the file, so that its ids have at most {CONTENT_BYTES_MAX} bytes, or use `put --jsonl`"
         )));
     }
     Ok((!ids.is_empty()).then_some(listing))

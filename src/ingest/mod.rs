@@ -5,8 +5,8 @@
 //! Ingesting the same file again changes nothing, and an edit changes only the edited objects.
 //!
 //! # Limits
-//! - Memory contains several copies of a document and its objects: a file of 28 MB with a million headings needs about
-//!   4 GB.
+//! - Ingestion keeps several copies of a document and its objects in memory. A file of 28 MB with a million headings
+//!   needs about 4 GB.
 //! - An object that is imported without its sources has the origin `import`, whatever its line claims.
 
 // Layer: L6. Uses only objects, through `Existing`, to make plans. Invariants: ING-1 to ING-10 and EXP-1 to EXP-4, each

@@ -1,17 +1,17 @@
 //! Order keys: texts whose byte order is the order of siblings.
 //!
-//! A key is a number of eight digits in base 36. Many inserts between two keys add digits of a fraction. The first keys
-//! of a list are evenly spaced and start in the middle, so there is space before, between and after them. Existing keys
-//! are kept if their order is still right.
+//! A key is a number of eight digits in base 36. If no number is free between two keys, a new key gets more digits,
+//! which are a fraction. The first keys of a list are evenly spaced and start in the middle, so there is space before,
+//! between and after them. Existing keys are kept if their order is still right.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - ING-3: keys rise strictly in the order of the siblings.
+//! - ING-3: the keys of siblings are strictly ascending in their order.
 //! - ING-4: as many keys as possible are kept.
 
-/// The number of digits: 0 to 9 and a to z, in the order of their bytes.
+/// The base of the keys. The digits are 0 to 9 and a to z, whose values have the order of their bytes.
 const BASE: u64 = 36;
 /// The number of digits before the fraction.
 const WHOLE: usize = 8;
@@ -21,7 +21,8 @@ const LONGEST: usize = 64;
 const NUMBERS: u64 = BASE.pow(8);
 /// The first key of a new list. Half of all numbers stay free before it.
 const FIRST: u64 = NUMBERS / 2;
-/// The distance between new keys. It allows fifteen halvings, and thirty million keys after the first one.
+/// The distance between new keys. It allows fifteen inserts in the same place, each of which halves the distance. After
+/// the first key, it leaves numbers for thirty million keys.
 const STEP: u64 = BASE.pow(3);
 
 /// The keys for a list of siblings.
@@ -61,7 +62,7 @@ pub(super) fn assign(existing: &[Option<&str>]) -> Assigned {
     }
 }
 
-/// Returns evenly spaced keys for a list that has none.
+/// Returns evenly spaced keys for a list without keys.
 fn fresh(count: usize) -> Vec<String> {
     spaced(
         FIRST,
@@ -76,10 +77,10 @@ fn spaced(first: u64, step: u64, count: usize) -> Vec<String> {
     numbers.map(write_number).collect()
 }
 
-/// Returns the indexes of the longest strictly rising subsequence of values, in order.
+/// Returns the indexes of the longest strictly ascending subsequence of values, in order.
 pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
-    // `ends[n]` is the index of the last value of a rising subsequence of length n + 1. Of several, it is the one whose
-    // last value is lowest.
+    // `ends[n]` is the index of the last value of an ascending subsequence of length n + 1. If there are several such
+    // subsequences, it belongs to the one with the lowest last value.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; values.len()];
     for (place, value) in values.iter().enumerate().filter(|(_, value)| value.is_some()) {
@@ -96,8 +97,8 @@ pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
     run
 }
 
-/// Returns whether `key` has the form of an assigned key. Ingestion replaces keys of any other form, which a person has
-/// set.
+/// Returns whether `key` has the form of an assigned key. A key of any other form was set by a person, and ingestion
+/// replaces it.
 fn is_valid(key: &str) -> bool {
     (WHOLE..=LONGEST).contains(&key.len())
         && key
@@ -106,13 +107,13 @@ fn is_valid(key: &str) -> bool {
         && (key.len() == WHOLE || !key.ends_with('0'))
 }
 
-/// Returns `count` keys between two others; `None` if there are not enough free keys.
+/// Returns `count` keys between two others. Returns `None` if there are not enough free keys.
 fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<String>> {
     if count == 0 {
         return Some(Vec::new());
     }
     let span = STEP.checked_mul(count as u64)?;
-    // Before the first key and after the last key, new keys are whole steps apart, if there is room.
+    // Before the first key and after the last key, the distance between new keys is `STEP`, if enough numbers are free.
     let first = match (low, high) {
         (None, None) => return Some(fresh(count)),
         (Some(low), None) => {

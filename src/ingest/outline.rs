@@ -11,7 +11,7 @@ use super::text;
 use crate::error::Result;
 use crate::object::Id;
 
-/// The place of a heading in the text of a file.
+/// The position of a heading in the text of a file.
 pub(super) struct Found {
     pub(super) level: usize,
     pub(super) line: u64,
@@ -24,14 +24,14 @@ pub(super) struct Outline {
     pub(super) document: Document,
     /// Removes the quoting of the format from a text: the fence of a Markdown code block, or the commas of Org.
     unquote: fn(&str) -> String,
-    /// The level and the index of each open heading, the outermost first.
+    /// The level and the index of the last heading and its ancestors, the outermost first.
     open: Vec<(usize, usize)>,
     /// The indexes of the headings that state an id.
     places: HashMap<Id, usize>,
 }
 
 impl Outline {
-    /// Starts a document with the text before the first heading, and with the fields that the file states for the
+    /// Makes an outline from the text before the first heading, and from the fields that the file states for the
     /// document.
     pub(super) fn new(
         mut document: Document,
@@ -55,7 +55,8 @@ impl Outline {
     /// parent.
     ///
     /// # Errors
-    /// `InvalidInput` if the stated parent is not further up in the file, or if an object of another kind has no id.
+    /// `InvalidInput` if the stated parent is not further up in the file, or if a heading that states another kind has
+    /// no id.
     pub(super) fn push(
         &mut self,
         level: usize,
@@ -70,7 +71,7 @@ impl Outline {
             && id.is_none()
         {
             let error = refused(format!("an object of kind `{kind}` needs an id"));
-            return Err(error.with_hint("state an id, as an export does"));
+            return Err(error.with_hint("state an id: `:ID:` in Org, `<!-- id: ... -->` in Markdown"));
         }
         let place = self.document.sections.len();
         heading.parent = if let Some(under) = &stated.parent {
@@ -101,7 +102,8 @@ impl Outline {
     /// Returns the whole document.
     ///
     /// # Errors
-    /// `InvalidInput` for a list of objects that has attributes or a text itself, or that has an object without an id.
+    /// `InvalidInput` for a list of objects that has attributes or a text before its first heading, or a top heading
+    /// without an id.
     pub(super) fn finish(self) -> Result<Document> {
         let document = self.document;
         if !document.is_list {
@@ -110,8 +112,8 @@ impl Outline {
         let refused =
             |line, message, hint: &str| Err(text::at(&document.path, line, message).with_hint(hint));
         if document.root.content.is_some() || document.root.attributes.len() > 1 {
-            let message = "a list of objects has a text or attributes of its own";
-            return refused(1, message, "put them below a heading");
+            let message = "a list of objects has a text or attributes before its first heading";
+            return refused(1, message, "move them below a heading");
         }
         let mut top = document
             .sections
@@ -119,7 +121,7 @@ impl Outline {
             .filter(|section| section.parent.is_none());
         if let Some(section) = top.find(|section| section.id.is_none()) {
             let message = "a heading at the top of a list of objects has no id";
-            return refused(section.line, message, "state an id below it");
+            return refused(section.line, message, "state an id below the heading");
         }
         Ok(document)
     }

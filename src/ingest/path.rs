@@ -58,7 +58,7 @@ pub(super) fn document_id(path: &str) -> Result<Id> {
                 shown(path)
             ))
             .with_hint(
-                "ingest it from a folder closer to it, or rename it: its path becomes an id, which has at most 256 bytes",
+                "its path becomes an id of at most 256 bytes: run the command in a folder closer to the file, or rename the file",
             )
     })
 }

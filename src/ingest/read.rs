@@ -14,7 +14,7 @@ impl Document {
     ///
     /// # Errors
     /// `InvalidInput`, with path and line, if the bytes are not UTF-8, a path or id is not valid as an id, front matter
-    /// is not YAML, or a line is not JSON or of no known form.
+    /// is not YAML, or a line is not JSON or has an unknown form.
     pub fn read(path: &str, bytes: &[u8], format: Option<Format>) -> Result<Self> {
         let id = document_id(path)?;
         let text = text::decode(id.as_str(), bytes)?;

@@ -1,5 +1,5 @@
-//! Stages the objects of a change, sources first, because the engine sets an origin when an object is staged and treats
-//! a missing source as imported.
+//! Stages the objects of a change, sources before the objects derived from them. The engine sets the origin of an
+//! object when it is staged, and treats a missing source as imported.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -19,7 +19,7 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
         .chain(change.put.iter().map(|write| (write, false)))
         .collect();
     let mut staged = HashSet::new();
-    // For each version, the writes that wait for it, and for each write, the number of its missing sources.
+    // `waiting` contains the writes that wait for each version; `missing` counts the missing sources of each write.
     let mut waiting: HashMap<ObjectDigest, Vec<usize>> = HashMap::new();
     let mut missing = vec![0_usize; writes.len()];
     for (place, (write, _)) in writes.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! Fields that a file states in addition to its own syntax: `:TREERING: {...}` in Org, `<!-- treering: {...} -->` in
-//! Markdown. Exports write them, so an import reads the same objects.
+//! Fields of an object that a file states in addition to the syntax of its format: `:TREERING: {...}` in Org, `<!--
+//! treering: {...} -->` in Markdown. Exports write them, so an import reads the same objects.
 //!
-//! The braces contain fields of an object in the same form as a line of JSON. Each field is given only if it differs
-//! from the rest of the file. The fields are `id`, `kind`, `scope`, `position`, `origin`, `derived_from`, `event_time`,
-//! `expires`, `reserved`; `attributes`, of which null removes one; `content`; `parent`, a heading further up; and
-//! `quoted`, for a text that the file quotes so that it is not parsed.
+//! The braces contain fields of an object in the same form as a line of JSON. An export writes only the fields that the
+//! syntax of the file does not express. The fields are `id`, `kind`, `scope`, `position`, `origin`, `derived_from`,
+//! `event_time`, `expires`, `reserved`; `attributes`, in which null removes an attribute; `content`; `parent`, the id
+//! of a heading further up; and `quoted`, for a text that the file quotes so that it is not parsed.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "TREERING";
 /// The statement that marks a file as a list of objects.
 pub(super) const OBJECTS: &str = "objects";
 
-/// Reads fields in braces; returns `None` for any other text.
+/// Reads fields in braces. Returns `None` for any other text.
 ///
 /// # Errors
 /// `InvalidInput` if the text is not JSON, or a field is unknown or has the wrong type.

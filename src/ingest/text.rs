@@ -63,7 +63,7 @@ fn with_plain_line_ends(text: &str) -> String {
     plain
 }
 
-/// Returns the lines of `text` without the blank lines around them; `None` if all lines are blank (ING-1).
+/// Returns the lines of `text` without the blank lines around them. Returns `None` if all lines are blank (ING-1).
 ///
 /// Blank lines before the next heading are only spacing. If they were kept, a new heading would change the text above
 /// it.

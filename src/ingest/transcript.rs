@@ -69,8 +69,8 @@ pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
 }
 
 fn not_known() -> Error {
-    Error::invalid("neither an object nor an entry of a transcript").with_hint(
-        "an object has `id` and `kind`, an entry has `role` and `content` (they may be inside of `message`)",
+    Error::invalid("the line is neither an object nor an entry of a transcript").with_hint(
+        "an object has `id` and `kind`; an entry has `role` and `content`, directly or in `message`",
     )
 }
 
@@ -78,7 +78,7 @@ fn in_field(name: &str) -> impl FnOnce(Error) -> Error {
     move |error| error.context(format!("field `{name}`"))
 }
 
-/// Takes the first value under one of `names`, in one of the maps, that `fits` accepts.
+/// Removes and returns the first value under one of `names`, in one of the two maps, that `fits` accepts.
 fn take_first(
     fields: &mut Map<String, Json>,
     around: &mut Map<String, Json>,
@@ -95,7 +95,7 @@ fn take_first(
     None
 }
 
-/// Returns the joined text of the parts; `None` if no part has text.
+/// Returns the joined text of the parts. Returns `None` if no part has text.
 fn joined_text(parts: &[Json]) -> Result<Option<String>> {
     let mut texts = Vec::new();
     for part in parts {

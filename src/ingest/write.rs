@@ -10,7 +10,7 @@ use crate::engine::{Committed, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object};
 
-/// A state, as the memory that ingestion reads.
+/// Lets a plan read one state of a store.
 struct InView<'a> {
     memory: &'a Memory,
     view: &'a View,
@@ -41,7 +41,7 @@ impl Existing for InView<'_> {
     }
 }
 
-/// Returns the ids of the documents of a state, in their order.
+/// Returns the ids of the documents of a state, in the order of [`View::query`].
 ///
 /// # Errors
 /// The errors of [`View::query`].
@@ -52,8 +52,8 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
         .collect()
 }
 
-/// Writes documents in one durable commit, with an automatic snapshot of the state before. The result counts only the
-/// changes of this call: an object that another process wrote identically meanwhile counts as unchanged.
+/// Writes documents in one durable commit, after an automatic snapshot of the state. The result counts only the changes
+/// of this call: an object counts as unchanged if another process wrote the same version at the same time.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. `InvalidInput` if
@@ -104,8 +104,8 @@ pub fn ingest(
     Ok((change, committed))
 }
 
-/// Adds a location to the error: that of the first of the error's ids that a document states. Even if each object is
-/// valid, the whole change may break a rule, for example if a parent does not exist.
+/// Adds a file and a line to the error: those of the first of its ids that a document states. Such errors occur if each
+/// object is valid, but the whole change breaks a rule, for example if a parent does not exist.
 fn located(documents: &[Document], error: Error) -> Error {
     let location = |id: &String| {
         documents.iter().find_map(|document| {

@@ -48,7 +48,7 @@ tags! {
 pub struct Op(String);
 
 impl Op {
-    /// The maximal number of characters.
+    /// The maximal number of characters in an operation.
     pub const BYTES_MAX: usize = 32;
     /// The first commit of a store.
     pub const INIT: &str = "init";
@@ -120,7 +120,7 @@ pub struct Commit {
     pub trust: Origin,
     /// The digest of the reason's text, which is a separate record.
     pub reason: Option<TextDigest>,
-    /// Ignorable fields, kept byte for byte, by tag.
+    /// The ignorable fields by tag. They are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 
@@ -144,7 +144,7 @@ impl Commit {
     pub fn encode(&self) -> Result<Vec<u8>> {
         if (self.seq == 0) != self.parents.is_empty() {
             return Err(Error::internal(format!(
-                "a commit with {} parents cannot be number {}",
+                "a commit with {} parents cannot have the seq {}",
                 self.parents.len(),
                 self.seq
             )));
@@ -182,7 +182,7 @@ impl Commit {
     /// The first rule that the bytes break.
     #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        // The loop below replaces every field that a commit must have.
+        // The loop below replaces these placeholders: a commit is refused unless it has every required field.
         let mut commit = Self {
             parents: Vec::new(),
             root: Root::from_bytes([0; DIGEST_LEN]),
@@ -213,13 +213,13 @@ impl Commit {
         // INVARIANT COM-1: `seq` is 0 exactly when there are no parents.
         if (commit.seq == 0) != commit.parents.is_empty() {
             return Err(DecodeError::Invalid(
-                "the number of a commit contradicts its parents",
+                "the seq of a commit contradicts its parents",
             ));
         }
         Ok(commit)
     }
 
-    /// Sets the field of a tag.
+    /// Decodes a field, and sets the value with its tag in this commit.
     fn read(&mut self, tag: u16, field: &[u8]) -> Result<(), DecodeError> {
         match tag {
             tag::PARENTS => {
@@ -235,7 +235,7 @@ impl Commit {
             tag::TIME => self.time = Time::decode(field)?,
             tag::OP => {
                 self.op = Op::new(as_text(field)?)
-                    .map_err(|_| DecodeError::Invalid("an operation is badly named"))?;
+                    .map_err(|_| DecodeError::Invalid("the name of an operation breaks its rule"))?;
             }
             tag::TARGET => self.target = Some(CommitDigest::from_bytes(as_array(field)?)),
             tag::ACTOR => self.actor = Some(ACTOR.decode(field)?.to_owned()),

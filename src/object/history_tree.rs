@@ -1,7 +1,7 @@
 //! The history tree: one digest over all first-parent ancestors of a commit, oldest first.
 //!
-//! The tree has the shape of RFC 6962. It keeps only the roots of its perfect subtrees, at most one for each bit of its
-//! size. Appending needs no more.
+//! The tree has the shape of RFC 6962. It stores only the roots of its perfect subtrees, at most one for each bit of
+//! its size. Appending a commit needs only these roots.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -16,7 +16,8 @@ use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, HistoryRoot};
 
 type Node = [u8; DIGEST_LEN];
 
-/// The tree over a line of commits. It keeps only the roots of its perfect subtrees, so it is cheap to clone.
+/// The history tree of a sequence of commits. It stores only the roots of its perfect subtrees, so it is cheap to
+/// clone.
 #[derive(Clone, Debug)]
 pub struct HistoryTree {
     suite: HashSuite,
@@ -25,7 +26,7 @@ pub struct HistoryTree {
 }
 
 impl HistoryTree {
-    /// Makes the tree over no commits.
+    /// Makes an empty tree.
     pub fn new(suite: HashSuite) -> Self {
         Self {
             suite,
@@ -73,7 +74,7 @@ fn node(suite: HashSuite, left: &Node, right: &Node) -> Node {
 
 /// Adds a leaf to the peaks of a tree of `size` leaves. `node` computes the digest of two subtrees.
 fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node, &Node) -> Node) {
-    // Each of the lowest set bits of the size is a subtree as large as the new one, and its left sibling.
+    // Each trailing 1 bit of the size is a subtree as large as the new one. The new one becomes its right sibling.
     let grown = (0..size.trailing_ones()).fold(leaf, |right, _| {
         let left = peaks.pop().expect("HIS-1: one peak for each bit set in the size");
         node(&left, &right)
@@ -81,7 +82,7 @@ fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node
     peaks.push(grown);
 }
 
-/// Returns the root over the peaks; `None` for an empty tree.
+/// Returns the root over the peaks. Returns `None` for an empty tree.
 fn root_of(peaks: &[Node], node: impl Fn(&Node, &Node) -> Node) -> Option<Node> {
     let mut peaks = peaks.iter().rev();
     let smallest = *peaks.next()?;

@@ -16,7 +16,7 @@ name_type! {
 }
 
 impl Id {
-    /// Keeps a text that was checked before.
+    /// Makes an id of a text that was checked before.
     pub(super) fn from_verified(text: &str) -> Self {
         Self(std::sync::Arc::from(text))
     }

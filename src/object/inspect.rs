@@ -33,7 +33,7 @@ pub struct EncodedField<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The number of bytes before each field: its tag and length.
+/// The number of bytes of the tag and length before the bytes of each field.
 const FIELD_HEADER_BYTES: usize = 6;
 
 /// Lists the fields of an encoding in order, without checking their content.

@@ -1,8 +1,8 @@
 //! The encodings of objects, commits and references.
 //!
 //! An object is its canonical bytes. A caller fills a [`NewObject`], and its encoding checks every rule once.
-//! [`Object`] is a view into the canonical bytes: reading a field scans them without parsing the rest. Commits and
-//! references use the same tagged fields. This module does not know where bytes are stored.
+//! [`Object`] is a view into the canonical bytes: reading a field scans the tags and lengths without parsing the other
+//! fields. Commits and references use the same tagged fields. This module does not know where bytes are stored.
 //!
 //! # Layer
 //! Layer 3. Pure: no disk, no clock, no lock. Knows digests and the codec; does not know tries, logs or stores.
@@ -37,7 +37,7 @@ mod names;
 mod new_object;
 #[expect(
     clippy::module_inception,
-    reason = "the type that gives the module its name has a file of its own"
+    reason = "the type `Object` is in a separate file, which has the name of the module"
 )]
 mod object;
 mod origin;

@@ -1,7 +1,7 @@
 //! Short texts with rules: the kind, scope and position of an object, and the rule that all names share.
 //!
-//! Two functions check a rule and must agree. One makes a name from a text, and reports the fault and its position in a
-//! sentence. The other decodes bytes, and reports the name of the broken rule.
+//! Two functions check a rule and must agree. `check` checks a text from a caller, and reports the fault and its
+//! position in a sentence. `decode` checks stored bytes, and reports only the broken rule.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -19,14 +19,15 @@ use crate::error::{Error, ErrorCode, Result};
 /// The rule of a short text: 1 to `bytes_max` bytes without control characters.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// The kind of text with its article, for messages.
+    /// The kind of text with its article for messages, such as `an id`.
     pub(super) what: &'static str,
     pub(crate) bytes_max: usize,
     /// Whether the text must be in normal form NFC.
     pub(super) nfc: bool,
 }
 
-/// The fault of a text: in short, in a sentence after its kind, and what to do.
+/// The fault of a text in three forms: a short description, the end of a sentence that begins with the kind of text,
+/// and a hint.
 type Fault = (&'static str, String, String);
 
 impl Rule {
@@ -56,7 +57,7 @@ impl Rule {
             let code = u32::from(character);
             let why = format!("contains the control character U+{code:04X} at byte {at}");
             let hint = "remove it: line breaks, tabs and other control characters are not allowed here";
-            return Some(("holds a control character", why, hint.to_owned()));
+            return Some(("contains a control character", why, hint.to_owned()));
         }
         (self.nfc && !is_nfc(text)).then(|| {
             let hint = "normalise the text to NFC first, so that one name has one spelling";
@@ -174,7 +175,7 @@ name_type! {
 name_type! {
     /// The position of an object among its siblings: 1 to 64 bytes without control characters.
     ///
-    /// Siblings sort by these bytes. Objects without a position follow those with one, by id.
+    /// Siblings sort by these bytes. Objects without a position follow all others, sorted by id.
     Position, Rule::new("a position", 64)
 }
 

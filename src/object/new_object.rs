@@ -1,4 +1,4 @@
-//! An object as a caller gives it, and its encoding.
+//! The input from which a caller makes an object, and its encoding.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 
 /// An object without its origin, which the engine sets when it writes the object.
 ///
-/// The types of the names have already checked them; [`Self::encode`] checks all other rules.
+/// The constructors of the types for names check the names. [`Self::encode`] checks all other rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewObject {
     /// The permanent name of the object.
@@ -131,11 +131,11 @@ impl NewObject {
 
         if bytes.len() > OBJECT_BYTES_MAX {
             return Err(Error::invalid(format!(
-                "it has {} bytes without its content: too many",
+                "it is too large: {} bytes without its content",
                 bytes.len()
             ))
             .with_hint(format!(
-                "use at most {OBJECT_BYTES_MAX} bytes: split it, or move text to the content"
+                "use at most {OBJECT_BYTES_MAX} bytes: split the object, or move text to the content"
             )));
         }
         let digest = Object::hash(&bytes, suite);
@@ -154,14 +154,14 @@ impl NewObject {
         let content_bytes = self.content.as_ref().map_or(0, String::len);
         if content_bytes > CONTENT_BYTES_MAX {
             return Err(
-                Error::invalid(format!("its content has {content_bytes} bytes: too many")).with_hint(
+                Error::invalid(format!("its content is too large: {content_bytes} bytes")).with_hint(
                     format!("use at most {CONTENT_BYTES_MAX} bytes, or split the object"),
                 ),
             );
         }
         if self.derived_from.len() > OBJECT_BYTES_MAX / DIGEST_LEN {
             return Err(Error::invalid(format!(
-                "it is derived from {} versions: too many",
+                "it is derived from too many versions: {}",
                 self.derived_from.len()
             ))
             .with_hint("derive it from fewer versions, or in several steps"));
@@ -171,7 +171,7 @@ impl NewObject {
 }
 
 impl Encoded {
-    /// Returns whether this equals `old` apart from the origin. Then no new version is needed.
+    /// Returns whether this equals `old` apart from the origin. If so, a write needs no new version.
     ///
     /// Both objects must be encoded with the same hash.
     pub fn same_meaning(&self, old: &Object) -> bool {

@@ -48,8 +48,7 @@ tags! {
 
 /// One version of an object, owned and cheap to clone.
 ///
-/// The accessors never panic. On invalid bytes they return an empty text or `None`, but [`Self::decode`] has refused
-/// such bytes.
+/// The accessors never panic. For invalid bytes, which [`Self::decode`] refuses, they return an empty text or `None`.
 #[derive(Clone)]
 pub struct Object {
     bytes: Bytes,
@@ -202,7 +201,7 @@ impl Object {
         Origin::decode(field).unwrap_or(Origin::Import)
     }
 
-    /// Returns the versions that this one is derived from, in rising order.
+    /// Returns the versions that this one is derived from, in ascending order.
     pub fn derived_from(&self) -> impl ExactSizeIterator<Item = ObjectDigest> + '_ {
         let field = self.field(tag::DERIVED_FROM).unwrap_or_default();
         field
@@ -335,7 +334,7 @@ pub(super) fn same_but_origin(a: &[u8], b: &[u8]) -> bool {
 /// Checks canonical object bytes against every rule, without allocating.
 fn check(bytes: &[u8]) -> Result<(), DecodeError> {
     if bytes.len() > OBJECT_BYTES_MAX {
-        return Err(DecodeError::Invalid("an object has more than 1 MiB"));
+        return Err(DecodeError::Invalid("an object is larger than 1 MiB"));
     }
     let mut fields = Fields::new(bytes, VERSION)?;
     let (mut id, mut inline) = ("", false);
@@ -353,7 +352,7 @@ fn check(bytes: &[u8]) -> Result<(), DecodeError> {
             tag::ATTRIBUTES => Attributes::check(field)?,
             tag::CONTENT => {
                 if field.len() > CONTENT_INLINE_MAX {
-                    return Err(DecodeError::Invalid("a large content is inline"));
+                    return Err(DecodeError::Invalid("a content above the limit is inline"));
                 }
                 as_text(field)?;
                 inline = true;

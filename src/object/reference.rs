@@ -30,7 +30,7 @@ const LANE: Rule = Rule::new("a lane", 256);
 /// The number of bytes in an entry of the changes: a key path and an object digest.
 const CHANGE_LEN: usize = 2 * DIGEST_LEN;
 
-/// The digest that means that the id is removed.
+/// The all-zero digest, which means that the change removes the id.
 const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
 
 tags! {
@@ -65,7 +65,7 @@ named! {
     }
 }
 
-/// The name of a reference: class, `/` and the rest, at most 512 bytes without control characters.
+/// The name of a reference: its class, a `/` and a free part. It has at most 512 bytes, without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReferenceName(String);
 
@@ -85,7 +85,7 @@ impl ReferenceName {
         Ok(Self(name.to_owned()))
     }
 
-    /// Makes the name of class `class` with the rest `rest`.
+    /// Makes the name that consists of `class`, a `/` and `rest`.
     ///
     /// # Errors
     /// The errors of [`Self::new`].
@@ -109,7 +109,7 @@ impl ReferenceName {
     }
 
     fn parts(&self) -> (ReferenceClass, &str) {
-        split(&self.0).expect("a reference name was split when it was made")
+        split(&self.0).expect("every constructor of a reference name checks its class")
     }
 
     /// Returns the whole name.
@@ -154,13 +154,13 @@ pub struct Reference {
     pub session: Option<String>,
     /// The digest of the reason's text, which is a separate record.
     pub reason: Option<TextDigest>,
-    /// For drafts and rejected drafts: the root of the commit's state with the changes.
+    /// For drafts and rejected drafts: the root of the commit's state after the changes.
     pub root: Option<Root>,
-    /// For drafts and rejected drafts: the changes, in rising order of their key paths.
+    /// For drafts and rejected drafts: the changes, in ascending order of their key paths.
     pub changes: Vec<StagedChange>,
-    /// The lane whose ring holds this automatic snapshot: 1 to 256 bytes without control characters.
+    /// The lane whose ring contains this automatic snapshot: 1 to 256 bytes without control characters.
     pub lane: Option<String>,
-    /// Ignorable fields, kept byte for byte, by tag.
+    /// The ignorable fields by tag. They are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 
@@ -265,13 +265,13 @@ impl Reference {
         let about_a_commit = self.root.is_some() || !self.changes.is_empty() || self.lane.is_some();
         // INVARIANT REF-1: a reference without a commit deletes its name and contains no data about a commit.
         if self.commit.is_none() && about_a_commit {
-            return Some("a deleted reference holds more than its name");
+            return Some("a deleted reference has data about a commit");
         }
         // INVARIANT REF-2: only drafts and rejected changes have a root and a list of changes, and a list of changes
         // requires a root.
         let holds_changes = matches!(class, ReferenceClass::Drafts | ReferenceClass::Rejected);
         if self.root.is_some() && !holds_changes {
-            return Some("a reference that is no draft has a root");
+            return Some("a reference that is not a draft has a root");
         }
         if self.root.is_none() && !self.changes.is_empty() {
             return Some("a reference has changes without a root");
@@ -284,11 +284,11 @@ impl Reference {
             .iter()
             .any(|change| change.digest.is_some_and(|digest| *digest.as_bytes() == UNLINK))
         {
-            return Some("a change links the digest that stands for none");
+            return Some("a change has the all-zero digest, which is reserved for removals");
         }
         // INVARIANT REF-3: only a snapshot is in a lane's ring.
         if self.lane.is_some() && class != ReferenceClass::Snapshots {
-            return Some("a reference that is no snapshot has a lane");
+            return Some("a reference that is not a snapshot has a lane");
         }
         None
     }
@@ -328,7 +328,7 @@ pub fn check_snapshot_name(name: &str) -> Result<()> {
     let (why, hint) = if bytes.is_empty() {
         (
             "a snapshot name is empty".to_owned(),
-            "give it 1 to 64 characters",
+            "use a name of 1 to 64 characters",
         )
     } else if let Some((at, character)) = other {
         (

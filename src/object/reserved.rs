@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// The ignorable tags that format 1 reserves, with their names.
 pub(super) const NAMES: [(u16, &str); 6] = [
-    // Random bytes, without which the digest of a short secret would confirm a guess.
+    // Random bytes. Without them, the digest of a short secret would confirm a guess.
     (0x8001, "salt"),
     // The media type of the content.
     (0x8002, "media type"),
@@ -22,7 +22,7 @@ pub(super) const NAMES: [(u16, &str); 6] = [
     (0x8003, "links"),
     // The schema of the attributes.
     (0x8004, "schema"),
-    // With whom the object may be shared.
+    // The people or systems with whom the object may be shared.
     (0x8005, "sensitivity"),
     // A signature over the object.
     (0x8006, "signature"),
@@ -48,14 +48,14 @@ pub(super) fn check(reserved: &BTreeMap<u16, Vec<u8>>) -> Result<()> {
     Ok(())
 }
 
-/// Writes the fields; their tags are above all others.
+/// Writes the fields. They come last, because their tags are larger than all others.
 pub(super) fn put(writer: &mut FieldWriter<'_>, reserved: &BTreeMap<u16, Vec<u8>>) {
     for (tag, bytes) in reserved {
         writer.put(*tag, bytes);
     }
 }
 
-/// Keeps a field of an unknown tag if it is ignorable, else refuses it.
+/// Stores a field with an unknown tag if the tag has the ignorable bit. Otherwise returns an error.
 pub(super) fn keep(reserved: &mut BTreeMap<u16, Vec<u8>>, tag: u16, bytes: &[u8]) -> Result<(), DecodeError> {
     if tag & IGNORABLE == 0 {
         return Err(DecodeError::UnknownTag(tag));

@@ -15,7 +15,7 @@ use crate::error::Error;
 pub struct Time(i64);
 
 impl Time {
-    /// Returns the time `micros` microseconds after 1970-01-01T00:00:00Z; a negative number means before.
+    /// Returns the time `micros` microseconds after 1970-01-01T00:00:00Z; a negative number means a time before that.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
@@ -55,7 +55,7 @@ text_in_json!(Time, { "type": "string", "format": "date-time" });
 impl FromStr for Time {
     type Err = Error;
 
-    /// Parses an RFC 3339 time with any offset. Drops digits after the microseconds. Takes a leap second as the second
+    /// Parses an RFC 3339 time with any offset. Drops digits after the microseconds. Reads a leap second as the second
     /// before it. Also accepts the long years that [`Time`] writes.
     fn from_str(text: &str) -> crate::error::Result<Self> {
         parse(text.as_bytes()).ok_or_else(|| {
@@ -88,14 +88,14 @@ fn parse(text: &[u8]) -> Option<Time> {
     let micro = fraction(&mut rest)?;
     let offset_seconds = offset(rest)?;
     let second_of_day = hour * 3600 + minute * 60 + second.min(59) - offset_seconds;
-    // Uses 128 bits, because the second in which the smallest times fall starts before the range of [`Time`].
+    // Uses 128 bits, because the start of the second that contains the smallest [`Time`] does not fit into 64 bits.
     let seconds =
         i128::from(day_of((year, month, day))) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
     let micros = seconds * i128::from(SECOND_MICROS) + i128::from(micro);
     i64::try_from(micros).ok().map(Time)
 }
 
-/// Skips `skip` bytes, then takes `count` digits.
+/// Skips `skip` bytes, then reads a number of `count` digits.
 fn digits(rest: &mut &[u8], skip: usize, count: usize) -> Option<i64> {
     let (head, tail) = rest.get(skip..)?.split_at_checked(count)?;
     *rest = tail;
@@ -105,13 +105,13 @@ fn digits(rest: &mut &[u8], skip: usize, count: usize) -> Option<i64> {
     })
 }
 
-/// Takes one of `separators`, then `count` digits.
+/// Reads one of `separators`, then a number of `count` digits.
 fn digits_after(rest: &mut &[u8], separators: &[u8], count: usize) -> Option<i64> {
     separators.contains(rest.first()?).then_some(())?;
     digits(rest, 1, count)
 }
 
-/// Takes an optional fraction of a second, as microseconds.
+/// Reads an optional fraction of a second, and returns it in microseconds.
 fn fraction(rest: &mut &[u8]) -> Option<i64> {
     let Some(after) = rest.strip_prefix(b".") else {
         return Some(0);

@@ -169,7 +169,7 @@ fn put_value(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()> {
     if depth > VALUE_DEPTH_MAX {
         return Err(
             Error::invalid(format!("a value is nested more than {VALUE_DEPTH_MAX} deep"))
-                .with_hint("flatten it, or keep it as text in the content"),
+                .with_hint("use fewer levels, or store the value as text in the content"),
         );
     }
     match value {
@@ -209,7 +209,8 @@ fn put_value(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()> {
     }
 }
 
-/// Appends the payload of a map whose values are at `depth`. The `entries` must be in order, and `count` of them.
+/// Appends the payload of a map whose values are at `depth`. The caller passes exactly `count` entries, in ascending
+/// order of their keys.
 pub(super) fn put_entries<'a>(
     out: &mut Vec<u8>,
     count: usize,
@@ -249,7 +250,7 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
             let bits = reader.u64()?;
             let float = f64::from_bits(bits);
             if canonical_bits(float) != bits {
-                return Err(DecodeError::Invalid("a float is not in its one valid form"));
+                return Err(DecodeError::Invalid("a float is not in its canonical form"));
             }
             Value::Float(float)
         }
@@ -263,7 +264,8 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
         }
         LIST => {
             let count = reader.u32()?;
-            // Does not trust the count for an allocation: each value uses at least one byte of the input.
+            // Does not allocate memory for the claimed count, which may be wrong. The list grows with each value that
+            // is read.
             let mut values = Vec::new();
             for _ in 0..count {
                 let value = read_value(reader, depth + 1, keep)?;

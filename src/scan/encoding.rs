@@ -18,10 +18,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, NO_PAD.with_decode
 
 /// Matches a run of base64 letters, with its padding, that is long enough for a payload.
 static RUN: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new("[A-Za-z0-9+/_-]{20,}={0,2}").expect("the form of a run is a regex"));
+    LazyLock::new(|| Regex::new("[A-Za-z0-9+/_-]{20,}={0,2}").expect("the pattern is a valid regex"));
 
 /// Matches an escape of URLs, HTML or source code. A backslash may itself be escaped, as in a string within a string.
-/// The groups hold the digits.
+/// The groups contain the digits.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     let form = r"(?x)
         %([[:xdigit:]]{2})
@@ -32,7 +32,7 @@ static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
         | \\{1,2}u\{([[:xdigit:]]{1,7})\}
         | \\{1,2}u([dD][89abAB][[:xdigit:]]{2})\\u([dD][c-fC-F][[:xdigit:]]{2})
         | \\{1,2}u([[:xdigit:]]{4})";
-    Regex::new(form).expect("the form of an escape is a regex")
+    Regex::new(form).expect("the pattern is a valid regex")
 });
 
 /// Decodes base64 text, in either alphabet, with or without padding. Returns `None` if the text is not base64.
@@ -61,7 +61,7 @@ pub(in crate::scan) struct Unescaped {
     pub(in crate::scan) text: String,
     /// The position in the original of each byte of `text`, and of its end.
     pub(in crate::scan) sources: Vec<usize>,
-    /// The positions in `text` at which an escape was replaced, in rising order.
+    /// The positions in `text` at which an escape was replaced, in ascending order.
     escapes: Vec<usize>,
 }
 
@@ -133,7 +133,7 @@ fn decoded(escape: &Captures<'_>) -> Option<Vec<u8>> {
         ("&apos;", _) => '\'',
         (_, &[byte]) if form.starts_with('%') => return Some(vec![byte as u8]),
         (_, &[high, low]) => char::decode_utf16([high as u16, low as u16]).next()?.ok()?,
-        // `\u0000` encodes NUL. Every other zero with one number is malformed.
+        // `\u0000` encodes NUL. Any other escape of a single zero is malformed.
         (_, &[0]) if !form.ends_with("u0000") => return None,
         (_, &[code]) => char::from_u32(code)?,
         _ => return None,

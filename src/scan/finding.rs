@@ -46,7 +46,7 @@ named! {
 }
 
 named! {
-    /// How strongly a finding suggests that a text is hostile.
+    /// The strength of the evidence that a text is hostile.
     #[derive(PartialOrd, Ord, Deserialize)]
     pub enum Severity {
         /// Common in honest text, so the default allows it.
@@ -87,7 +87,7 @@ impl Finding {
         }
     }
 
-    /// Converts a finding in a part of a text to one in the text; the part begins at `start`.
+    /// Converts a finding in a part of a text, which begins at `start`, to a finding in the whole text.
     pub(in crate::scan) fn shifted(mut self, start: usize) -> Self {
         self.span = self.span.start + start..self.span.end + start;
         self

@@ -1,4 +1,4 @@
-//! The verdict on a text, as set for each category and severity.
+//! The verdict on a text. A table contains the verdict for each category and severity.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.

@@ -1,7 +1,7 @@
 //! Random names, values, objects, commits and references, all of which are valid.
 //!
-//! [`Generator::new`] makes every kind of value, with text of many scripts. [`Generator::tiny`] takes every text from a
-//! few short ones, so two objects often agree in all but one field. Such objects reveal ambiguous encodings.
+//! [`Generator::new`] makes every kind of value, with text of many scripts. [`Generator::tiny`] uses only a few short
+//! texts, so two objects often agree in all but one field. Such objects reveal ambiguous encodings.
 //!
 //! # Layer
 //! For tests. Uses `object`.

@@ -31,7 +31,7 @@ pub enum Outcome {
     Referenced,
 }
 
-/// What a commit did. A target is given by its seq.
+/// The operation of a commit. A target is the seq of another commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Change,
@@ -258,8 +258,8 @@ impl Model {
         all.filter(|seq| !self.thinned.contains(seq)).collect()
     }
 
-    /// Returns the commits that must stay if `kept` stay: these, the head, and the targets of rollbacks, undos and
-    /// redos.
+    /// Returns the commits that garbage collection must keep if it keeps `kept`: these, the head, and the targets of
+    /// rollbacks, undos and redos.
     pub fn targets(&self, kept: &BTreeSet<usize>) -> BTreeSet<usize> {
         let targets = kept.iter().filter_map(|&seq| match self.commits[seq].verb {
             Verb::Change => None,
@@ -268,7 +268,8 @@ impl Model {
         targets.chain([self.commits.len() - 1]).collect()
     }
 
-    /// Computes again, after thinning, what a lane may undo and redo: as if it had made only the kept commits.
+    /// Recomputes the commits that a lane may undo and redo after thinning, as if the lane had made only the kept
+    /// commits.
     fn recount(&mut self, name: &str) {
         let mut lane = ModelLane::default();
         // For each commit, its undos (true) and redos (false), oldest first.

@@ -1,5 +1,5 @@
-//! Stand-ins for those primitives of threads that the crate uses and that the scheduler of `schedules/` does not
-//! replace. `src/threads.rs` includes this file in that package.
+//! Test versions of thread primitives that the crate uses, but that the scheduler library of `schedules/` does not
+//! contain. `src/threads.rs` includes this file in that package.
 //!
 //! # Layer
 //! Layer 0.
@@ -76,8 +76,8 @@ impl<T> RwLock<T> {
         self.0.read()
     }
 
-    /// Takes the lock for reading. A thread that already reads may call this, so a waiting writer must not block
-    /// it.
+    /// Acquires the lock for reading. A thread that already has the lock may call this, so a waiting writer must not
+    /// block it.
     pub(crate) fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
         self.0.read()
     }

@@ -17,16 +17,17 @@ use crate::digest::DIGEST_LEN;
 use crate::error::Result;
 use crate::threads::beside;
 
-/// The number of entries for each further thread.
+/// The number of entries that justify one more thread.
 const ENTRIES_A_THREAD: u64 = 1 << 14;
 
-/// The children of the top nodes, by the digit of their path.
+/// The children of the top nodes, grouped by the first digit of their key paths.
 type ByDigit = [Vec<StoredNode>; 16];
 
 /// Verifies every node below `tops` on at most `threads` threads, and keeps no node in memory.
 ///
 /// # Errors
-/// `Corrupt`, or the error of the source, if a node cannot be loaded or differs from the one that its parent names.
+/// `Corrupt`, or the error of the source, if a node cannot be loaded or does not match the digest and count in its
+/// parent.
 pub(crate) fn check_stored(tops: &[StoredNode], source: &dyn NodeSource, threads: usize) -> Result<()> {
     let mut by_digit = ByDigit::default();
     let mut met = HashSet::new();
@@ -55,7 +56,7 @@ fn check_digits(digits: &[Vec<StoredNode>], source: &dyn NodeSource, threads: us
             || check_digits(low, source, threads / 2),
             || check_digits(high, source, threads - threads / 2),
         );
-        // CHE-1: the result does not depend on the number of threads.
+        // CHE-1: an error in the lower digits takes precedence, so the result does not depend on the number of threads.
         return low.and(high);
     }
     let mut met = HashSet::new();
@@ -63,7 +64,8 @@ fn check_digits(digits: &[Vec<StoredNode>], source: &dyn NodeSource, threads: us
     nodes.try_for_each(|node| check_below(node, 1, source, &mut met))
 }
 
-/// Recurses at most to the depth limit of a trie, because deeper branches are refused.
+/// Verifies all branches below `node`. The recursion is at most as deep as a trie, because loading refuses deeper
+/// branches.
 fn check_below(
     node: &StoredNode,
     level: usize,

@@ -37,7 +37,7 @@ pub struct Diff<'a> {
     source: &'a dyn NodeSource,
     /// The pairs still to compare; the pair with the smallest key paths is last.
     pairs: Vec<Pair>,
-    /// The number of branches of both tries that the diff opened, to which its cost is proportional.
+    /// The number of branches that the diff opened in both tries. The cost of the diff is proportional to this number.
     pub(super) visited: u64,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Diff<'a> {
             let (old, new) = (entry_of(pair.old.as_ref()), entry_of(pair.new.as_ref()));
             match (old, new) {
                 (Some(one), Some(two)) if one.key != two.key => {
-                    // Two leaves at one position with different keys are a removal and an addition.
+                    // Two leaves with different keys at one position mean a removal and an addition.
                     let removed = Pair {
                         new: None,
                         ..pair.clone()
@@ -114,8 +114,8 @@ impl<'a> Diff<'a> {
         Ok(None)
     }
 
-    /// Pushes the children of a pair, of which at least one is a branch, onto the stack. A leaf that is paired with a
-    /// branch is compared with the child on the leaf's key path.
+    /// Pushes the children of a pair onto the stack. At least one node of the pair is a branch. If the other node is a
+    /// leaf, it is paired with the child on its key path.
     fn open(&mut self, pair: &Pair) -> Result<()> {
         let Pair { old, new, level } = pair;
         let old_branch = self.branch(old.as_ref(), *level)?;

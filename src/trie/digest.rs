@@ -1,4 +1,4 @@
-//! The digests of leaves and branches, and the walk that computes the missing ones.
+//! Computes the digests of leaves and branches. A walk computes the digests that are not cached.
 //!
 //! # Layer
 //! Layer 3. Part of trie/.
@@ -39,7 +39,8 @@ impl HashKind {
         Self(algorithm.tag() * 2 + shape)
     }
 
-    /// Returns the number of this kind as stored in memory: 2 or more.
+    /// Returns the number that a branch in memory stores for this kind. It is 2 or more, because 0 and 1 have other
+    /// meanings.
     pub(super) fn number(self) -> u8 {
         self.0
     }
@@ -81,7 +82,7 @@ impl NodeHasher {
         self.suite.hash_fixed(self.leaf, &[key.as_bytes(), digest])
     }
 
-    /// Returns the digest of a branch; `children` are the digests of its children in rising order of their bits.
+    /// Returns the digest of a branch; `children` are the digests of its children in ascending order of their bits.
     pub(super) fn branch(
         self,
         level: usize,
@@ -150,7 +151,7 @@ pub(super) fn child_digest(
         return Ok(digest);
     }
     let loaded = branch.loaded(level, source)?;
-    // Collects the known digests of all children first, then computes the missing ones one by one.
+    // First collects the digests that are known without hashing, then computes the missing digests.
     let mut children = [Part::Below; 16];
     for (part, child) in children.iter_mut().zip(loaded.slots()) {
         *part = match child.get() {

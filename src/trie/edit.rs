@@ -1,6 +1,6 @@
 //! Insertion and removal. An edit copies the shared nodes on its path and changes unshared ones in place.
 //!
-//! No digest is computed here. Each function takes a slot, edits the nodes below it, and leaves a child in the slot
+//! This file computes no digests. Each function edits the nodes below a slot. The slot contains a child afterwards,
 //! even after an error. Counts and cached digests change only after every edit below has succeeded.
 //!
 //! # Layer
@@ -35,7 +35,7 @@ pub(super) fn insert(
         return result;
     }
     let Kind::Leaf(&old) = slot.get() else {
-        unreachable!("a child that is no branch is a leaf")
+        unreachable!("a child is either a branch or a leaf")
     };
     if old.key == entry.key {
         slot.replace_leaf(entry);
@@ -101,7 +101,7 @@ fn split(old: Child, old_entry: &Entry, new: Entry, level: usize) -> Child {
 /// Removes the entry at `key`, which must exist, from below the branch in `slot`. The recursion is at most as deep as
 /// the trie.
 pub(super) fn remove(slot: &mut Child, level: usize, key: &KeyPath, source: &dyn NodeSource) -> Result<()> {
-    let mut shared = slot.take_branch().expect("only a branch has something below it");
+    let mut shared = slot.take_branch().expect("only a branch has nodes below it");
     let result = remove_from_branch(&mut shared, level, key, source);
     // INVARIANT TRI-1: a branch with only one leaf below it is replaced by that leaf. The branches below it were
     // replaced already, so the leaf is its only child.

@@ -21,10 +21,11 @@ pub struct Entry {
     pub created: i64,
 }
 
-/// The kind of digests in a trie. Through it, a trie over children can never be taken for a state.
+/// The kind of digests in a trie. Each shape hashes with other contexts, so a trie over children is never mistaken for
+/// a state.
 ///
-/// Use a trie with only one shape and one hash. A root in another shape or hash is correct too, but is computed without
-/// the cached digests.
+/// Use only one shape and one hash for all roots of a trie, because a node caches only one digest. A root in another
+/// shape or hash is correct too, but slow, because it cannot use the cached digests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Shape {
     /// The state of a store, with the contexts `leaf` and `branch`.

@@ -70,8 +70,7 @@ impl Trie {
     }
 
     /// Builds the trie of `entries`, in any order. If several entries have the same key, the last one is kept. This is
-    /// several times as fast as inserting them one by one, and places the nodes in memory in the order of the key
-    /// paths.
+    /// several times as fast as inserting them one by one, and allocates the nodes in the order of the key paths.
     pub fn from_entries(entries: Vec<Entry>) -> Self {
         Self {
             top: build::build(entries),
@@ -110,9 +109,9 @@ impl Trie {
             .copied())
     }
 
-    /// Replaces the entry with the key of `entry`, and returns the old one.
+    /// Inserts `entry`. Returns the entry that it replaces, which has the same key.
     ///
-    /// If the digests are equal, only `place` and `created` are replaced, and every cached digest stays. An error
+    /// If the digests are equal, only `place` and `created` are replaced, and every cached digest stays valid. An error
     /// leaves the trie unchanged.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! Nodes in memory: the layout of leaves and branches, and the digest that a branch caches.
 //!
 //! A child is one word: a shared pointer to a leaf or a branch, which the lowest bit distinguishes. A branch has only
-//! the children that exist, in a box of exactly that many words. With a million entries, an update while a snapshot is
-//! held copies about two branches, so their size decides the cost of snapshots. Tests fix that size.
+//! the children that exist, in a box of exactly that many words. With a million entries, an update copies about two
+//! branches if a snapshot exists, so their size determines the cost of snapshots. Tests fix that size.
 //!
 //! # Layer
 //! Layer 3. Part of trie/.
@@ -22,7 +22,7 @@ use super::entry::{Entry, LEVELS};
 use super::stored::StoredBranch;
 use crate::digest::DIGEST_LEN;
 
-/// The number of bytes for a branch's count of leaves. With this length, a branch and its count of owners fill 64
+/// The number of bytes for a branch's count of leaves. With this length, a branch and its reference count fill 64
 /// bytes.
 const COUNT_LEN: usize = 5;
 
@@ -84,8 +84,8 @@ impl Child {
         }
     }
 
-    /// Reads a word of the node to prefetch it, while its siblings are prefetched too. Nodes are scattered in memory,
-    /// so an operation on the siblings one by one would wait for each.
+    /// Reads a word of the node, so that the processor loads the node into its cache. Nodes are scattered in memory.
+    /// Touching all siblings first lets the processor load them at the same time.
     #[inline]
     pub(super) fn touch(&self) {
         std::hint::black_box(ArcUnion::strong_count(self.union()));
@@ -131,12 +131,12 @@ pub(super) enum Children {
 
 /// No digest is cached.
 const UNKNOWN: u8 = 0;
-/// A thread is writing the digest; other threads compute their own.
+/// A thread is writing the digest. Until it finishes, other threads compute the digest themselves.
 const WRITING: u8 = 1;
 
-/// A branch of the trie. It does not store its level, which the walk knows.
+/// A branch of the trie. It does not store its level, because every walk counts the levels from the top.
 pub(super) struct Branch {
-    /// The cached digest, valid if `state` holds the number of a [`HashKind`].
+    /// The cached digest, valid if `state` contains the number of a [`HashKind`].
     digest: [AtomicU64; 4],
     children: Children,
     /// The number of leaves below the branch, in little-endian order.
@@ -194,7 +194,8 @@ impl Branch {
         &self.children
     }
 
-    /// Returns the children in rising order of their bits; empty for a stored branch that is not loaded.
+    /// Returns the children in ascending order of their bits. The result is empty for a stored branch that is not
+    /// loaded.
     #[inline]
     pub(super) fn slots(&self) -> &[Child] {
         match &self.children {
@@ -253,7 +254,7 @@ impl Branch {
         self.bitmap |= 1 << nibble;
     }
 
-    /// Copies this branch with one more child, as [`Self::add`] does for an unshared branch.
+    /// Returns a copy of this branch with one more child. [`Self::add`] does the same in place for an unshared branch.
     pub(super) fn with_child(&self, nibble: usize, child: Child) -> Self {
         let (position, present) = self.position(nibble);
         debug_assert!(!present);
@@ -287,8 +288,8 @@ impl Branch {
         (self.state.load(Ordering::Acquire) == kind.number()).then(|| self.digest_bytes())
     }
 
-    /// Caches the digest. If two threads call this at once, one of them writes. The digest becomes visible with the
-    /// change of the state, so a reader never sees half of it.
+    /// Caches the digest. If two threads call this at once, only one of them writes. Readers use the digest only after
+    /// `state` contains its kind, so they never read a partly written digest.
     pub(super) fn cache_digest(&self, kind: HashKind, digest: &[u8; DIGEST_LEN]) {
         if self
             .state
@@ -350,7 +351,7 @@ pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
 
 impl Drop for Branch {
     fn drop(&mut self) {
-        // Each child is about to lose an owner, so this prefetches its memory.
+        // Dropping the branch lowers the reference count of each child, so this prefetches the children.
         self.touch_children();
     }
 }

@@ -23,12 +23,12 @@ use crate::error::Result;
 
 /// The version of the encoding.
 const VERSION: u8 = 1;
-/// The byte for the end of the path in the encoding. Zero is unused.
+/// The bytes that encode the end of the path: a leaf, an empty slot or an empty trie. Zero is unused.
 const TERMINAL_LEAF: u8 = 1;
 const TERMINAL_SLOT: u8 = 2;
 const TERMINAL_EMPTY: u8 = 3;
 
-/// A proof of inclusion or exclusion; [`Self::verify`] returns which one it is.
+/// A proof of inclusion or exclusion. [`Self::verify`] returns whether it proves inclusion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proof {
     /// The hash of the state's digests.
@@ -46,7 +46,7 @@ pub struct ProofLevel {
     pub bitmap: u16,
     /// The number of leaves below the branch, which its digest covers.
     pub count: u64,
-    /// The digests of the children that are not on the path, in rising order of their bits.
+    /// The digests of the children that are not on the path, in ascending order of their bits.
     pub siblings: Vec<[u8; 32]>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn prove(
         terminal: Terminal::EmptyTrie,
     };
     let Some(mut child) = top else { return Ok(proof) };
-    // This limit always suffices: below the last level there are only leaves.
+    // These levels always suffice, because there are only leaves below the last level.
     for level in 0..=LEVELS {
         let branch = match child.get() {
             Kind::Leaf(entry) => {
@@ -134,11 +134,11 @@ impl Proof {
         out
     }
 
-    /// Decodes a proof. Accepted bytes encode to the same bytes again. Only [`Self::verify`] tells whether the proof is
-    /// valid.
+    /// Decodes a proof. Encoding the result gives the same bytes again. Only [`Self::verify`] checks whether the proof
+    /// is valid.
     ///
     /// # Errors
-    /// The rule that the bytes break.
+    /// Returns the rule that the bytes break.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let version = reader.u8()?;

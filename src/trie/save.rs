@@ -1,7 +1,7 @@
 //! Copies tries into a storage, where each shared node is written once.
 //!
-//! Nodes come from memory, or one path at a time from the storage that they are in. Copying a trie that is completely
-//! stored keeps no node in memory.
+//! The saver takes nodes from memory, or loads them one path at a time from their storage. Copying a trie that is
+//! completely stored keeps no node in memory.
 //!
 //! # Layer
 //! Layer 3. Part of trie/. Produces bytes; the caller decides where to write them.

@@ -1,7 +1,7 @@
 //! Nodes in storage: their bytes, their strict decoding, and loading them at the first access.
 //!
-//! A branch in storage contains its leaves whole, and its branches by digest, count and place. A loaded node stays in
-//! memory as long as its parent, and serves every trie that shares the parent.
+//! A branch in storage contains its leaves completely. Of each child branch, it contains the digest, count and place. A
+//! loaded node stays in memory as long as its parent, and every trie that shares the parent uses it.
 //!
 //! # Layer
 //! Layer 3. Part of trie/. Knows bytes, but not where they are stored: the caller chooses `place`.
@@ -26,7 +26,7 @@ use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 
-/// The byte for the kind of a node in storage. Zero is unused.
+/// The first byte of a node in storage, which encodes its kind: a leaf or a branch. Zero is unused.
 pub(super) const LEAF: u8 = 1;
 pub(super) const BRANCH: u8 = 2;
 
@@ -80,7 +80,7 @@ pub struct NoSource;
 impl NodeSource for NoSource {
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
         Err(Error::internal(format!(
-            "a trie in memory has a stored node, {}, at place {}",
+            "a trie that is completely in memory refers to the stored node {} at place {}",
             to_hex(&stored.digest),
             stored.place
         )))
@@ -124,7 +124,7 @@ impl StoredBranch {
         Ok(self.loaded.get_or_init(|| branch))
     }
 
-    /// Loads and verifies the branch, and does not keep it here.
+    /// Loads and verifies the branch without caching it.
     pub(super) fn load_apart(&self, level: usize, source: &dyn NodeSource) -> Result<Arc<Branch>> {
         let loaded = load_node(&self.node, level, source)?.share_branch();
         loaded.ok_or_else(|| damaged(&self.node, "it is a leaf instead of a branch"))
@@ -190,7 +190,7 @@ fn damaged(node: &StoredNode, what: impl std::fmt::Display) -> Error {
         node.place
     ))
     .with_code(ErrorCode::CheckpointDamaged)
-    .with_hint("this copy of the nodes is derived: rebuild it from the log")
+    .with_hint("rebuild the stored nodes from the log, because they are only a derived copy")
 }
 
 /// Loads a node and verifies it (TRI-4).
@@ -266,7 +266,7 @@ fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
 
 /// Computes the digest of a node from its bytes in storage; returns `None` if the bytes are not a node.
 pub fn stored_digest(bytes: &[u8], suite: HashSuite) -> Option<[u8; DIGEST_LEN]> {
-    // A stored branch contains its level, and only its parent could check it. Here it is taken as right.
+    // A stored branch contains its level. Only its parent could verify the level, so this function trusts it.
     let level = bytes.get(1).copied().unwrap_or_default();
     let hasher = NodeHasher::new(suite, Shape::State);
     let decoded = decode(bytes, usize::from(level), hasher).ok()?;
@@ -306,7 +306,7 @@ fn decode_branch(
     Ok((Child::branch(Arc::new(branch)), read.digest))
 }
 
-/// The content of one digit of a branch in storage.
+/// The child at one digit of a branch in storage.
 enum Slot {
     Leaf(Entry),
     Branch(StoredNode),
@@ -319,7 +319,8 @@ struct ReadBranch {
     digest: [u8; DIGEST_LEN],
 }
 
-/// Decodes a branch after its kind byte, passes on the content of each digit, and computes the digest.
+/// Decodes the bytes of a branch after its kind byte. Passes each child with its digit to `visit`, and computes the
+/// digest of the branch.
 fn read_branch(
     reader: &mut Reader<'_>,
     level: usize,

@@ -1,12 +1,13 @@
 //! The verifier of proofs: pure, without a trie or a store.
 //!
-//! The verifier has three phases. *Shape*: a canonical trie can have this path for this key, so two proofs for one key
-//! and root cannot contradict each other by claiming different shapes. *Counts*: each branch counts as many leaves as
-//! its parts allow. *Digests*: the digests, computed from the end of the path upward, lead to the root.
+//! The verifier has three phases. *Shape*: checks that a canonical trie can have this path for this key, so that two
+//! proofs for one key and root cannot claim different shapes. *Counts*: checks that each branch claims a possible
+//! number of leaves. *Digests*: computes the digests from the end of the path upward, and compares the last one with
+//! the root.
 //!
 //! The digest of a branch covers the branch's count, and the digests of its siblings cover theirs. So a proof shows the
 //! number of leaves that the maker of the root claimed, and that the branches on the path agree with it. It does not
-//! count the leaves below the siblings.
+//! prove the number of leaves below the siblings.
 //!
 //! # Layer
 //! Layer 3. Part of trie/; uses only the proof and the node digests.
@@ -45,7 +46,7 @@ pub enum ProofError {
         /// The level of the branch.
         level: usize,
     },
-    /// The branch at this level has more or fewer siblings than its bitmap.
+    /// The branch at this level has more or fewer siblings than its bitmap requires.
     Siblings {
         /// The level of the branch.
         level: usize,
@@ -64,7 +65,7 @@ pub enum ProofError {
 impl fmt::Display for ProofError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Algorithm => f.write_str("the proof was made with another hash"),
+            Self::Algorithm => f.write_str("the proof uses another hash than the state"),
             Self::Length => f.write_str("the path of the proof has an impossible length"),
             Self::Slot { level } => write!(
                 f,
@@ -72,14 +73,14 @@ impl fmt::Display for ProofError {
             ),
             Self::Siblings { level } => write!(
                 f,
-                "the branch at level {level} has more or fewer siblings than its bitmap"
+                "the branch at level {level} has more or fewer siblings than its bitmap requires"
             ),
             Self::Count { level } => write!(
                 f,
                 "the branch at level {level} claims an impossible number of leaves"
             ),
             Self::Leaf => f.write_str("the leaf of the proof is not on the path of the key"),
-            Self::Root => f.write_str("the proof does not lead to the root"),
+            Self::Root => f.write_str("the digests of the proof do not lead to the root"),
         }
     }
 }
@@ -138,9 +139,9 @@ fn check_shape(proof: &Proof, key: &KeyPath) -> Result<(), ProofError> {
     Ok(())
 }
 
-/// Checks the counts from the end upward. The leaves outside the path must fit into the siblings: each sibling has at
-/// least one leaf, and at most the capacity of the levels below it. A branch must have two or more leaves. A branch
-/// whose only child is a leaf is refused.
+/// Checks the counts of leaves from the end of the path upward. The leaves outside the path must fit into the siblings:
+/// each sibling has at least one leaf, and at most the capacity of the levels below it. A branch must have two or more
+/// leaves. A branch whose only child is a leaf is refused.
 fn check_counts(proof: &Proof) -> Result<(), ProofError> {
     let mut below = match proof.terminal {
         Terminal::Leaf { .. } => 1,
@@ -189,7 +190,7 @@ fn computed_root(proof: &Proof, suite: HashSuite, key: &KeyPath) -> [u8; 32] {
             } else {
                 siblings.next().copied()
             };
-            // The shape check proved one digest for each child.
+            // The shape check has ensured that each child has a digest.
             children.push(child.expect("PRF-1: a branch has as many digests as children"));
         }
         below = Some(hasher.branch(level, branch.bitmap, branch.count, children.as_slice()));

@@ -19,7 +19,7 @@ use crate::error::Result;
 /// The entries of a trie; see [`super::Trie::iter`]. The iterator ends after an error.
 pub struct Iter<S> {
     source: S,
-    /// The top of the trie, until the first call takes it.
+    /// The top of the trie. The first call moves it to the stack.
     top: Option<Child>,
     /// The branches on the path to the current entry, each with the position of the child to visit next.
     path: Vec<(Arc<Branch>, usize)>,

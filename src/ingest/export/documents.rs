@@ -37,8 +37,8 @@ pub(crate) enum Piece {
 /// Passes a state to `write`, piece by piece. An empty store that ingests all pieces gets the same root, with two
 /// exceptions:
 ///
-/// - The returned objects are derived from versions that are not in the state. An import gives them the origin
-///   `import`.
+/// - The ids in the result name objects that are derived from versions outside of the state. An import gives them the
+///   origin `import`.
 /// - Erased objects are omitted, and so are objects that a degraded handle cannot read. If other objects are below such
 ///   an object, an object of the kind `erased` replaces it.
 ///
@@ -111,7 +111,8 @@ fn syntax_of(format: Format) -> Result<&'static dyn Syntax> {
     }
 }
 
-/// Returns whether the root has its own file, because the path of no other document continues below it.
+/// Returns whether the root can have its own file. It cannot if another document has a path below it, because the root
+/// would be a folder then.
 fn is_own_file(root: &Object, paths: &BTreeSet<String>) -> bool {
     let folder = format!("{}/", root.id());
     let next = paths.range(folder.clone()..).next();
@@ -130,7 +131,7 @@ fn is_plain_path(path: &str) -> bool {
 #[derive(Default)]
 struct Lowered {
     found: Vec<(Id, ObjectDigest)>,
-    /// The objects whose sources are all in the state, each with its sources.
+    /// The other objects: all their sources are in the state. Each has a list of its sources.
     others: Vec<(Id, ObjectDigest, Vec<ObjectDigest>)>,
 }
 
@@ -156,8 +157,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// Returns the ids of these objects. An object derived from one of them is included, because its source gets
-    /// another digest.
+    /// Returns the ids of the objects with a lowered origin. An object derived from one of them is included, because
+    /// its source gets another digest.
     fn finish(mut self) -> Vec<Id> {
         let mut derived: HashMap<ObjectDigest, Vec<usize>> = HashMap::new();
         for (place, (_, _, sources)) in self.others.iter().enumerate() {

@@ -2,16 +2,16 @@
 //!
 //! Parents come before their children, and siblings are in their order. Sources, including earlier versions, come
 //! before the objects derived from them, because the reader limits the origin of a derived object by those of its
-//! sources. A source from further on in the tree is written early if its parent is already written. Otherwise the source
-//! is written early for history only, as an earlier version is, and again at its own position. So both orders are kept,
-//! even for a parent that is derived from its child.
+//! sources. A source that comes later in the tree is written early if its parent is already written. Otherwise it is
+//! written twice: early, for history only, like an earlier version, and again at its own position. So both orders are
+//! kept, even for a parent that is derived from its child.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
 //!
 //! # Invariants
-//! - EXP-1: every object of the state is written exactly once as an object. It comes after its parent, and after every
-//!   version that it is derived from and that history keeps.
+//! - EXP-1: every object of the state is written exactly once as a current object. It comes after its parent, and after
+//!   every version that it is derived from and that history keeps.
 //! - EXP-4: a version is written at most twice. The number of visits to a version is limited by its links as child,
 //!   source and derived object.
 
@@ -35,7 +35,7 @@ pub(crate) struct Version {
 }
 
 /// Passes every object of `view` to `write`, with the earlier versions from which objects are derived. The order is
-/// always the same for a state. Memory contains only ids and digests, no objects.
+/// always the same for a state. During the export, memory contains only ids and digests, no objects.
 ///
 /// Omits erased objects ([`omitted`]), and objects that a degraded handle cannot read ([`Memory::unreadable`]). Their
 /// children are written like other objects.
@@ -70,8 +70,8 @@ pub(crate) fn for_each_version<E: From<Error>>(
     Ok(check_all_reached(out.objects, readable)?)
 }
 
-/// Passes every readable object of a state to `visit`. Returns the ids of those without a parent, and the number of
-/// all.
+/// Passes every readable object of a state to `visit`. Returns the ids of the objects without a parent, and the number
+/// of all visited objects.
 pub(super) fn roots(view: &View, mut visit: impl FnMut(&Object)) -> Result<(Vec<Id>, u64)> {
     let mut roots = Vec::new();
     let mut readable = 0;
@@ -91,7 +91,7 @@ pub(super) fn check_all_reached(reached: u64, readable: u64) -> Result<()> {
     if reached == readable {
         return Ok(());
     }
-    let unreached = Error::corrupt("some objects are below a missing object");
+    let unreached = Error::corrupt("the export did not reach every object, because some parents are missing");
     Err(unreached.with_hint("run `treering verify`"))
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
 }
 
 /// Returns the parents that objects name but that cannot be read, because they were erased, lost or damaged. After a
-/// salvage, their ids may be all that is left of them.
+/// salvage, only their ids may remain.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
@@ -172,18 +172,19 @@ impl<E: From<Error>> Out<'_, E> {
 
     /// Writes objects in order, each followed by its subtree.
     fn put_below(&mut self, mut waiting: Vec<Id>) -> Result<(), E> {
-        // Sorted from the last sibling to the first, because the stack is read from its end.
+        // Sorts the last sibling first, because the stack is read from its end.
         waiting.sort_unstable_by(|one, two| two.cmp(one));
         while let Some(id) = waiting.pop() {
             let object = match self.view.get(&id) {
-                // The object is damaged, and was also skipped when the objects were counted.
+                // Skips a damaged object, which the number of readable objects does not include either.
                 Err(error) if error.is_corruption() => continue,
                 found => found?.ok_or_else(|| {
                     Error::corrupt("an object that the index names is missing")
                         .with_hint("run `treering verify`")
                 })?,
             };
-            // The parent of the object is already written, and the object too if it is a source of an earlier one.
+            // The parent of the object is already written. So is the object itself, if it is a source of an earlier
+            // object.
             if !self.is_written(object.digest()) {
                 self.put_sources(&object)?;
                 self.put(object, false)?;
@@ -193,8 +194,8 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes the sources of an object, each after its own sources. A cycle is impossible, because a version would have
-    /// to contain its own digest.
+    /// Writes the sources of an object, each after the sources from which it is derived. A cycle is impossible, because
+    /// a version would have to contain its own digest.
     fn put_sources(&mut self, object: &Object) -> Result<(), E> {
         let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
         waiting.extend(object.derived_from().map(|source| (source, false)));
@@ -226,7 +227,7 @@ impl<E: From<Error>> Out<'_, E> {
         let is_placed = match source.parent().map(Id::new).transpose()? {
             None => true,
             Some(parent) => {
-                // The walk down the tree reports a parent that cannot be read.
+                // Ignores an error, because the walk down the tree reports a parent that cannot be read.
                 let above = self.view.get(&parent).ok().flatten();
                 above.is_some_and(|above| self.is_written(above.digest()))
             }
@@ -234,7 +235,7 @@ impl<E: From<Error>> Out<'_, E> {
         self.put(source, !(is_current && is_placed))
     }
 
-    /// Returns whether a version was written as an object.
+    /// Returns whether a version was written as a current object, and not only for history.
     fn is_written(&self, digest: ObjectDigest) -> bool {
         let written = self.written.as_ref();
         written.and_then(|written| written.get(&digest)) == Some(&false)

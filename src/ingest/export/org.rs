@@ -32,8 +32,7 @@ impl Syntax for Org {
     }
 
     fn changes_context(&self, text: &str, shape: Shape, _at_start: bool) -> bool {
-        // The text of a document may declare TODO states for itself. Only in a list would they change how other objects
-        // are parsed.
+        // TODO states that a text declares apply to its whole file. Only in a list does the file contain other objects.
         let usual = org::todo_states("").len();
         shape == Shape::List && org::todo_states(text).len() > usual
     }
@@ -151,7 +150,7 @@ fn drawer(properties: Option<&Value>, id: Option<&str>, statement: Option<&str>)
     out + ":END:\n"
 }
 
-/// Returns whether parsing the lines of a property gives the same property.
+/// Returns whether the parser would read the lines of a property as the same property.
 fn fits(name: &str, values: &Value) -> bool {
     let is_line =
         |text: &str| !text.contains('\n') && text.trim_matches([' ', '\t']) == text && !text.ends_with('\r');

@@ -10,8 +10,8 @@
 //! # Invariants
 //! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree. Otherwise the export is
 //!   refused.
-//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it: its root is at the top, and
-//!   each text is plain only if the parser finds the headings around it.
+//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it. Its root is at the top
+//!   level. A text is unquoted only if the parser still finds the headings around it.
 
 use serde_json::{Map, Value as Json};
 
@@ -31,13 +31,13 @@ pub(super) trait Syntax {
     fn format(&self) -> Format;
     /// Returns the deepest level of a heading.
     fn levels_max(&self) -> usize;
-    /// Returns, as lines, the declarations in a text that change the parsing of headings anywhere in the file.
+    /// Returns the lines of a text that change how headings are parsed anywhere in the file.
     fn context(&self, text: &str) -> String;
     /// Returns whether a text would change how other objects are parsed, either at the start of a document or in a
     /// list.
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
-    /// Returns the lines of an object before its text: a heading, or the start of a file (level 0). The fields to state
-    /// in addition are JSON.
+    /// Returns the lines of an object before its text: a heading, or the start of a file (level 0). `statement`
+    /// contains the other fields as JSON.
     fn head(
         &self,
         level: usize,
@@ -107,9 +107,9 @@ impl Existing for Nothing {
 /// How a content is written in the file.
 enum Body {
     Plain(String),
-    /// Quoted, so that it is not parsed.
+    /// Written as a quoted text, so that it is not parsed.
     Quoted(String),
-    /// As a stated field, because the text of the file cannot express it.
+    /// Written as a stated field, because the text of the file cannot express it.
     Stated,
 }
 
@@ -170,7 +170,7 @@ pub(super) fn list_head(syntax: &dyn Syntax) -> String {
 /// deeper one would be parsed as a child of the object before it (EXP-3).
 fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<usize> {
     let mut levels = vec![usize::from(shape == Shape::List); nodes.len()];
-    // The level of the previous sibling, which no later sibling may exceed.
+    // For each parent, the level of its previous child, which no later child may exceed.
     let mut before = vec![usize::MAX; nodes.len()];
     for (place, node) in nodes.iter().enumerate() {
         let Some(parent) = node.parent else { continue };
@@ -192,7 +192,7 @@ struct Rendering<'a> {
     /// The declarations in these texts that change the parsing of headings.
     context: String,
     levels: Vec<usize>,
-    /// For each node, whether its id is stated.
+    /// For each node, whether the text must state its id.
     ids: Vec<bool>,
 }
 
@@ -265,8 +265,8 @@ impl<'a> Rendering<'a> {
         Ok(text)
     }
 
-    /// Returns for each node whether its position must be stated. Positions are stated for siblings to which ingestion
-    /// would give other positions.
+    /// Returns for each node whether its position must be stated. The text states the positions of siblings to which
+    /// ingestion would assign other positions.
     fn stated_positions(&self) -> Vec<bool> {
         let mut stated = vec![false; self.nodes.len()];
         stated[0] = self.nodes[0].object.position.is_some();
@@ -310,7 +310,7 @@ impl<'a> Rendering<'a> {
         id = id.filter(|_| !hides_id);
         let above = node.parent.filter(|_| !self.is_deep(place));
         if above.is_some_and(|above| level != self.levels[above] + 1) {
-            // The parser stores a level that does not follow from the depth.
+            // The parser stores the level as an attribute, because it does not follow from the depth.
             let level = i64::try_from(level).unwrap_or(i64::MAX);
             read.attributes.insert("level", level);
         }
@@ -318,7 +318,8 @@ impl<'a> Rendering<'a> {
         Ok(self.syntax.head(level, &shown, id, statement.as_deref()))
     }
 
-    /// Returns the fields that the text does not express, as JSON. The parser reads the attributes `parsed` from it.
+    /// Returns the fields that the text does not express, as JSON. The parser reads the attributes `parsed` from the
+    /// text.
     fn statement(&self, place: usize, parsed: &Attributes, id: bool, position: bool) -> Option<String> {
         let node = &self.nodes[place];
         let object = &node.object;

@@ -10,7 +10,7 @@ use crate::object::{Id, Kind, NewObject, Object, Origin};
 
 /// The kind of the object that replaces an erased or lost object with children.
 const ERASED: &str = "erased";
-/// The content of that object.
+/// The content of the object that replaces an erased or lost object.
 const ERASED_CONTENT: &str = "This object was erased or lost to damage. The objects below are its children.";
 
 /// An object of a tree.
@@ -52,7 +52,8 @@ pub(super) fn read_below_missing(view: &View, suite: HashSuite, id: &Id) -> Resu
     with_subtrees(vec![top], view, waiting)
 }
 
-/// Adds objects with their subtrees. `waiting` is processed from its end; each object has the index of its parent.
+/// Adds the objects in `waiting`, each with the index of its parent, and their subtrees. Processes `waiting` from its
+/// end.
 fn with_subtrees(mut nodes: Tree, view: &View, mut waiting: Vec<(Object, Option<usize>)>) -> Result<Tree> {
     while let Some((object, parent)) = waiting.pop() {
         let place = nodes.len();

@@ -30,7 +30,7 @@ impl<T> Stated<T> {
         }
     }
 
-    /// Returns the value, if one is stated.
+    /// Returns the value, if the file states a value.
     pub(in crate::ingest) fn value(self) -> Option<T> {
         match self {
             Self::As(value) => Some(value),
@@ -62,7 +62,7 @@ pub(in crate::ingest) struct Fields {
 }
 
 impl Fields {
-    /// Reads a map of fields. A field that is null is stated as absent.
+    /// Reads a map of fields. The value null states that a field is absent.
     ///
     /// # Errors
     /// `InvalidInput`, with the name of the field, if a field is unknown or has the wrong type.

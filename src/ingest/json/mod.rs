@@ -46,7 +46,7 @@ fn value_at(json: &Json, depth: usize) -> Result<Value> {
     if depth > VALUE_DEPTH_MAX {
         return Err(
             Error::invalid(format!("a value is nested more than {VALUE_DEPTH_MAX} deep"))
-                .with_hint("flatten it, or keep it as text in the content"),
+                .with_hint("use fewer levels, or store the value as text in the content"),
         );
     }
     Ok(match json {

@@ -26,7 +26,7 @@ pub(crate) struct ObjectLine {
 }
 
 /// Reads `{"id", "kind", "scope"?, "parent"?, "position"?, "attributes"?, "content"?}`, also with `origin`,
-/// `derived_from`, `event_time`, `expires`, `reserved` and `past`. A field that is null is absent.
+/// `derived_from`, `event_time`, `expires`, `reserved` and `past`. A field with the value null counts as absent.
 ///
 /// # Errors
 /// `InvalidInput`, with the name of the field, if a field is missing, unknown or of the wrong type.
@@ -61,7 +61,7 @@ pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
     })
 }
 
-/// Reads a time as [`time_from_json`] does, or as [`loose_time`] does.
+/// Reads a time in any form that [`time_from_json`] or [`loose_time`] accepts.
 ///
 /// # Errors
 /// `InvalidInput` if the value is not a time.

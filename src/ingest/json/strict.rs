@@ -20,19 +20,18 @@ use crate::ingest::text::shown;
 /// `InvalidInput` if the text is not JSON (with the column), is nested more than 127 deep, repeats a key in a map, or
 /// has an integer beyond signed 64 bits.
 pub(crate) fn parse(text: &str) -> Result<Json> {
-    // After a line break, the parser would name a column of the next line.
+    // Trims the end, because after a line break the parser would report a column of the next line.
     let text = text.trim_end_matches([' ', '\t', '\r', '\n']);
     if text.is_empty() {
         return Err(Error::invalid("not valid JSON: the text is empty"));
     }
     check_integers(text)?;
-    // The parser counts lines from the start of its input. Next to the line number of the file, that would be
-    // confusing.
+    // Reports only the column. The parser counts lines from the start of its input, not from the start of the file.
     let refused =
         |column: usize, reason: &str| Error::invalid(format!("not valid JSON at column {column}: {reason}"));
     let json = serde_json::from_str(text).map_err(|error| {
         let reason = if error.is_eof() {
-            "the text ends before the value does"
+            "the text ends inside a value"
         } else {
             "expected JSON, such as \"text\", 5, true or null"
         };
@@ -52,7 +51,7 @@ pub(crate) enum JsonError {
     NotJson,
     /// The text is nested too deep.
     TooDeep,
-    /// One object repeats this key, so two readers could see different values.
+    /// One object repeats this key, so two parsers could read different values.
     KeyTwice(String),
 }
 
@@ -71,15 +70,15 @@ pub(crate) fn parse_within(text: &str, depth_max: usize) -> std::result::Result<
     repeated_key(text).map_or(Ok(json), |(key, _)| Err(JsonError::KeyTwice(key)))
 }
 
-/// Returns the length of `text` up to the bracket that closes its first one.
+/// Returns the offset after the bracket that closes the first bracket in `text`.
 #[cfg(feature = "agent")]
 pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
     let mut closed = brackets(text).filter(|(_, depth)| *depth == 0);
     closed.next().map(|(end, _)| end)
 }
 
-/// Returns the brackets outside of strings: the offset after each, and the number of brackets that are open there. All
-/// kinds of brackets count.
+/// Returns the brackets outside of strings: the offset after each, and the number of brackets that are open there.
+/// Square and curly brackets both count.
 #[cfg(feature = "agent")]
 fn brackets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let mut depth = 0_usize;

@@ -10,7 +10,7 @@ use super::yaml;
 use crate::error::Result;
 use crate::object::{Id, Value};
 
-/// Splits `text` into the front matter, without its marks, and the rest.
+/// Splits `text` into the front matter, without the `---` lines, and the text after it.
 ///
 /// A `---` before a blank line or without a closing mark is a thematic break.
 pub(super) fn split(text: &str) -> (Option<&str>, &str) {

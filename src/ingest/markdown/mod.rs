@@ -1,7 +1,7 @@
 //! Reads Markdown files: headings of both styles and front matter.
 //!
-//! A Markdown parser finds the headings, so a `#` in a code block or quotation is not a heading. Titles and texts are
-//! taken from the file as written. A comment on the line after a heading may state its id: `<!-- id: projects/treering
+//! A Markdown parser finds the headings, so a `#` in a code block or quotation is not a heading. The parser copies
+//! titles and texts unchanged. A comment on the line after a heading may state its id: `<!-- id: projects/treering
 //! -->`.
 //!
 //! # Layer
@@ -119,7 +119,8 @@ fn title(heading: &str) -> String {
             let lines: Vec<&str> = text.lines().map(|line| line.trim_matches(SPACE)).collect();
             let title = lines.join(" ");
             let open = title.trim_end_matches('#').len();
-            // An export writes `#` before the title, and would then take a `#` at its end for closing marks.
+            // An export writes `#` before the title. The parser would then read a `#` at the end of the title as
+            // closing marks.
             if open < title.len() && (open == 0 || title[..open].ends_with(SPACE)) {
                 format!("{}\\{}", &title[..open], &title[open..])
             } else {
@@ -129,7 +130,7 @@ fn title(heading: &str) -> String {
     }
 }
 
-/// Returns the text of the comment `<!-- NAME: ... -->` on the first line of `body`, and the rest after that line.
+/// Returns the text of the comment `<!-- NAME: ... -->` on the first line of `body`, and the text after that line.
 fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     let start = body.trim_start_matches([' ', '\t', '\n']);
     let (first, rest) = start.split_once('\n').unwrap_or((start, ""));
@@ -145,24 +146,24 @@ fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     }
 }
 
-/// Returns the id in a comment on the first line of `body`, and the rest after that line.
+/// Returns the id in a comment on the first line of `body`, and the text after that line.
 fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a str)> {
     let (Some(stated), rest) = first_comment(body, "id") else {
         return Ok((None, body));
     };
     let id = Id::new(stated).map_err(|error| {
         error.context(format!(
-            "{path}:{line}: the id `{}` below this heading cannot be one",
+            "{path}:{line}: the id `{}` below this heading is not valid",
             shown(stated)
         ))
     })?;
     Ok((Some(id), rest))
 }
 
-/// Returns the fields in a comment on the first line of `body`, and the rest after that line.
+/// Returns the fields in a comment on the first line of `body`, and the text after that line.
 fn read_statement<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Fields, &'a str)> {
     let (stated, rest) = first_comment(body, NAME);
     let fields = statement::read(stated.unwrap_or_default())
-        .map_err(|error| error.context(format!("{path}:{line}: the comment `{NAME}` below")))?;
+        .map_err(|error| error.context(format!("{path}:{line}: the comment `{NAME}` below this line")))?;
     Ok(fields.map_or_else(|| (Fields::default(), body), |fields| (fields, rest)))
 }

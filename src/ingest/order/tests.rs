@@ -67,7 +67,7 @@ fn keys_that_are_not_ours_are_replaced() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Tests ING-3 and ING-4 against the simplest search for the longest rising subsequence.
+    /// Tests ING-3 and ING-4 against the simplest search for the longest ascending subsequence.
     #[test]
     fn as_many_keys_as_can_be_are_kept(keys in prop::collection::vec(prop::option::weighted(0.7, "[0-9a-z]{8}([0-9a-z]{0,3}[1-9a-z])?"), 0..40)) {
         let given: Vec<Option<&str>> = keys.iter().map(Option::as_deref).collect();

@@ -30,10 +30,10 @@ pub(super) struct Properties {
 /// The name and the value of a property, and its line.
 type Property<'a> = (&'a str, &'a str, u64);
 
-/// Reads the optional drawer at the start of `body`, which starts at `line`: that of a heading, or of the file itself.
-/// Returns the rest.
+/// Reads the drawer at the start of `body`, if there is one. It belongs to a heading, or to the file itself. Returns
+/// the drawer and the text after it. `line` is the number of the first line of `body`.
 ///
-/// The path identifies a file, so an `:ID:` in its own drawer is an ordinary property.
+/// The path identifies a file, so an `:ID:` in the drawer of the file is an ordinary property.
 pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str, of_file: bool) -> Result<(Properties, &'a str)> {
     let Some((properties, rest)) = split(line, body) else {
         return Ok((Properties::default(), body));
@@ -86,8 +86,8 @@ pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &s
     }
 }
 
-/// Returns the properties of the drawer at the start of `body`, and the rest. As in Org, a drawer is not a property
-/// drawer if it is not closed or contains another kind of line.
+/// Returns the properties of the drawer at the start of `body`, and the text after it. As in Org, a drawer is not a
+/// property drawer if it is not closed or contains another kind of line.
 fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;

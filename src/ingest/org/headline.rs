@@ -82,7 +82,8 @@ fn is_tag(tag: &str) -> bool {
             .all(|character| character.is_alphanumeric() || "_@#%".contains(character))
 }
 
-/// Reads the optional planning line below a headline. Returns the rest and its first line number.
+/// Reads the optional planning line below a headline. Returns the text after it, and the number of that text's first
+/// line.
 pub(super) fn read_planning<'a>(body: &'a str, line: u64, attributes: &mut Attributes) -> (&'a str, u64) {
     let end = body.find('\n').map_or(body.len(), |at| at + 1);
     match planning_of(&body[..end]) {

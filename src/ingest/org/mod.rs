@@ -1,7 +1,7 @@
 //! Reads Org files: headlines, planning lines, property drawers and the keywords of the file.
 //!
 //! The parser reads each line once. As in Org itself, a line that looks like a headline is a headline even inside a
-//! block, where a comma can quote it. All other lines stay text.
+//! block, unless a comma quotes it. All other lines stay text.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.

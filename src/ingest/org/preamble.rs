@@ -41,7 +41,7 @@ fn text_from(text: &str) -> &str {
     &text[text[..first].rfind('\n').map_or(0, |at| at + 1)..]
 }
 
-/// Returns the keyword lines at the start of `text`, with blank lines between them, and the rest.
+/// Returns the keyword lines at the start of `text`, and the text after them. Blank lines may separate keyword lines.
 fn split_keywords(text: &str) -> (Vec<(String, &str)>, &str) {
     let mut keywords = Vec::new();
     let mut length = 0;
@@ -83,7 +83,7 @@ fn add_keywords(keywords: &[(String, &str)], attributes: &mut Attributes) {
         // As in Org, several titles are joined.
         attributes.insert("title", titles.join(" "));
     }
-    // If a line has a word that is not a tag, it stays a keyword.
+    // If a `#+FILETAGS:` line has a word that is not a tag, all these lines stay keywords.
     let tags: Option<Vec<_>> = named("filetags").map(headline::read_tags).collect();
     let has_tags = tags.is_some();
     if let Some(tags) = tags.map(|tags| tags.concat()).filter(|tags| !tags.is_empty()) {

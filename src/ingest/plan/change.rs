@@ -7,7 +7,7 @@ use crate::digest::HashSuite;
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
-/// The memory with which ingestion compares the documents. A memory that defines only its hash is empty.
+/// The memory with which ingestion compares the documents. With the default methods, the memory is empty.
 ///
 /// # Errors
 /// The errors of reading the memory.
@@ -39,7 +39,7 @@ pub(crate) trait Existing {
 /// The options of an ingestion.
 #[derive(Clone, Debug, Default)]
 pub struct IngestOptions {
-    /// The scope for all objects. Without it, new objects get the default scope, and others keep theirs.
+    /// The scope for all objects. Without it, new objects get the default scope, and existing objects keep their scope.
     pub scope: Option<Scope>,
     /// Documents of the memory whose files are missing. They are removed with all objects that they own.
     pub gone: Vec<Id>,
@@ -50,12 +50,12 @@ pub struct IngestOptions {
 pub struct Write {
     /// The object itself.
     pub object: NewObject,
-    /// The present origin, or the one that the file claims. The engine sets the less trusted of this and the writer's
+    /// The current origin, or the one that the file claims. The engine sets the less trusted of this and the writer's
     /// origin.
     pub origin: Option<Origin>,
 }
 
-/// The change that makes a memory contain some documents.
+/// The change after which a memory contains the ingested documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The new and changed objects, parents before children.

@@ -40,8 +40,8 @@ pub(super) fn changes(
     Ok(writer.change)
 }
 
-/// Returns the positions of siblings if the file states all of them, in rising order. For the top objects of a list,
-/// returns only stated positions.
+/// Returns the positions of siblings, if the file states a position for each of them, in ascending order. For the top
+/// objects of a list, returns only stated positions.
 fn stated_positions(
     document: &Document,
     ids: &[Id],
@@ -62,7 +62,7 @@ fn stated_positions(
     (in_order || top_of_list).then_some(stated)
 }
 
-/// Returns the object of a section without its place in the tree.
+/// Returns the object of a section, without its parent and position.
 fn object_of(section: &Section, id: &Id, old: Option<&Object>) -> Result<NewObject> {
     let mut object = NewObject::new(id.clone(), Kind::new(section.kind_name())?);
     object.attributes = section.attributes.clone();
@@ -253,7 +253,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Moves an object of another owner to the nearest ancestor that stays.
+    /// Moves an object of another owner to the nearest ancestor that is not removed.
     fn move_up(&mut self, child: &Object, parent: &Id, leaving: &HashMap<Id, Option<Id>>) -> Result<()> {
         let mut above = Some(parent);
         while let Some(next) = above.and_then(|id| leaving.get(id)) {

@@ -1,4 +1,4 @@
-//! Assigns an id to each section: the id that it states, that of the matching object, or a new one.
+//! Assigns an id to each section: the id that the section states, else the id of the matching object, else a new id.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -22,7 +22,7 @@ pub(super) fn stated_ids(documents: &[Document]) -> Result<StatedIds<'_>> {
     for document in documents.iter().filter(|document| !document.is_list) {
         if stated.insert(&document.path, (&document.path, 0)).is_some() {
             return Err(Error::invalid(format!(
-                "the document `{}` is given twice",
+                "the call contains the document `{}` twice",
                 document.path
             )));
         }
@@ -66,7 +66,8 @@ pub(super) fn assign(
     let mut all = Vec::with_capacity(documents.len());
     for (number, document) in documents.iter().enumerate() {
         let mut ids: Vec<Id> = Vec::with_capacity(document.sections.len());
-        // The prefix for the ids of a section's children: its own id if it is new, else the path of titles.
+        // For each section, the prefix for the ids of its children: the section's id if that is new, else the path of
+        // titles.
         let mut bases: Vec<String> = Vec::with_capacity(document.sections.len());
         let mut entries = 0_u64;
         for (place, section) in document.sections.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Matches the sections of documents with objects of the memory.
 //!
-//! A stated id decides the match, wherever its object is. The other children of a matched pair are matched by content.
-//! First, equal title and text match, then equal titles, then similar sections between the same neighbours.
+//! A section with a stated id matches the object with that id, in any document. The other children of a matched pair
+//! are matched by content. Sections with an equal title and text match first, then sections with an equal title, then
+//! similar sections between the same neighbours.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -64,7 +65,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
     matched
 }
 
-/// Returns the indexes of the children, in order: of the document, and of each section that has children.
+/// Returns the indexes of the children of the document, and of each section that has children, in order.
 pub(super) fn children_by_parent(document: &Document) -> Vec<(Option<usize>, Vec<usize>)> {
     let mut lists = vec![Vec::new(); document.sections.len() + 1];
     for (place, section) in document.sections.iter().enumerate() {
@@ -116,7 +117,7 @@ impl Marks {
         Self::new(kind, &object.attributes(), object.event_time(), text)
     }
 
-    /// Returns the label if an equal one is enough for a match.
+    /// Returns the label if two objects with this label match without further conditions.
     fn identity(&self) -> Option<&Label> {
         let (kind, _, time) = &self.label;
         (*kind == SectionKind::Heading || time.is_some()).then_some(&self.label)
@@ -136,7 +137,7 @@ impl Marks {
         }
     }
 
-    /// Returns whether one object may be an edited form of the other if there is no other candidate.
+    /// Returns whether two objects are similar enough for a match if neither has another candidate.
     fn may_be(&self, other: &Self) -> bool {
         self.is_like(other) || (self.text.is_none() && other.text.is_none())
     }
@@ -223,8 +224,8 @@ impl Siblings {
         }
     }
 
-    /// Pairs the remaining sections and objects of one gap. If both are single, they are paired unless they differ too
-    /// much. Otherwise each section is paired with the next similar object.
+    /// Pairs the remaining sections and objects of one gap. If the gap has one section and one object, they are paired
+    /// unless they differ too much. Otherwise each section is paired with the next similar object.
     fn pair_gap(&self, new: &[usize], old: &[usize]) -> Vec<(usize, usize)> {
         /// The maximal number of old objects that are compared with a section. Without this limit, a rewritten file
         /// would take quadratic time.

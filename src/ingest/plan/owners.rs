@@ -23,7 +23,7 @@ pub(super) struct Owners<'a> {
 
 impl<'a> Owners<'a> {
     pub(super) fn new(documents: &'a [Document], existing: &'a dyn Existing, gone: &'a [Id]) -> Self {
-        // The objects of a list may be documents too.
+        // A list may also contain documents, each as a section.
         let stated = documents.iter().flat_map(|document| &document.sections);
         let stated = stated.filter_map(|section| section.id.as_ref());
         let paths = documents.iter().map(|document| &document.path);
@@ -55,12 +55,12 @@ impl<'a> Owners<'a> {
         let why = format!("the id `{id}` belongs to the document `{owner}`");
         Err(at(&document.path, line, why)
             .with_code(ErrorCode::IdInUse)
-            .with_hint("an id names one object: change it here; if it moved here, ingest both files together")
+            .with_hint("use another id here; if the object moved to this file, ingest both files together")
             .with_ids(vec![id.to_string(), owner.to_string(), document.path.to_string()]))
     }
 
-    /// Checks the objects of JSON Lines files. Such an object belongs to the document whose lines state it, else a
-    /// heading or entry belongs to the document that contains it.
+    /// Checks the objects of JSON Lines files. Such an object belongs to the document whose lines state it. Without
+    /// such a document, a heading or entry belongs to the document above it.
     pub(super) fn check_lines(&self, documents: &[Document]) -> Result<()> {
         let mut lists = None;
         for document in documents {

@@ -1,4 +1,4 @@
-//! Tests that exports as Org and Markdown give the same objects when they are ingested.
+//! Tests that ingesting an export as Org or Markdown produces the same objects.
 
 use proptest::prelude::*;
 
@@ -321,7 +321,7 @@ fn an_edited_export_is_understood() {
     );
     let (files, _) = files_of(&store, Format::Org, false);
     assert!(files[0].1.contains("\"position\""));
-    // A heading moves from the end to the front, although each heading states its position.
+    // Moves a heading from the end to the front, although each heading states its position.
     let (front, last) = files[0].1.split_at(files[0].1.find("* B").unwrap());
     let edited = format!("{last}{front}");
     let copy = Store::in_memory().unwrap();
@@ -361,7 +361,7 @@ fn a_statement_that_cannot_be_is_refused_with_its_line() {
         (
             "a.md",
             "# A\n<!-- treering: {\"past\":true} -->\n",
-            "a.md:1: the comment `TREERING` below: the field `past`",
+            "a.md:1: the comment `TREERING` below this line: the field `past`",
         ),
     ] {
         let error = refused(path, text);

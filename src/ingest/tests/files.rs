@@ -55,7 +55,7 @@ fn all_pages_and_notes_of_this_project_can_be_ingested() {
                 .collect();
             assert!(
                 words.all(|word| everything.contains(word)),
-                "every word of {path} is held"
+                "the memory contains every word of {path}"
             );
         }
     }

@@ -246,11 +246,11 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     };
     assert_eq!(
         message("[1]"),
-        "a.jsonl:3: neither an object nor an entry of a transcript"
+        "a.jsonl:3: the line is neither an object nor an entry of a transcript"
     );
     assert_eq!(
         message(r#"{"text":"x"}"#),
-        "a.jsonl:3: neither an object nor an entry of a transcript"
+        "a.jsonl:3: the line is neither an object nor an entry of a transcript"
     );
     assert_eq!(
         message(r#"{"role":"u","content":5}"#),
@@ -270,7 +270,7 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(
         message(r#"{"role":"u""#),
-        "a.jsonl:3: not valid JSON at column 11: the text ends before the value does"
+        "a.jsonl:3: not valid JSON at column 11: the text ends inside a value"
     );
     assert_eq!(
         message(r#"{"id":"a","kind":"k","contents":"x"}"#),

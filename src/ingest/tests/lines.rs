@@ -145,7 +145,7 @@ proptest! {
         prop_assert!(exported(&copy) == lines);
     }
 
-    /// Does the same with a document of these lines, which adds one object: the document itself.
+    /// Ingests the lines as a document, which adds one object: the document itself.
     #[test]
     fn every_store_comes_back_from_a_document_of_its_lines(seed in any::<u64>(), steps in 1..40_usize) {
         let store = random_store(seed, steps);
@@ -289,7 +289,7 @@ fn layers_of_sources_below_what_is_derived_from_them_are_written_once() {
     assert_eq!(
         lines.len(),
         3 * LAYERS + 1,
-        "one for each object, and z for history"
+        "one line for each object, and one more for z, for history"
     );
     assert_eq!(imported(&lines, 1).view().root(), store.view().root());
 }

@@ -75,7 +75,10 @@ impl Memory {
         let change = plan(&documents, self, &options)?;
         self.apply(&change);
         let again = plan(&documents, self, &options)?;
-        assert!(again.is_empty(), "ING-8: the same again changes {again:?}");
+        assert!(
+            again.is_empty(),
+            "ING-8: ingesting the same files again changes {again:?}"
+        );
         Ok(change)
     }
 
@@ -88,7 +91,7 @@ impl Memory {
         for id in &change.remove {
             assert!(
                 self.children.get(id).is_none_or(BTreeSet::is_empty),
-                "{id} goes before its children"
+                "{id} is removed before its children"
             );
             self.take(id).expect("what goes is there");
         }
@@ -100,7 +103,7 @@ impl Memory {
             if let Some(parent) = object.parent() {
                 assert!(
                     self.objects.contains_key(parent),
-                    "the parent {parent} of {} is gone",
+                    "the parent {parent} of {} does not exist",
                     object.id()
                 );
             }

@@ -183,7 +183,7 @@ fn inserting_a_headline_between_siblings_rewrites_none_of_them() {
     assert_eq!(
         put_ids(&change).len(),
         2,
-        "the new one, and the document whose keywords are now text of it"
+        "the new heading, and the document, because its keywords are now text of the heading"
     );
 }
 
@@ -258,7 +258,7 @@ fn a_headline_moved_out_of_a_removed_one_is_not_removed() {
     assert!(memory.has("keep-1") && memory.has("a.org#a/keep/below"));
 }
 
-/// `MOVED_FROM` after its headline was moved to another file, and that file.
+/// The file `MOVED_FROM` after a move of its headline to another file. The next constant is the other file.
 const WITHOUT_KEPT: (&str, &str) = ("a.org", "* A\n* B\n");
 const WITH_KEPT: (&str, &str) = (
     "b.org",
@@ -286,7 +286,7 @@ fn an_id_that_belongs_to_another_document_is_refused_naming_both() {
         "b.org:2: the id `keep-1` belongs to the document `a.org`"
     );
     assert_eq!(memory.state(), before);
-    // An id below the stated one, or a derived id, is in use too.
+    // The id of an object below that headline, which is a derived id, is in use too.
     let derived = ("b.org", "* Mine\n:PROPERTIES:\n:ID: a.org#a/keep/below\n:END:\n");
     assert!(memory.try_ingest(&[derived]).is_err());
     // The first file is ingested without the headline, so its id is free.
@@ -437,7 +437,11 @@ fn what_others_put_below_a_headline_stays_and_moves_up_when_the_headline_goes() 
         (note.parent(), note.content()),
         (Some("work.org#projects"), Some("seen"))
     );
-    assert_eq!(note.origin(), Origin::ToolExternal, "moving it raises no trust");
+    assert_eq!(
+        note.origin(),
+        Origin::ToolExternal,
+        "moving an object does not raise its trust"
+    );
 }
 
 #[test]

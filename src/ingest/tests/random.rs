@@ -1,5 +1,5 @@
-//! Tests with random documents and edits: the memory contains the content of the file, ids stay, and each edit writes
-//! only the objects that it must.
+//! Tests with random documents and edits: the memory contains the content of the file, ids do not change, and an edit
+//! writes only the changed objects.
 
 use proptest::prelude::*;
 use proptest::sample::Index;

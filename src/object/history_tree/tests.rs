@@ -42,7 +42,7 @@ impl TreeHasher for PlainHasher {
     }
 }
 
-/// Computes the root by the definition: splits the leaves at the largest power of two below their number.
+/// Computes the root by the definition in RFC 6962: splits the leaves at the largest power of two below their number.
 fn reference_root<H: TreeHasher>(hasher: &H, leaves: &[Vec<u8>]) -> Node {
     match leaves {
         [] => hasher.empty(),

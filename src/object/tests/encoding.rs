@@ -118,7 +118,7 @@ fn mutations(
         mutate(&mut generator.random, &mut bytes);
         accepted += usize::from(accepts(bytes));
     }
-    // If either result were rare, the test would show nothing.
+    // The test is meaningful only if many mutations are accepted and many are refused.
     assert!(
         accepted > rounds / 20 && accepted < rounds * 19 / 20,
         "{accepted} of {rounds} were accepted"
@@ -164,7 +164,7 @@ fn a_mutated_object_is_refused_or_is_the_one_encoding_of_another() {
     });
 }
 
-/// Returns the fields, without that of a content record.
+/// Returns all fields except the one that names a content record.
 fn without_content(bytes: &[u8]) -> Vec<(u16, &[u8])> {
     let mut fields = Fields::new(bytes, 1).unwrap();
     let all = std::iter::from_fn(|| fields.next_field().unwrap());
@@ -248,7 +248,8 @@ fn a_mutated_reference_is_refused_or_is_the_one_encoding_of_another() {
     );
 }
 
-/// Returns the lengths at which a cut leaves a valid encoding: the ends of the fields from the last required one on.
+/// Returns the lengths to which the encoding can be cut and stays valid: the ends of the last required field and of all
+/// later fields.
 fn whole_lengths(bytes: &[u8], last_required: u16) -> Vec<usize> {
     let mut fields = Fields::new(bytes, 1).unwrap();
     let mut length = 1;
@@ -286,7 +287,7 @@ fn every_cut_within_what_must_be_there_is_refused() {
         let whole = whole_lengths(&reference, 0x0003);
         for cut in 0..reference.len() {
             let result = Reference::decode(&reference[..cut]);
-            // A cut may also leave changes without their root, which are refused.
+            // The decoder may refuse a cut between two fields, because the remaining fields may contradict each other.
             assert!(result.is_err() || whole.contains(&cut));
         }
     }

@@ -96,7 +96,7 @@ fn object_of(slots: &[String; SLOTS]) -> Option<NewObject> {
     Some(new)
 }
 
-/// Other systems hash fields without separators, so moving text across a boundary keeps their digest.
+/// Some systems hash fields without separators. There, moving text from one field to the next keeps the digest.
 #[test]
 fn ambiguous_preimages() {
     let mut generator = Generator::tiny(12);

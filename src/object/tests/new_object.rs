@@ -4,7 +4,7 @@ use super::*;
 use crate::digest::ObjectDigest;
 use crate::error::ErrorKind;
 
-/// Returns the message that refuses `new`.
+/// Returns the error message for `new`, which the encoder must refuse.
 fn refusal(new: &NewObject) -> String {
     let error = new.encode(Origin::Host, SUITE).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");
@@ -35,7 +35,7 @@ fn obj_5_the_length_of_the_content_decides_where_it_is() {
     new.content = Some("x".repeat((16 << 20) + 1));
     assert_eq!(
         refusal(&new),
-        "object \"a\": its content has 16777217 bytes: too many"
+        "object \"a\": its content is too large: 16777217 bytes"
     );
 }
 
@@ -66,7 +66,7 @@ fn canonical_bytes_have_a_limit() {
     let more = bytes_of(OBJECT_BYTES_MAX - overhead + 1);
     assert_eq!(
         refusal(&more),
-        "object \"a\": it has 1048577 bytes without its content: too many"
+        "object \"a\": it is too large: 1048577 bytes without its content"
     );
     assert!(refusal(&bytes_of(OBJECT_BYTES_MAX + 1)).contains("the reserved field 0x8001 has 1048577 bytes"));
 
@@ -80,7 +80,7 @@ fn canonical_bytes_have_a_limit() {
 
     let mut lineage = fact("a");
     lineage.derived_from = vec![ObjectDigest::from_bytes([7; 32]); 40_000];
-    assert!(refusal(&lineage).contains("it is derived from 40000 versions: too many"));
+    assert!(refusal(&lineage).contains("it is derived from too many versions: 40000"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn change(key: u8) -> StagedChange {
     }
 }
 
-/// Returns the message with which the encoder refuses a contradiction, which is a bug of the caller.
+/// Returns the error message of the encoder for fields that contradict each other, which is a bug of the caller.
 fn contradiction(reference: &Reference) -> String {
     let error = reference.encode().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);
@@ -58,20 +58,20 @@ fn ref_1_a_deleted_name_holds_nothing_else() {
     deleted.root = Some(Root::from_bytes([2; 32]));
     assert!(deleted.encode().is_ok());
     deleted.commit = None;
-    assert!(contradiction(&deleted).contains("a deleted reference holds more than its name"));
+    assert!(contradiction(&deleted).contains("a deleted reference has data about a commit"));
     deleted.root = None;
     assert!(deleted.encode().is_ok());
     let mut ring = reference("snapshots/ring:1");
     ring.lane = Some("a".into());
     ring.commit = None;
-    assert!(contradiction(&ring).contains("a deleted reference holds more than its name"));
+    assert!(contradiction(&ring).contains("a deleted reference has data about a commit"));
 }
 
 #[test]
 fn ref_2_only_drafts_hold_a_root_and_changes() {
     let mut pin = reference("pins/a");
     pin.root = Some(Root::from_bytes([2; 32]));
-    assert!(contradiction(&pin).contains("a reference that is no draft has a root"));
+    assert!(contradiction(&pin).contains("a reference that is not a draft has a root"));
     for name in ["drafts/a", "rejected/a"] {
         let mut draft = reference(name);
         draft.changes = vec![change(1)];
@@ -86,7 +86,10 @@ fn ref_2_only_drafts_hold_a_root_and_changes() {
             digest: Some(ObjectDigest::from_bytes([0; 32])),
             ..change(1)
         }];
-        assert!(contradiction(&draft).contains("a change links the digest that stands for none"));
+        assert!(
+            contradiction(&draft)
+                .contains("a change has the all-zero digest, which is reserved for removals")
+        );
     }
 }
 
@@ -99,7 +102,7 @@ fn ref_3_only_a_snapshot_has_a_lane() {
     assert_eq!(ring.encode().unwrap_err().message(), "a lane is empty");
     let mut pin = reference("pins/a");
     pin.lane = Some("a".into());
-    assert!(contradiction(&pin).contains("a reference that is no snapshot has a lane"));
+    assert!(contradiction(&pin).contains("a reference that is not a snapshot has a lane"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::digest::{CommitDigest, HistoryRoot, Root};
 
-/// Texts that programs in other languages have cut, folded, escaped or counted wrongly.
+/// Texts that other programs have truncated, case-folded, escaped or counted wrongly.
 const TEXTS: [&str; 12] = [
     "na\u{ef}ve caf\u{e9}",
     "\u{41f}\u{440}\u{438}\u{432}\u{435}\u{442}",

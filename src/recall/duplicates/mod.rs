@@ -1,8 +1,8 @@
 //! Compares two short texts: same meaning, contradiction, or neither.
 //!
 //! Three gates reject a pair first: a negation in one text, opposite directions, and opposite words. A rejected pair is
-//! a contradiction, however similar the rest is. The other pairs get a score from shared and related words, numbers,
-//! the last word, and character n-grams. No statistics of a store are needed.
+//! a contradiction, however similar its texts are otherwise. The other pairs get a score from shared and related words,
+//! numbers, the last word, and character n-grams. No statistics of a store are needed.
 //!
 //! # Layer
 //! Above `recall::text` and, for the nearest documents, `recall::query`.
@@ -26,12 +26,12 @@ use words::{Grams, Words, dice, grams, is_number};
 const REPORT: f32 = 0.37;
 /// The smallest similarity at which two texts are merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// The cover from which on a rejected pair is reported as a conflict, because both texts have the same topic.
+/// The smallest cover at which a rejected pair is reported as a conflict, because both texts have the same topic.
 const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
 
-/// The maximal number of words of each text that are paired with words of the other.
+/// The maximal number of words of each text that are paired with words of the other text.
 const PAIRED_MAX: usize = 64;
 
 /// The weight of a related word, or of one with the same beginning; the same word has the weight 1.
@@ -51,7 +51,7 @@ static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
 named! {
     /// The reason why two texts contradict each other.
     pub enum Contradiction {
-        /// One text has a negation.
+        /// One text has a negation, and the other has none.
         Negation => "one of them has a negation",
         /// They name opposite directions.
         Direction => "they name opposite directions",
@@ -63,7 +63,7 @@ named! {
 /// The comparison of two texts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Similarity {
-    /// The likeness of the texts without the gates, 0 to 1.
+    /// The similarity of the two texts, from 0 to 1. It ignores the gates.
     pub likeness: f32,
     /// The share of their words that occur in the other text, or have a related word there.
     pub cover: f32,

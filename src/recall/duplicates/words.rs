@@ -1,7 +1,7 @@
 //! The words of a text, prepared for the comparison with another text.
 //!
 //! # Layer
-//! Knows `recall::text` and the word lists.
+//! Uses `recall::text` and the word lists.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -43,7 +43,7 @@ pub(crate) struct Words {
     roles: Roles,
     /// The terms without stop words, each once and in order.
     pub(crate) terms: Vec<String>,
-    /// The last term, stop word or not.
+    /// The last term, even if it is a stop word.
     pub(crate) last: Option<String>,
     /// The n-grams of four characters of all words.
     pub(crate) grams: Grams,
@@ -139,7 +139,7 @@ pub(crate) fn grams(text: &str, length: usize) -> Grams {
     grams
 }
 
-/// Returns twice the number of common elements, divided by the number of all elements.
+/// Returns the Dice coefficient: twice the number of common elements, divided by the sum of both lengths.
 pub(crate) fn dice(one: &Grams, two: &Grams) -> f32 {
     let (mut at, mut common) = (0, 0);
     for gram in one {

@@ -1,7 +1,7 @@
 //! The columns of the documents, which contain all their fields except the terms.
 //!
 //! # Layer
-//! Knows numbers and keys, but neither texts nor sessions.
+//! Uses numbers and keys, but neither texts nor sessions.
 //!
 //! # Invariants
 //! - COL-1: all columns have the same length, and the number of a document is its index in each.
@@ -32,7 +32,7 @@ pub(crate) struct Row {
     pub(crate) order: u32,
     pub(crate) session: u32,
     pub(crate) speaker: u32,
-    /// The number of its terms, in quarters.
+    /// The length of the document: the sum of the counts of its terms, in units of a quarter.
     pub(crate) length: u32,
     pub(crate) flags: Marks,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Returns the number of live and vacant numbers together.
+    /// Returns how many document numbers exist, live and vacant.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -71,7 +71,7 @@ impl Columns {
     pub(super) fn push(&mut self, entry: &Entry<'_>, session: u32, speaker: u32) -> u32 {
         debug_assert!(
             self.find(&entry.key).is_none(),
-            "COL-2: a key is vacated before it comes again"
+            "COL-2: the old number of a key is vacated before the key is added again"
         );
         let number = self.len() as u32;
         append(&mut self.keys, entry.key);

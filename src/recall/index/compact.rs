@@ -1,5 +1,4 @@
-//! Makes large vectors grow by an eighth, where the standard doubles them. An index then uses fewer bytes for each
-//! document.
+//! Grows large vectors by an eighth. The standard library doubles them, which would use more bytes for each document.
 //!
 //! # Layer
 //! Layer 6, inside `recall`. Pure: imports nothing of the crate.

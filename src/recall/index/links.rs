@@ -1,7 +1,7 @@
 //! Links from documents to the documents that they supersede.
 //!
 //! # Layer
-//! Knows only keys, so a link may be added before its document.
+//! Uses only keys, so a link may be added before its document.
 
 use std::collections::BTreeSet;
 

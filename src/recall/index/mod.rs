@@ -1,12 +1,12 @@
-//! The index of recall, with which a query need not read the documents.
+//! The search index of recall. Queries read it instead of the documents.
 //!
 //! The index is derived, and is updated one document at a time: a document can be found as soon as [`Index::put`]
 //! returns. Answers depend on the content of the index, not on its history. All scopes share one index. A query of some
-//! scopes counts only their documents, so its scores equal those of an index of only these scopes. Other scopes affect
-//! only the time of a query, which is longer if they use the same words often.
+//! scopes uses only the statistics of their documents, so its scores equal those of an index of only these scopes.
+//! Other scopes affect only the time of a query, which is longer if they use the same words often.
 //!
 //! # Layer
-//! Above `recall::text`. Knows neither queries nor the store.
+//! Above `recall::text`. Uses neither queries nor the store.
 //!
 //! # Invariants
 //! - IDX-1: after any calls, the index gives the same answers as a new index of the same documents.
@@ -61,11 +61,11 @@ pub struct Document<'a> {
     pub vector: Option<&'a [f32]>,
 }
 
-/// The error of a full index, which has no free numbers or no space for postings.
+/// The error of a full index, which has no free numbers or no space for terms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
-/// The index of recall.
+/// The search index of recall.
 #[derive(Clone, Default)]
 pub struct Index {
     pub(crate) columns: Columns,
@@ -110,7 +110,8 @@ impl Index {
     /// Adds a document, or replaces the document with the same key. Accepts any text.
     ///
     /// # Errors
-    /// [`Full`] after some thousand million postings; the index then stays unchanged.
+    /// [`Full`] if no document number is free, or the texts of the terms have more than 2 GiB. The index then stays
+    /// unchanged.
     pub fn put(&mut self, document: &Document<'_>) -> Result<(), Full> {
         if self.postings.is_full() || self.columns.len() >= (u32::MAX - 1) as usize {
             return Err(Full);
@@ -152,7 +153,7 @@ impl Index {
         }
     }
 
-    /// Assigns a number to a new entry, and adds it to all sums.
+    /// Assigns a number to a new entry, and adds the entry to all statistics.
     fn admit(&mut self, entry: &Entry<'_>) -> u32 {
         let scope = self.people.scope(entry.scope);
         let speaker = self.people.speaker(scope, entry.speaker);
@@ -192,7 +193,7 @@ impl Index {
         true
     }
 
-    /// Returns the neighbours of a document in its session: the function returns the document at an offset from it.
+    /// Returns a function that maps an offset to the neighbour of a document in its session.
     pub(crate) fn neighbours(&self, number: u32) -> impl Fn(isize) -> Option<u32> {
         let session = self.columns.sessions[number as usize];
         let place = self.sessions.place(session, number, &self.columns);

@@ -1,10 +1,10 @@
-//! The scopes and speakers, and the names that speakers call.
+//! The scopes and speakers, and the names by which speakers address each other.
 //!
 //! A speaker belongs to one scope, so two scopes may each have an Anna. If two speakers share a scope, and one of them
-//! often calls a name, the name means the other speaker. The index counts such calls.
+//! often addresses somebody by a name, the name refers to the other speaker. The index counts such calls.
 //!
 //! # Layer
-//! Knows names and counts, not documents.
+//! Uses names and counts, not documents.
 //!
 //! # Invariants
 //! - PEO-1: counts include only live documents. A scope or speaker without live documents has no effect.
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::recall::text::terms::{facts_of, words};
 
-/// The minimal number of calls that define the meaning of a name. The next constant is the share of them that one
+/// The minimal number of calls that define the meaning of a name. The next constant is the share of the calls that one
 /// speaker must make, in tenths.
 const CALLS_MIN: u32 = 3;
 const CALLS_TENTHS: u32 = 8;
@@ -25,7 +25,7 @@ const CALLS_TENTHS: u32 = 8;
 pub(crate) struct Scope {
     pub(crate) name: Box<str>,
     pub(crate) documents: u32,
-    /// The total length of its documents, in quarters.
+    /// The total length of its documents, in units of a quarter.
     pub(crate) length: u64,
     /// The number of its speakers that have live documents.
     live: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Speaker {
     pub(crate) documents: u32,
 }
 
-/// The scopes, the speakers, and the names that speakers call.
+/// The scopes, the speakers, and the names by which speakers address each other.
 #[derive(Clone, Default)]
 pub(crate) struct People {
     pub(crate) scopes: Vec<Scope>,
@@ -49,9 +49,9 @@ pub(crate) struct People {
     scope_numbers: HashMap<Box<str>, u32>,
     /// For each word of a name, the speakers whose names contain it.
     names: HashMap<Box<str>, Vec<u32>>,
-    /// For each called name, the speakers who call it and the number of their calls.
+    /// For each name, the speakers who address somebody by this name, and how often.
     callers: HashMap<Arc<str>, HashMap<u32, u32>>,
-    /// The calls in documents: the number of the document and the called name.
+    /// The names by which documents address somebody: the number of the document, and the name.
     calls: Vec<(u32, Arc<str>)>,
 }
 
@@ -118,7 +118,8 @@ impl People {
         scope.live -= u32::from(speaker.documents == 0);
     }
 
-    /// Adds the calls in a document of `speaker`. The number of the document must be higher than those added before.
+    /// Adds the names by which a document of `speaker` addresses somebody. The number of the document must be higher
+    /// than those added before.
     pub(crate) fn add_calls(&mut self, document: u32, speaker: u32, calls: &[&str]) {
         for &call in calls {
             let known = self.callers.get_key_value(call);
@@ -129,7 +130,7 @@ impl People {
         }
     }
 
-    /// Returns the names that a document calls.
+    /// Returns the names by which a document addresses somebody.
     pub(crate) fn calls_of(&self, document: u32) -> impl Iterator<Item = &str> {
         let start = self.calls.partition_point(|(other, _)| *other < document);
         let calls = self.calls[start..].iter();
@@ -138,7 +139,7 @@ impl People {
             .map(|(_, name)| &**name)
     }
 
-    /// Removes the calls in a document of `speaker`.
+    /// Removes the names by which a document of `speaker` addresses somebody.
     pub(crate) fn remove_calls(&mut self, document: u32, speaker: u32) {
         let start = self.calls.partition_point(|(other, _)| *other < document);
         for (_, name) in self.calls[start..].iter().take_while(|call| call.0 == document) {
@@ -154,7 +155,8 @@ impl People {
         all.filter(|&number| self.speakers[number as usize].documents > 0)
     }
 
-    /// Returns the speakers that `word` may mean, in the scopes that `admits` accepts, in the order of their numbers.
+    /// Returns the speakers to whom `word` may refer, in the scopes that `admits` accepts, in the order of their
+    /// numbers.
     pub(crate) fn meant(&self, word: &str, admits: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut meant: Vec<u32> = Vec::new();
         // The scopes that have a speaker with this name.
@@ -184,8 +186,8 @@ impl People {
         meant
     }
 
-    /// Returns the speaker that a called name means in a scope with two speakers. Returns `None` if the calls do not
-    /// decide it.
+    /// Returns the speaker to whom a called name refers in a scope with two speakers. Returns `None` if the calls are
+    /// ambiguous.
     fn called(&self, scope: u32, callers: &HashMap<u32, u32>) -> Option<u32> {
         if self.scopes[scope as usize].live != 2 {
             return None;

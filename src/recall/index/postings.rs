@@ -1,14 +1,15 @@
 //! The terms, and for each the documents that contain it.
 //!
-//! A posting is the distance from the previous document number, and the count of the term in quarters. The usual count,
-//! once in prose, uses no space. Numbers only rise, so a new posting is appended. Removing a document leaves its
-//! postings in place: readers check which numbers are live, and `Index` rewrites itself when too many are vacant.
+//! A posting is the distance from the previous document number, and the count of the term in units of a quarter. The
+//! most frequent count, one occurrence in prose, uses no space. A new document has the highest number, so its postings
+//! are appended. Removing a document leaves its postings in place: readers check which numbers are live, and `Index`
+//! rewrites itself when too many are vacant.
 //!
 //! # Layer
-//! Knows terms and the numbers of documents, but not documents.
+//! Uses terms and the numbers of documents, but not documents.
 //!
 //! # Invariants
-//! - PST-1: the document numbers of a term rise strictly.
+//! - PST-1: the document numbers of a term are strictly ascending.
 //! - PST-2: a term has exactly one number. Terms are compared as bytes.
 
 use std::hash::{BuildHasher, RandomState};
@@ -18,7 +19,7 @@ use hashbrown::HashTable;
 use super::compact::{append, grow};
 use crate::recall::text::analysis::QUARTERS_PROSE;
 
-/// A document that contains a term, and the count of the term in it, in quarters.
+/// A document that contains a term, and the count of the term in it, in units of a quarter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Posting {
     pub(crate) document: u32,
@@ -32,7 +33,7 @@ enum Bytes {
     Heap(Vec<u8>),
 }
 
-/// The number of inline bytes, which together use no more space than a `Vec`.
+/// The number of inline bytes. An inline list of this size is no larger than a `Vec`.
 const INLINE: usize = 15;
 
 impl Bytes {
@@ -86,7 +87,7 @@ pub(crate) struct Postings {
     hasher: RandomState,
 }
 
-/// Reads a number from the front of `bytes`. If it is damaged, takes all bytes.
+/// Reads a number from the front of `bytes`. If the number is damaged, consumes all bytes.
 #[inline]
 fn take_varint(bytes: &mut &[u8]) -> u64 {
     let (mut value, mut shift) = (0u64, 0u32);
@@ -102,7 +103,7 @@ fn take_varint(bytes: &mut &[u8]) -> u64 {
 }
 
 impl Postings {
-    /// Returns the number of terms, live or not.
+    /// Returns the number of terms, including those without live documents.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -153,7 +154,7 @@ impl Postings {
         let row = &mut self.rows[number as usize];
         debug_assert!(
             row.last == u32::MAX || posting.document > row.last,
-            "PST-1: numbers rise"
+            "PST-1: numbers ascend"
         );
         let distance = posting.document.wrapping_sub(row.last).wrapping_sub(1);
         let plain = posting.quarters == QUARTERS_PROSE;

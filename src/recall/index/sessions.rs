@@ -1,10 +1,11 @@
 //! Sessions: finds the neighbours of each document, and the sessions that are conversations.
 //!
 //! The caller names a session. Documents without a session name form unnamed sessions within their scope, in which each
-//! follows the previous one within `GAP_SECONDS`. Members are in the order of time, so a neighbour is the next element.
+//! follows the previous one within `GAP_SECONDS`. Members are sorted by time, so the neighbours of a document are the
+//! elements before and after it.
 //!
 //! # Layer
-//! Knows columns, not terms.
+//! Uses columns, not terms.
 //!
 //! # Invariants
 //! - SES-1: the members of a session are live, in one scope, and in chronological order.
@@ -30,9 +31,9 @@ pub(crate) struct Session {
     /// The name; `None` for an unnamed session.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) members: Vec<u32>,
-    /// The total length of its members, in quarters.
+    /// The total length of its members, in units of a quarter.
     pub(crate) length: u64,
-    /// Its speakers in the order of their numbers, each with the number of its members.
+    /// Its speakers in the order of their numbers, each with the number of documents by this speaker.
     pub(crate) speakers: Vec<(u32, u32)>,
 }
 
@@ -234,7 +235,7 @@ impl Sessions {
         }
     }
 
-    /// Moves the members from `place` on to a new unnamed session, the next one in the scope.
+    /// Moves the members from `place` on to a new unnamed session, which follows the old session in the scope.
     fn split(&mut self, number: u32, place: usize, place_in_scope: usize, columns: &mut Columns) {
         let session = &mut self.all[number as usize];
         let scope = session.scope;

@@ -1,10 +1,10 @@
-//! The form of the index on disk, where it is stored with its documents.
+//! The form in which the index is stored on disk, together with its documents.
 //!
 //! Documents are in chronological order, and terms in the order of their bytes, so equal indexes have equal bytes.
 //! Reading builds the index with the same calls as [`Index::put`], so it computes every sum, session and number again.
 //!
 //! # Layer
-//! Knows the layout. The caller chooses the encoding, which may be any format of serde.
+//! Defines the layout. The caller chooses the encoding, which may be any format of serde.
 //!
 //! # Invariants
 //! - ENC-1: an index that was written and read again gives the same answers, and has the same bytes.
@@ -37,8 +37,8 @@ pub(super) struct Stored<'a> {
     vectors: Vec<(u32, Quantised)>,
 }
 
-/// A term. For each document that contains it, the distance from the previous one and the count of the term in
-/// quarters.
+/// A term. For each document that contains it, the distance from the previous one and the count of the term in units of
+/// a quarter.
 type StoredTerm<'a> = (&'a str, Vec<(u32, u32)>);
 
 /// A document without its terms and its vector.
@@ -67,7 +67,7 @@ impl Serialize for Index {
 impl<'de> Deserialize<'de> for Index {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let stored = Stored::deserialize(deserializer)?;
-        let broken = || D::Error::custom("the index of recall breaks its own rules");
+        let broken = || D::Error::custom("the stored search index is not consistent");
         stored.into_index().ok_or_else(broken)
     }
 }
@@ -92,7 +92,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Returns the index; `None` if the stored form breaks a rule.
+    /// Builds the index from its stored form. Returns `None` if the stored form breaks a rule.
     pub(super) fn into_index(self) -> Option<Index> {
         let mut index = Index::default();
         for entry in &self.entries {
@@ -125,7 +125,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Returns the terms of live documents. Their postings contain the positions of the documents.
+/// Returns the terms of live documents. Their postings refer to documents by position.
 fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
     let mut terms = Vec::with_capacity(index.postings.len());
     for number in 0..index.postings.len() as u32 {
@@ -170,7 +170,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Adds this entry after those of `index`. Returns `None` if it is not the next one or breaks a rule.
+    /// Adds this entry after those of `index`. Returns `None` if it breaks a rule, or is not later than the last entry.
     fn admit(&self, index: &mut Index) -> Option<()> {
         let is_valid = self.marks < LIVE
             && self.spans.len() <= SPANS_MAX

@@ -1,10 +1,11 @@
 //! Vectors of documents, with one byte for each dimension.
 //!
-//! A vector is scaled to length one, then its largest part is scaled to fit in a byte. The cosine of two vectors is the
-//! sum of the products, times both scales. The error of a part is at most 1/254 of the largest part.
+//! A vector is scaled to length one. Then all components are scaled so that the largest one fits in a byte. The cosine
+//! of two vectors is the sum of the products of their components, times both scales. The error of a component is at
+//! most 1/254 of the largest one.
 //!
 //! # Layer
-//! Knows numbers of documents, not embedders.
+//! Uses numbers of documents, not embedders.
 //!
 //! # Invariants
 //! - VEC-1: all vectors have the same dimensions as the first one; other vectors are refused.
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compact::{append, grow};
 
-/// A vector with one byte for each part.
+/// A vector with one byte for each component.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Quantised {
     pub(crate) scale: f32,
@@ -43,7 +44,7 @@ impl Quantised {
 #[derive(Clone, Default)]
 pub(crate) struct Vectors {
     dimensions: usize,
-    /// The numbers of the documents that have a vector, in rising order.
+    /// The numbers of the documents that have a vector, in ascending order.
     numbers: Vec<u32>,
     scales: Vec<f32>,
     parts: Vec<i8>,

@@ -1,15 +1,15 @@
 //! The confidence that a document answers the question. Confidences of different questions can be compared.
 //!
 //! # Layer
-//! Knows the scores of a ranking, but not the other signals.
+//! Uses the scores of a ranking, but not the other signals.
 
 use std::collections::HashMap;
 
 use super::base::MASK_TERMS;
 use super::rank::Ranking;
 
-/// The logistic curve of the confidence: this is its offset; factors for the covered share of the question and for the
-/// base score follow.
+/// The parameters of the logistic curve of the confidence: its offset, the factor of the covered share of the question,
+/// and the factor of the base score.
 const OFFSET: f32 = -3.8;
 const COVERED: f32 = 5.1;
 const BASE: f32 = 4.3 / 40.0;
@@ -20,7 +20,7 @@ const NEXT: f32 = 0.56;
 /// Returns the confidence of each document in `numbers`, in the same order.
 pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
     let (scratch, terms) = (ranking.scratch, &ranking.question.terms);
-    // Each document with its neighbours.
+    // Each document, with the previous and the next document of its session.
     let triples: Vec<[Option<u32>; 3]> = numbers
         .iter()
         .map(|&number| {
@@ -31,7 +31,7 @@ pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
     let mut read: Vec<u32> = triples.iter().flatten().flatten().copied().collect();
     read.sort_unstable();
     read.dedup();
-    // The largest weight of a term related to a term of the question, by the position of the latter and the document.
+    // For each term of the question (by its position) and each document, the largest weight of a related term in it.
     let mut related: HashMap<(u32, u32), f32> = HashMap::new();
     for &(place, document, weight) in &scratch.covered {
         if read.binary_search(&document).is_ok() {

@@ -4,7 +4,7 @@
 //! "2023". Days relative to now are known if the caller passes the current time.
 //!
 //! # Layer
-//! Knows the calendar, but not the index.
+//! Uses the calendar, but not the index.
 
 use super::phrases::Piece;
 use crate::recall::text::calendar::{Day, Span, date_of, day_of, month_named, month_span, year_span};
@@ -145,7 +145,7 @@ impl Finder<'_> {
     }
 }
 
-/// Returns the number in `piece`, if it consists of digits only and their number is within `count`.
+/// Returns the number in `piece`, if the piece consists only of digits, and has as many as `count` allows.
 fn digits(piece: &str, count: std::ops::RangeInclusive<usize>) -> Option<i64> {
     let all = count.contains(&piece.len()) && piece.bytes().all(|byte| byte.is_ascii_digit());
     if all { piece.parse().ok() } else { None }

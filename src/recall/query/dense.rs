@@ -1,7 +1,7 @@
 //! The cosines between documents and a question, if the caller has an embedder.
 //!
 //! # Layer
-//! Knows the vectors of the index, but not where they come from.
+//! Uses the vectors of the index, but not the embedder that computed them.
 
 use super::scope::Admission;
 use super::signals::{DENSE_NEXT, DENSE_PREVIOUS};
@@ -41,7 +41,7 @@ impl Cosines {
         self.documents.iter().copied()
     }
 
-    /// Returns the cosine of a document, to which its neighbours contribute a part.
+    /// Returns the cosine of a document, combined with the weighted cosines of its neighbours.
     pub(crate) fn with_neighbours(&self, index: &Index, number: u32) -> f32 {
         let neighbour = index.neighbours(number);
         let cosine = |offset| neighbour(offset).map_or(0.0, |near| self.by_number[near as usize]);

@@ -44,8 +44,8 @@ use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
 /// Decides whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 
-/// Decides about a document that names another one as superseded. Returns whether the first document counts as the
-/// successor of the second.
+/// Decides whether a document that supersedes another one is accepted as its successor. The first key is that of the
+/// new document.
 pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
 /// A question and the documents to search.
@@ -53,11 +53,11 @@ pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 pub struct Query<'a> {
     /// The question or statement to search for.
     pub text: &'a str,
-    /// The scopes to search; `None` searches all.
+    /// The scopes to search; `None` means all scopes.
     pub scopes: Option<&'a [&'a str]>,
     /// A further condition. It hides documents, but does not change any frequency.
     pub filter: Option<Filter<'a>>,
-    /// Decides which links between documents count; `None` counts all links.
+    /// Decides which successors are accepted. If it is `None`, every successor is accepted.
     pub is_successor: Option<IsSuccessor<'a>>,
     /// Computes the vector of the question, if documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
@@ -97,7 +97,7 @@ pub struct Hit {
     pub conversation: bool,
     /// The value of each [`Signal`].
     pub signals: [f32; SIGNALS],
-    /// The reason why the hit ranks above its score.
+    /// The reason why the hit has a higher rank than its score gives it.
     pub moved: Option<Moved>,
     /// The number of the document.
     pub(crate) number: u32,
@@ -156,7 +156,7 @@ pub struct Answer {
 }
 
 impl Index {
-    /// Answers a query. The same scratch can serve any number of queries, one after the other.
+    /// Answers a query. Successive queries can use the same scratch.
     pub fn recall(&self, query: &Query<'_>, scratch: &mut Scratch) -> Answer {
         self.ranked(query, scratch, |ranking| Answer {
             hits: hits(ranking),

@@ -2,7 +2,7 @@
 //! superseded documents.
 //!
 //! # Layer
-//! Knows candidates, chronology and links, but not how scores are computed.
+//! Uses candidates, chronology and links, but does not compute scores.
 //!
 //! # Invariants
 //! - ORD-1: a superseded document never ranks above its successor, if the successor is a candidate.
@@ -12,7 +12,7 @@ use super::Hit;
 use super::rank::Ranking;
 use std::collections::HashMap;
 
-/// The reason why a hit has another rank than its score gives.
+/// The reason why the rank of a hit does not follow from its score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
     /// It is newer than the best hit and nearly as good, and the question asks for a current state.
@@ -37,7 +37,7 @@ pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Hit>) -> Vec<Hi
     put_successors_first(ranking, candidates)
 }
 
-/// Puts the newer of the two leading candidates first. If two documents lead all others, they are taken for two states
+/// Puts the newer of the two leading candidates first. If two documents lead all others, they are probably two states
 /// of one fact.
 fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
     let [first, second, rest @ ..] = candidates else {

@@ -1,7 +1,7 @@
-//! Finds the kind of answer that a question asks for, by its phrases. Knows English only.
+//! Finds the kind of answer that a question asks for, by its phrases. Supports only English.
 //!
 //! # Layer
-//! Knows runs and folding, but not the index.
+//! Uses runs and folding, but not the index.
 
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::fold;
@@ -46,7 +46,7 @@ pub(crate) struct Asks {
     pub(crate) state: bool,
 }
 
-/// Question words that ask for a state, each with the words of which one must follow it.
+/// Question words that ask for a state. One of the words beside a question word must follow it.
 const STATE_HEADS: &[(&str, &str)] = &[
     ("what", "is are"),
     ("when", "is are do will"),

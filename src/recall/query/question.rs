@@ -1,7 +1,7 @@
 //! A parsed question: its terms with weights, the speakers that it names, dates, and the kinds of answer.
 //!
 //! # Layer
-//! Knows the names in the index, but not its postings.
+//! Uses the names in the index, but not its postings.
 //!
 //! # Invariants
 //! - QST-1: a question has at most `TERMS_MAX` terms, for any length of its text.
@@ -17,7 +17,7 @@ use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_o
 
 /// The maximal number of terms of a question. The rest of a long text is ignored.
 pub(crate) const TERMS_MAX: usize = 64;
-/// The weight of a word that frames the question.
+/// The weight of a word that only frames the question, such as "mention".
 const FRAME_WEIGHT: f32 = 0.2;
 
 /// One term of a question.
@@ -40,7 +40,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Parses `text`, and finds the names of the admitted scopes in it. Relative days count from `now`.
+    /// Parses `text`, and finds the names of the admitted scopes in it. Days such as "yesterday" are relative to `now`.
     pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
         let mut question = Self::default();
         // If the question contains capital letters, a name must begin with one.

@@ -4,7 +4,7 @@
 //! cost of the signals does not grow with the index.
 //!
 //! # Layer
-//! Knows the index and the scores of `base`, but not the order rules that are applied afterwards.
+//! Uses the index and the scores of `base`, but not the order rules that are applied afterwards.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -19,9 +19,9 @@ use super::{Hit, Query};
 use crate::recall::index::{Index, Key};
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
-/// The number of candidates that the cheap key selects.
+/// The number of documents that the cheap key selects as candidates.
 pub(crate) const CANDIDATES: usize = 100;
-/// The number of candidates from which on no more successors are added.
+/// The number of candidates at which the query adds no more successors.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 /// The number of messages on each side that form the context.
 const CONTEXT: isize = 5;
@@ -41,11 +41,11 @@ pub(crate) struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// Finds the best scores, to which the others are relative.
+    /// Computes the best scores, by which the other scores are divided.
     pub(crate) fn with_maxima(mut self) -> Self {
         for &document in &self.scratch.touched {
             let base = self.scratch.base[document as usize];
-            // The filter calls the host, so it is asked only about documents that would be the best so far.
+            // Calls the filter only for documents that would be the best so far, because the host's code may be slow.
             if base > self.base_max && self.passes(document) {
                 self.base_max = base;
             }
@@ -78,7 +78,7 @@ impl Ranking<'_> {
         })
     }
 
-    /// Returns the base score as a share of the best one.
+    /// Returns the base score of a document, divided by the best base score.
     fn base(&self, document: Option<u32>) -> f32 {
         match document {
             Some(document) if self.base_max > 0.0 => self.scratch.base[document as usize] / self.base_max,
@@ -122,7 +122,7 @@ impl Ranking<'_> {
         key
     }
 
-    /// Returns the best `count` of `documents` by `key`, which must be above zero.
+    /// Returns the `count` documents with the largest `key`. Omits documents whose key is not above zero.
     fn best(&self, documents: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
         let order = |one: &(f32, u32), two: &(f32, u32)| self.order(*one, *two);
         let mut best: Vec<(f32, u32)> = Vec::with_capacity(count * 4);
@@ -148,7 +148,7 @@ impl Ranking<'_> {
     fn candidate_numbers(&self) -> Vec<u32> {
         let touched = self.scratch.touched.iter().copied();
         let mut numbers = if self.scratch.touched.is_empty() {
-            // No word of the question was found. Its dates and names may still find a document.
+            // The index contains no word of the question. Its dates and names may still find a document.
             let asked = !self.question.dates.is_empty() || !self.question.who.is_empty();
             let all = if asked { self.index.columns.len() as u32 } else { 0 };
             let admitted = (0..all)
@@ -270,7 +270,8 @@ impl Ranking<'_> {
         }
     }
 
-    /// Returns the share of the question that the messages around a document contain. Near messages count more.
+    /// Returns the share of the question that the messages around a document contain. Nearer messages have a larger
+    /// weight.
     fn context(&self, neighbour: impl Fn(isize) -> Option<u32>) -> f32 {
         let mut near = [0.0f32; MASK_TERMS];
         let mut weight = 1.0;

@@ -1,7 +1,7 @@
-//! The indexed terms that count as a term of the question: synonyms and similar spellings.
+//! Finds the indexed terms that also match a term of the question: synonyms and similar spellings.
 //!
 //! # Layer
-//! Knows the terms of the index and the lexicon.
+//! Uses the terms of the index and the lexicon.
 
 use strsim::osa_distance;
 
@@ -12,8 +12,8 @@ use crate::recall::text::relations;
 const NEARLY: f32 = 0.8;
 /// The weight of a related term of the lexicon.
 const LEXICON: f32 = 0.7;
-/// The minimal length of a term for which similar terms are searched. Too many terms differ from a shorter one in one
-/// letter.
+/// The minimal length of a term for which similar terms are searched. Too many terms differ from a shorter term in only
+/// one letter.
 const NEARLY_LETTERS_MIN: usize = 4;
 /// The number of first letters that must be equal.
 const NEARLY_PREFIX: usize = 3;

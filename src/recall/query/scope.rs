@@ -1,7 +1,7 @@
 //! The documents that a query may search, and the sums over them.
 //!
 //! # Layer
-//! Knows scopes and document numbers of the index.
+//! Uses scopes and document numbers of the index.
 //!
 //! # Invariants
 //! - SCO-1: the sums and frequencies of a query count only admitted documents.
@@ -16,7 +16,7 @@ pub(crate) struct Admission {
     bits: Option<Vec<u64>>,
     pub(crate) documents: u32,
     pub(crate) sessions: u32,
-    /// The mean lengths of a document and of a session, in quarters.
+    /// The mean lengths of a document and of a session, in units of a quarter.
     pub(crate) document_length: f32,
     pub(crate) session_length: f32,
 }
@@ -48,7 +48,7 @@ impl Admission {
             bits,
             documents,
             sessions,
-            // The minimum of one avoids a division by zero. The length is smaller only if nothing can be found.
+            // The minimum of one avoids a division by zero. A mean is smaller only if there is no document to find.
             document_length: (length as f32 / documents.max(1) as f32).max(1.0),
             session_length: (length as f32 / sessions.max(1) as f32).max(1.0),
         }

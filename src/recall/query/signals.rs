@@ -23,7 +23,7 @@ macro_rules! signals {
         pub(crate) const MEANINGS: [&str; SIGNALS] = [$($what),*];
         /// The weights of the signals in a conversation.
         pub(crate) const CONVERSATION: [f32; SIGNALS] = [$($conversation),*];
-        /// The weights of the signals elsewhere.
+        /// The weights of the signals outside of conversations.
         pub(crate) const OTHER: [f32; SIGNALS] = [$($other),*];
     };
 }

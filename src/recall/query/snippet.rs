@@ -1,7 +1,7 @@
-//! Snippets, which show the matches in a text; also the estimated number of tokens of a text.
+//! Makes snippets, which show the matches in a text. Also estimates the number of tokens of a text.
 //!
 //! # Layer
-//! Knows terms and text.
+//! Uses terms and text.
 
 use std::ops::Range;
 
@@ -103,7 +103,7 @@ fn window(text: &str, matches: &[(usize, Range<usize>)], characters_max: usize) 
             best = from..inside.last().map_or(from, |(_, found)| character_of(found.end));
         }
     }
-    // A third of the remaining length is used before the matches, and the rest after them.
+    // A third of the remaining length is for the text before the matches, and two thirds are for the text after them.
     let room = characters_max.saturating_sub(best.len());
     let start = best
         .start

@@ -9,9 +9,10 @@ use super::marks::{Marker, Marks};
 use super::runs::{RunKind, Runs, is_apostrophe};
 use super::terms::{Side, facts_of, fenced, for_each_sign, word_of};
 
-/// The count of a term outside of code, in quarters.
+/// The count of one occurrence of a term outside of code, in units of a quarter.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
-/// The count of a term in a code block. It is lower, because code is long and seldom mentions the topic.
+/// The count of one occurrence of a term in a code block. It is lower, because code is long and seldom mentions the
+/// topic.
 pub(crate) const QUARTERS_CODE: u32 = 1;
 
 /// The result of the analysis, except for the terms.
@@ -21,9 +22,10 @@ pub(crate) struct Analysis {
     pub(crate) calls: Vec<String>,
 }
 
-/// Calls `found` with each term of `text`, its count in quarters, and whether the term adds to the length.
+/// Calls `found` with each term of `text`, its count in units of a quarter, and whether the term adds to the length.
 ///
-/// Emoji are decoration, and single characters repeat the pairs, so neither adds to the length.
+/// Emoji are decoration, and the single characters of a script without spaces repeat its pairs of characters. So
+/// neither adds to the length.
 pub(crate) fn analyse(text: &str, day: Day, mut found: impl FnMut(&str, u32, bool)) -> Analysis {
     let mut marker = Marker::new(text, day);
     let (mut folded, mut term) = (String::new(), String::new());

@@ -14,11 +14,11 @@ pub(crate) const STOP: &str = include_str!("words/stop.txt");
 pub(crate) const FRAME: &str = include_str!("words/frame.txt");
 /// Irregular forms of words. Each line starts with the base form.
 pub(crate) const IRREGULAR: &str = include_str!("words/irregular.txt");
-/// Words that mark a text. Each line starts with the name of the class.
+/// Words that decide the marks of a text. Each line starts with the name of their class.
 pub(crate) const MARKS: &str = include_str!("words/marks.txt");
-/// Words by their role in comparing two texts.
+/// Words that have a role in the comparison of two texts. Each line starts with the role.
 pub(crate) const ROLES: &str = include_str!("words/roles.txt");
-/// The members of kinds. Each line starts with the kind.
+/// Kinds and their members. Each line starts with the kind.
 pub(crate) const KINDS: &str = include_str!("words/kinds.txt");
 /// Synonyms. The first word of a line is a synonym of each of the others.
 pub(crate) const SYNONYMS: &str = include_str!("words/synonyms.txt");

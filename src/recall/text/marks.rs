@@ -1,11 +1,11 @@
 //! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
 //!
 //! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. It keeps the last three,
-//! because each known phrase has at most four pieces. It knows English only. In other languages most marks stay unset,
-//! and the ranking works without them.
+//! because each known phrase has at most four pieces. It supports only English. In other languages most marks stay
+//! unset, and the ranking works without them.
 //!
 //! # Layer
-//! Knows the calendar; knows neither terms nor the index.
+//! Uses the calendar, but neither terms nor the index.
 //!
 //! # Invariants
 //! - MRK-1: time and memory are bounded: one pass, at most `SPANS_MAX` spans and `CALLS_MAX` calls.
@@ -88,7 +88,7 @@ pub(crate) struct Marker<'a> {
 }
 
 impl<'a> Marker<'a> {
-    /// Starts at the beginning of `text`, which was written on `day`.
+    /// Makes a marker that starts at the beginning of `text`, which was written on `day`.
     pub(crate) fn new(text: &'a str, day: Day) -> Self {
         let directive_end = text
             .char_indices()
@@ -106,7 +106,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Returns the text of the piece that is `back` pieces before the present one.
+    /// Returns the text of the piece that is `back` pieces before the current one.
     fn prior(&self, back: usize) -> &'a str {
         self.before
             .get(back - 1)
@@ -135,7 +135,7 @@ impl<'a> Marker<'a> {
         })
     }
 
-    /// Takes the next piece, which starts at `start`. `folded` is its folded form, and `class` has its classes.
+    /// Processes the next piece, which starts at `start`. `folded` is its folded form, and `class` has its classes.
     pub(crate) fn push(&mut self, start: usize, length: usize, folded: &str, class: Class) {
         let end = start + length;
         let called = self.greeted && self.take_call(start, end);
@@ -162,7 +162,7 @@ impl<'a> Marker<'a> {
         self.before = [Piece { start, end }, self.before[0], self.before[1]];
     }
 
-    /// Takes the pieces of a word that starts at `start`. `folded` is a reused buffer.
+    /// Processes the pieces of a word that starts at `start`. `folded` is a reused buffer.
     pub(crate) fn push_word(&mut self, start: usize, word: Run<'_>, folded: &mut String) {
         for (at, piece) in word.pieces() {
             fold(piece, folded);
@@ -203,7 +203,7 @@ impl<'a> Marker<'a> {
 
     fn prior_class(&self, back: usize) -> Class {
         let prior = self.prior(back);
-        // No class that callers ask for has a word of more than eight letters.
+        // The classes that callers ask for contain no longer word.
         if prior.len() > 8 || !prior.is_ascii() {
             return 0;
         }

@@ -1,7 +1,7 @@
 //! The lexicon, by stems: related terms and their weights.
 //!
 //! # Layer
-//! Knows the word lists and the stemmer.
+//! Uses the word lists and the stemmer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;

@@ -8,10 +8,10 @@
 //! way. The ranking was tuned for the rules of this module.
 //!
 //! # Layer
-//! Pure; knows Unicode, not the meaning of words.
+//! Pure; uses Unicode properties, but no meaning of words.
 //!
 //! # Invariants
-//! - TRN-1: runs are slices of the text, in rising order, that do not overlap. Splitting never fails.
+//! - TRN-1: runs are slices of the text, in ascending order, that do not overlap. Splitting never fails.
 //! - TRN-2: every letter, digit and emoji of the text is in exactly one run.
 
 use unicode_normalization::char::is_combining_mark;
@@ -105,8 +105,8 @@ pub(crate) fn is_apostrophe(letter: char) -> bool {
     matches!(letter, '\'' | '\u{2019}')
 }
 
-/// Returns the end of the first letters of `text` that are part of a run. The function decides by the letter before (at
-/// the start `first`) and the letter itself.
+/// Returns the end of the letters at the start of `text` that are part of a run. `is_part` decides by the previous
+/// letter (`first` at the start) and the letter itself.
 fn end_of(text: &str, first: char, is_part: impl Fn(char, char) -> bool) -> usize {
     let mut before = first;
     let end = text.char_indices().find(|&(_, letter)| {
@@ -116,7 +116,7 @@ fn end_of(text: &str, first: char, is_part: impl Fn(char, char) -> bool) -> usiz
     end.map_or(text.len(), |(at, _)| at)
 }
 
-/// Returns the end of the word at the start of `text`. Between two letters, one apostrophe may be inside.
+/// Returns the end of the word at the start of `text`. One apostrophe between two letters is part of the word.
 fn word_end(text: &str) -> usize {
     let end = end_of(text, ' ', |before, letter| {
         let is_mark = || is_combining_mark(letter) && !is_emoji_mark(letter);

@@ -5,7 +5,7 @@
 //! script without spaces becomes single characters and pairs of them. An emoji is one term.
 //!
 //! # Layer
-//! Knows runs, lists and the stemmer, but not the index.
+//! Uses runs, lists and the stemmer, but not the index.
 //!
 //! # Invariants
 //! - TRM-1: a term is never empty, and never longer than `TERM_BYTES_MAX` bytes.
@@ -25,7 +25,7 @@ use super::stem::stem;
 /// The maximal length of a term in bytes. A longer word, such as a key or an encoded picture, is cut. A digest in
 /// hexadecimal digits is not too long.
 pub(crate) const TERM_BYTES_MAX: usize = 64;
-/// The length in bytes that no word of the lists exceeds.
+/// The maximal length of a word in the lists, in bytes.
 const FACT_BYTES_MAX: usize = 20;
 /// The mark that begins and ends a code block.
 const FENCE: &str = "```";
@@ -75,7 +75,7 @@ static FRAMES: LazyLock<HashSet<String>> =
 
 /// Returns the entry of a folded word.
 pub(crate) fn facts_of(word: &str) -> WordFacts {
-    // The length in bytes that no word of the lists exceeds.
+    // No word of the lists is longer.
     if word.len() > FACT_BYTES_MAX {
         return WordFacts::default();
     }
@@ -152,8 +152,8 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 pub(crate) enum Side {
     /// All terms that a query may use.
     Document,
-    /// Only pairs of characters, because single ones would match too much. A run of a single character is used as it
-    /// is.
+    /// Only pairs of characters, because single characters would match too many documents. A run of a single character
+    /// is used as it is.
     Query,
 }
 

@@ -16,7 +16,7 @@ use crate::scan::unicode::{is_latin, untagged};
 const SPELLED_MIN: usize = 12;
 /// The minimal number of words with digits among their letters in a leet text.
 const LEET_MIN: usize = 4;
-/// A leet text has digits among the letters of at least one word in this many.
+/// In a leet text, at least one word in this many has digits among its letters.
 const LEET_SHARE: usize = 4;
 
 /// Returns the disguised parts of `text`, each respelled.
@@ -35,7 +35,7 @@ fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
     // Each run, with the number of its letters.
     let mut runs: Vec<(Range<usize>, usize)> = Vec::new();
     for part in parts(text, char::is_whitespace).filter(|part| is_single(&text[part.clone()])) {
-        // A part without a letter is more white space.
+        // A part without a letter is additional white space.
         let letters = usize::from(!text[part.clone()].trim_end().is_empty());
         match runs.last_mut() {
             Some((run, count)) if run.end == part.start => {

@@ -87,7 +87,7 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
             if matches!(byte, 0x1b | b'\\')
                 && let Some(escape) = TERMINAL_ESCAPE.find(&text[at..])
             {
-                // A written escape stays in the copy, but is not joined to the word after it.
+                // Copies the escape, and adds a space, so that it is not joined to the word after it.
                 for (index, byte) in (at..).zip(escape.as_str().bytes()) {
                     out.push_mark(mark_of(byte), index);
                 }
@@ -102,7 +102,7 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
         let char = text[at..]
             .chars()
             .next()
-            .expect("`at` is inside the text, on a boundary");
+            .expect("`at` is a character boundary inside the text");
         let end = at + char.len_utf8();
         if let Some(ascii) = unicode::untagged(char) {
             out.push_mark(mark_of(ascii), at);
@@ -127,10 +127,10 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
 /// Matches a terminal sequence at the start of a text, raw or escaped, such as ESC `[8m`.
 static TERMINAL_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     let form = r"\A(?:\x1b|\\x1[bB]|\\033|\\e|\\u001b)\[[0-9;]{0,16}[A-Za-z]";
-    Regex::new(form).expect("the form of a terminal sequence is a regex")
+    Regex::new(form).expect("the pattern is a valid regex")
 });
 
-/// The role of a byte of the marks when words are made from them.
+/// The role of a byte of the marks in the conversion to words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Letter,
@@ -158,7 +158,7 @@ const fn is_letter_or_digit(byte: u8) -> bool {
     matches!(sort_of(byte), Sort::Letter | Sort::Digit)
 }
 
-/// Writes the words of a copy of marks to `out`.
+/// Converts a copy of marks to words, and writes them to `out`.
 pub(super) fn words(copy: &TextCopy, out: &mut TextCopy) {
     let marks = &copy.bytes[..];
     out.reset(marks.len());

@@ -13,9 +13,9 @@
 //! |---|---|
 //! | `id` | lower case with hyphens; never changes, because reports and settings of users name it |
 //! | `category`, `severity` | as in [`Category`] and [`Severity`]; a secret has no `category` |
-//! | `view` | `marks` or `words`, the copy of the text that the rule reads; a secret is read in the text itself |
-//! | `keywords` | groups of words in lower case; every match holds at least one word of each group |
-//! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that counts |
+//! | `view` | `marks` or `words`, the copy of the text that the rule reads; a rule for secrets reads the text itself |
+//! | `keywords` | groups of words in lower case; every match contains at least one word of each group |
+//! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that is reported |
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
 //!
@@ -79,7 +79,7 @@ const OTHER_SCRIPTS: [&str; 3] = [
 
 /// The named parts of patterns.
 static VOCABULARY: LazyLock<BTreeMap<&str, &str>> =
-    LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test reads the vocabulary"));
+    LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test parses the vocabulary"));
 
 /// The rules for secrets.
 pub(in crate::scan) static TEXT: LazyLock<RuleSet> = LazyLock::new(|| RuleSet::new(read(&SECRETS)));
@@ -115,11 +115,12 @@ pub(in crate::scan) enum Check {
     /// The characters have at least the entropy that the rule requires, and are not a placeholder.
     #[default]
     Random,
-    /// As `Random`, and the last six characters are a CRC-32 of the characters between the prefix and them.
+    /// The same as `Random`. In addition, the last six characters are a CRC-32 of the characters between them and the
+    /// prefix.
     Crc32,
-    /// As `Random`, and the last six characters are a Bech32 checksum.
+    /// The same as `Random`. In addition, the last six characters are a Bech32 checksum.
     Bech32,
-    /// A JSON Web Token, of whose three parts the first decodes to a header.
+    /// A JSON Web Token: the first of its three parts decodes to a header.
     Jwt,
     /// A value that is assigned to a name for passwords.
     Password,
@@ -153,7 +154,7 @@ fn secret() -> Category {
     Category::Secret
 }
 
-/// Reads the rules of `files`. Letters are decomposed, as in the copies of a text.
+/// Reads the rules of `files`. Decomposes letters, as the copies of a text do.
 fn read(files: &[&'static str]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
     for rule in &mut rules {
@@ -167,8 +168,8 @@ fn read(files: &[&'static str]) -> Vec<Rule> {
 }
 
 fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
-    let mut tables: BTreeMap<&str, Vec<T>> = toml::from_str(file).expect("a test reads the files of rules");
-    tables.remove("rule").expect("a file of rules contains rules")
+    let mut tables: BTreeMap<&str, Vec<T>> = toml::from_str(file).expect("a test parses the rule files");
+    tables.remove("rule").expect("every rule file has rules")
 }
 
 impl Rule {

@@ -52,7 +52,7 @@ impl Pattern {
             .utf8(false)
             .build()
             .parse(&text)
-            .unwrap_or_else(|error| panic!("a test reads the pattern of {}: {error}", rule.id));
+            .unwrap_or_else(|error| panic!("a test parses the pattern of {}: {error}", rule.id));
         let anchors = anchors(&parsed).map(|letters| {
             AhoCorasick::builder()
                 .ascii_case_insensitive(is_code)
@@ -67,7 +67,7 @@ impl Pattern {
             is_at_word: text.starts_with(r"\b"),
             is_code,
             is_to_word_end,
-            longest: longest.unwrap_or_else(|| panic!("a test bounds the pattern of {}", rule.id)),
+            longest: longest.unwrap_or_else(|| panic!("the pattern of {} is unbounded", rule.id)),
             text,
             regex: OnceLock::new(),
         }
@@ -148,10 +148,11 @@ impl Pattern {
     }
 }
 
-/// Returns the first letters of the matches of a pattern, in lower case. Returns `None` if there are too many or they
-/// are too short.
+/// Returns the prefixes of all matches of a pattern, in lower case. Returns `None` if there are too many or they are
+/// too short.
 fn anchors(parsed: &Hir) -> Option<Vec<String>> {
-    // The regex runs on a slice that starts at the anchor, where an assertion of the start would always be true.
+    // A pattern with an assertion of the start has no anchors: the regex runs on a slice that starts at the anchor, so
+    // the assertion would always hold.
     if parsed.properties().look_set().contains(Look::Start) {
         return None;
     }

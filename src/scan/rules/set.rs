@@ -50,9 +50,9 @@ pub(in crate::scan) struct RuleSet {
 struct Progress {
     /// The start of the newest keyword of each group.
     starts: [usize; GROUPS_MAX],
-    /// One bit for each group of which a keyword was found.
+    /// One bit for each group. It is set if a keyword of the group was found.
     seen: u8,
-    /// The joined window that was not searched yet; empty if there is none.
+    /// The joined window that was not searched yet. It is empty if no window is open.
     window: (usize, usize),
 }
 
@@ -116,8 +116,8 @@ impl RuleSet {
         }
     }
 
-    /// Notes a keyword of `group`. If keywords of all groups are close enough, opens the window of the rule or extends
-    /// it.
+    /// Records a keyword of `group`. If keywords of all groups are close enough, opens the window of the rule or
+    /// extends it.
     fn step(
         &self,
         rule: usize,

@@ -38,7 +38,7 @@ impl Dice {
 
     /// Fills a template: `<h32>` becomes 32 hexadecimal digits. The letter selects the characters: `a` letters and
     /// digits, `u` upper case and digits, `l` lower case and digits, `b` base64, `w` letters, digits, `-` and `_`, `d`
-    /// digits, `2` base32, `t` a `~`. A `~` outside is removed.
+    /// digits, `2` base32, `t` a `~`. A `~` outside of the brackets is removed.
     pub(in crate::scan) fn fill(&mut self, template: &str) -> String {
         let mut out = String::new();
         let template = template.replace('~', "");

@@ -28,11 +28,11 @@ struct Placeholders {
 }
 
 static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
-    toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test reads the placeholders")
+    toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test parses the placeholders")
 });
 
-/// Returns the severity of the candidate `secret` of `rule`; `None` if it is not a secret. `before` is the text before
-/// it.
+/// Returns the severity of the candidate `secret` of `rule`. Returns `None` if it is not a secret. `before` is the text
+/// before it.
 pub(super) fn check(rule: &Rule, secret: &str, before: &str) -> Option<Severity> {
     let is_secret = match rule.check {
         Check::Armour => true,
@@ -129,8 +129,8 @@ fn is_placeholder(value: &str) -> bool {
     is_reference(value) || is_word || has_filler(value) || bare.len() < 3
 }
 
-/// Returns whether `value`, in a place where only a password is expected, is one: it is neither a placeholder nor the
-/// user name before it.
+/// Returns whether `value`, in a place where only a password is expected, is a password. It is not if it is a
+/// placeholder or equals the user name before it.
 fn is_given(value: &str, before: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     !is_placeholder(value) && !before.ends_with(&format!("{value}:")) && !lower.contains("passw")

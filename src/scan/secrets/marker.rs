@@ -31,7 +31,7 @@ pub(in crate::scan) fn marker(kind: &str, secret: &[u8], key: &[u8; 32]) -> Stri
 /// Matches any text in the form of a marker.
 static FORM: LazyLock<Regex> = LazyLock::new(|| {
     let form = format!(r"\[REDACTED:([a-z0-9_-]{{1,63}}):[0-9a-f]{{{DIGITS}}}\]");
-    Regex::new(&form).expect("the form of a marker is a regex")
+    Regex::new(&form).expect("the pattern is a valid regex")
 });
 
 /// Returns the parts of `text` between markers.

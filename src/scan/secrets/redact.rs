@@ -26,7 +26,7 @@ const DISTINCT_BYTES_MAX: usize = 256 << 10;
 /// chance.
 const REPEATED_LENGTH_MIN: usize = 6;
 
-/// Returns `text` with its secrets replaced; `None` if it has no secret.
+/// Returns `text` with its secrets replaced. Returns `None` if it has no secret.
 pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<String> {
     let mut found = find(text);
     if found.is_empty() {

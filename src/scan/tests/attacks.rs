@@ -1,4 +1,5 @@
-//! Measures the share of attacks that the scan detects, with seeds written for this test, each in twenty ways.
+//! Measures the share of attacks that the scan detects, with seeds written for this test. Each seed is written in
+//! twenty ways.
 //!
 //! The seeds were written before the rules were changed for them. A digest of the seed assigns each to one of two
 //! halves. Only the tune half is used to improve rules: `--nocapture` prints its misses, but of the held-out half only
@@ -33,15 +34,15 @@ const SEEDS: [(&str, &str); 13] = [
     ("other languages", include_str!("attacks/languages.in")),
 ];
 
-/// The row of commands that fetch and run code. All must be detected, except in the way that writes digits for letters,
-/// because a shell does not run those.
+/// The table row of commands that fetch and run code. The scan must detect all of them. The test ignores the way that
+/// writes digits for letters, because a shell does not run such commands.
 const PROOFS: &str = "execute, proofs";
 
 /// The minimal percentage of a category that must be detected. Half of a category has only about 18 seeds, so chance
 /// has an influence.
 const LEAST_OF_A_CATEGORY: f64 = 80.0;
 
-/// What the scan is expected to find in a seed.
+/// The kind of seed, which determines the expected result of the scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Overt,
@@ -97,7 +98,7 @@ fn seeds() -> Vec<Seed> {
         .collect()
 }
 
-/// Returns the texts of all seeds, without any way applied.
+/// Returns the texts of all seeds in their original form.
 pub(super) fn texts() -> Vec<String> {
     seeds().into_iter().map(|seed| seed.text).collect()
 }
@@ -107,7 +108,7 @@ pub(super) fn is_tune(text: &str) -> bool {
     digest(text).is_multiple_of(2)
 }
 
-/// FNV-1a, folded. Its only needed property is that it never changes.
+/// Returns the folded FNV-1a hash of a text. Any hash that never changes would do.
 fn digest(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -142,7 +143,7 @@ impl Share {
     }
 }
 
-/// The shares by row and by way of writing.
+/// The detection rates, by row of the table and by way of writing.
 #[derive(Default)]
 struct Table(BTreeMap<&'static str, Vec<Share>>);
 
@@ -167,7 +168,7 @@ impl Table {
             .unwrap_or_default()
     }
 
-    /// Returns the number of misses in a row, in the ways that `counts` accepts.
+    /// Returns the number of misses of the table row `row`, in the ways that `counts` accepts.
     fn missed(&self, row: &str, counts: impl Fn(&str) -> bool) -> usize {
         let shares = self.0.get(row).into_iter().flatten();
         let ways = transforms::names().zip(shares).filter(|(way, _)| counts(way));

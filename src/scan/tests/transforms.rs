@@ -1,6 +1,6 @@
 //! Twenty ways to write the same order, each of which a model can read.
 //!
-//! Ways that change letters skip the encoded parts of a seed. Ways that wrap or encode text take the whole seed.
+//! Ways that change letters skip the encoded parts of a seed. Ways that wrap or encode text apply to the whole seed.
 
 /// A part of a seed: plain text, or an expanded macro.
 pub(super) struct Piece {
@@ -178,7 +178,7 @@ fn leet(char: char) -> char {
 fn wide(char: char) -> char {
     match char {
         ' ' => '\u{3000}',
-        '!'..='~' => char::from_u32(char as u32 + 0xFEE0).expect("the block of full width is whole"),
+        '!'..='~' => char::from_u32(char as u32 + 0xFEE0).expect("the block has no gaps"),
         _ => char,
     }
 }
@@ -189,7 +189,7 @@ fn bold(char: char) -> char {
         'A'..='Z' => 0x1D400 - u32::from(b'A'),
         _ => return char,
     };
-    char::from_u32(start + char as u32).expect("the block of bold letters is whole")
+    char::from_u32(start + char as u32).expect("the block has no gaps")
 }
 
 fn tags(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Sets of characters: the suspicious ones, their sorts, and the neighbours that make them legitimate.
+//! Sets of suspicious characters, grouped by sort, and of the neighbours that make them legitimate.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -24,7 +24,7 @@ pub(crate) struct Ranges(Vec<(char, char)>);
 impl Ranges {
     /// Returns the set that a bracketed class of a regex describes.
     pub(crate) fn of(class: &str) -> Self {
-        let parsed = regex_syntax::parse(class).expect("the classes of this crate parse");
+        let parsed = regex_syntax::parse(class).expect("the character classes are valid");
         match parsed.kind() {
             HirKind::Class(Class::Unicode(class)) => {
                 Self(class.iter().map(|range| (range.start(), range.end())).collect())
@@ -34,7 +34,7 @@ impl Ranges {
                 let text = String::from_utf8_lossy(&one.0);
                 Self(text.chars().map(|char| (char, char)).collect())
             }
-            _ => panic!("the classes of this crate are sets of characters"),
+            _ => panic!("a class of this crate is not a set of characters"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Replaces look-alikes of Latin letters by these letters, if they are among Latin letters.
+//! Replaces characters that look like Latin letters by these letters, in words that also have Latin letters.
 //!
 //! A word that is completely in another script stays unchanged, unless each of its letters looks like a Latin one. So
 //! the rules for Russian and Greek can read texts in those languages.
@@ -32,7 +32,8 @@ static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
 /// The number of following letters that are read to decide whether a word is Latin.
 const AHEAD: usize = 16;
 
-/// Returns whether `char` belongs to a script in which whole words are written, so its neighbours decide its meaning.
+/// Returns whether `char` belongs to a script in which whole words are written. The neighbours of such a character
+/// decide whether it replaces a Latin letter.
 fn has_own_words(char: char) -> bool {
     matches!(char, '\u{370}'..='\u{58F}' | '\u{13A0}'..='\u{13FF}' | '\u{AB70}'..='\u{ABBF}' | '\u{1F00}'..='\u{1FFF}')
 }

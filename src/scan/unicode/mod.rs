@@ -1,7 +1,7 @@
 //! Finds invisible characters, and removes them.
 //!
-//! Legitimate sequences stay: emoji of several parts, joiners in Arabic and Indic scripts, selectors of ideographs, and
-//! direction marks next to letters that run from right to left. The scan reports runs of all other characters whose
+//! Legitimate sequences are kept: emoji of several parts, joiners in Arabic and Indic scripts, selectors of ideographs,
+//! and direction marks next to letters that run from right to left. The scan reports runs of all other characters whose
 //! properties make them invisible. `characters.toml` contains the sets.
 //!
 //! # Layer
@@ -42,7 +42,7 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns `text` without its suspicious characters; `None` if it has none.
+/// Returns `text` without its suspicious characters. Returns `None` if it has no such characters.
 pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     let (mut clean, _) = strip(text, true)?;
     // The text before and after a removed character may form a new suspicious sequence, such as a selector after
@@ -50,12 +50,12 @@ pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     while let Some((next, _)) = strip(&clean, true) {
         clean = next;
     }
-    // INVARIANT SCA-4: the loop ends when nothing is found. Each round removes characters, so it ends.
+    // INVARIANT SCA-4: the loop ends when it finds nothing. It always ends, because each round removes characters.
     Some(clean)
 }
 
-/// Returns `text` without its suspicious characters, and the position of each byte of the rest; `None` if it has none. If
-/// `hyphenates` is true, keeps soft hyphens in words.
+/// Returns `text` without its suspicious characters, and the original position of each remaining byte. Returns `None`
+/// if there are no suspicious characters. If `hyphenates` is true, keeps soft hyphens in words.
 pub(in crate::scan) fn strip(text: &str, hyphenates: bool) -> Option<(String, Vec<usize>)> {
     let (mut out, mut sources) = (String::new(), Vec::new());
     let mut at = 0;
@@ -92,7 +92,7 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
         let char = text[at..]
             .chars()
             .next()
-            .expect("`at` is inside the text, on a boundary");
+            .expect("`at` is a character boundary inside the text");
         let end = at + char.len_utf8();
         if CLASSES.suspicious.has(char) && at >= excused {
             if let Some(length) = flag_of_tags(&text[at..], &text[..at]) {
@@ -101,7 +101,7 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
                 let mut sorts = CLASSES.sort.iter();
                 let sort = sorts
                     .find(|sort| sort.set.has(char))
-                    .expect("the last sort holds every character");
+                    .expect("the last sort contains every character");
                 found(at..end, sort.id, sort.severity);
             }
         }

@@ -16,7 +16,7 @@ use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 use crate::threads::Mutex;
 
-/// What the client knows: the last acknowledged and the last submitted operation. Also the counters.
+/// The client's view of the store: the last acknowledged and the last submitted operation. Also contains the counters.
 struct Watch {
     acked: usize,
     submitted: usize,
@@ -40,7 +40,7 @@ pub(super) fn crash_everywhere(seed: u64, settings: Settings) -> Tally {
     run.disk.observe(Arc::new(move |frozen| {
         look(frozen, &mut shown.lock(), &known, &settings);
     }));
-    run.create().expect("a store is created on a disk that works");
+    run.create().expect("creating a store on a working disk succeeds");
     acknowledge(&mut run, &watch, &expected, 1);
     for (step, operation) in (1..).zip(&expected.operations) {
         watch.lock().submitted = step + 1;
@@ -64,7 +64,7 @@ fn acknowledge(run: &mut Run, watch: &Mutex<Watch>, expected: &Expected, event: 
     let unsynced = run.disk.unsynced();
     assert!(
         unsynced.is_empty(),
-        "event {event} is acknowledged, and {unsynced:?} are not synced"
+        "event {event} is acknowledged, but {unsynced:?} are not synced"
     );
     let memory = run.memory().expect("a disk that works");
     assert_eq!(
@@ -122,7 +122,7 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     if last > 0 && last <= settings.prefixes {
         images.extend((0..last).map(CrashImage::LastWritePrefix));
     } else if last > 0 {
-        // Cuts at the first and the last bytes, at the edges of sectors and frames, and in between.
+        // Cuts the last write at its first and last bytes, at the edges of sectors and frames, and in between.
         let ends = [0, 1, 16, 32, 512, last / 2, last.saturating_sub(16), last - 1];
         images.extend(
             ends.into_iter()
@@ -138,8 +138,8 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     images
 }
 
-/// Returns the folder as a process finds it after a crash. If the file system was shut down, it has restored an old
-/// `live`, so readers may miss the newest group until a writer recovers. In that case, runs such a writer first.
+/// Returns the folder as a process finds it after a crash. After a shutdown of the file system, the file `live` is an
+/// old version, so readers may miss the newest group until a writer recovers. In that case, runs such a writer first.
 fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
     let image = disk.crash_image(choice);
     if choice == CrashImage::ShutDown {
@@ -151,12 +151,12 @@ fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
     image
 }
 
-/// Takes the lock, which recovers the store. Changes nothing else.
+/// Acquires the lock of the store, which recovers the store. Changes nothing else.
 fn recover(memory: &Memory) -> Result<()> {
     match memory.delete_snapshot("no-such-name", &Writer::user()) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
-        Ok(_) => unreachable!("no workload makes this name"),
+        Ok(_) => unreachable!("no workload makes a snapshot with this name"),
     }
 }
 
@@ -169,7 +169,7 @@ fn open_or_create(image: &SimDisk) -> Result<Memory> {
     }
 }
 
-/// Recovers and writes one object. Returns the state after the write. `recovered` gets the state before the write.
+/// Recovers the store and writes one object. Returns the state after the write. Calls `recovered` before the write.
 fn go_on(image: &SimDisk, round: usize, recovered: impl FnOnce(&Memory)) -> Result<Fingerprint> {
     let memory = open_or_create(image)?;
     recover(&memory)?;
@@ -200,10 +200,10 @@ fn go_on_whole(image: &SimDisk, allowed: &Allowed<'_>, what: &str) {
         }
         let once = primary(&image);
         let again = open(&image, false).and_then(|memory| recover(&memory));
-        again.unwrap_or_else(|error| panic!("{what}: recovering again: {error:?}"));
+        again.unwrap_or_else(|error| panic!("{what}, second recovery: {error:?}"));
         assert!(
             primary(&image) == once,
-            "{what}: recovering twice is not recovering once"
+            "{what}: a second recovery changed the store"
         );
     });
     let after = after.unwrap_or_else(|error| panic!("{what}: {error:?}"));
@@ -212,7 +212,7 @@ fn go_on_whole(image: &SimDisk, allowed: &Allowed<'_>, what: &str) {
     assert_eq!(
         Fingerprint::of(&memory),
         after,
-        "{what}: acknowledged means durable"
+        "{what}: an acknowledged write is not durable"
     );
     let report = memory
         .verify(VerifyDepth::Full)
@@ -238,7 +238,7 @@ fn crash_again(
             None => vec![None, now],
         };
     });
-    let marker = whole.unwrap_or_else(|error| panic!("{what}, going on: {error:?}"));
+    let marker = whole.unwrap_or_else(|error| panic!("{what}, continuing: {error:?}"));
     reachable.push(Some(marker));
     let marked = Allowed {
         found: reachable,
@@ -248,7 +248,7 @@ fn crash_again(
     let points = Arc::new(Mutex::new(Vec::new()));
     let list = Arc::clone(&points);
     image.observe(Arc::new(move |frozen| list.lock().push(frozen.clone())));
-    go_on(&image, depth, |_| {}).unwrap_or_else(|error| panic!("{what}, going on: {error:?}"));
+    go_on(&image, depth, |_| {}).unwrap_or_else(|error| panic!("{what}, continuing: {error:?}"));
     image.observe_no_more();
     let few = Settings {
         prefixes: settings.prefixes.min(2),
@@ -257,7 +257,7 @@ fn crash_again(
     };
     for point in std::mem::take(&mut *points.lock()) {
         for choice in images(&point, &few, &mut watch.random) {
-            let what = format!("{what}, then in call {} of going on, {choice:?}", point.calls());
+            let what = format!("{what}, then in later call {}, {choice:?}", point.calls());
             let again = crashed(&point, choice);
             let position = marked.read_once(&again, &mut watch.seen, &mut watch.random, &what);
             watch.tally.doubles += 1;

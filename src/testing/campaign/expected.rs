@@ -77,7 +77,7 @@ impl Expected {
             found: None,
             before: before.copy(),
         };
-        run.create().expect("a store is created on a disk that works");
+        run.create().expect("creating a store on a working disk succeeds");
         let memory = run.memory().expect("it was just created");
         let mut events = vec![
             empty,
@@ -141,17 +141,21 @@ pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what:
             Ok(Some(object)) => {
                 let same = wanted.parent.as_deref() == object.parent()
                     && Some(wanted.content.as_str()) == object.content();
-                assert!(same, "{what}: {id} is not what was put");
+                assert!(same, "{what}: {id} differs from the object that was put");
             }
             Err(error) if erased && error.code() == ErrorCode::Erased => {}
             other => panic!("{what}: {id}: {other:?}"),
         }
         seen += 1;
     }
-    assert_eq!(view.len(), seen, "{what}: more than was put is there");
+    assert_eq!(
+        view.len(),
+        seen,
+        "{what}: the state contains an object that was not put"
+    );
 }
 
-/// The states that a reader may find: one of several, and none older than a minimum.
+/// The states that a reader may find. A reader must not find an older state than the first one in the list.
 #[derive(Clone)]
 pub(super) struct Allowed<'a> {
     /// The states in the order of time. `None` means that no store exists.
@@ -222,7 +226,7 @@ impl Allowed<'_> {
         let position = self.found.iter().position(|allowed| allowed.as_ref() == found);
         position.unwrap_or_else(|| {
             panic!(
-                "{what}: found {found:#?}\nallowed are, from what was acknowledged on: {:#?}",
+                "{what}: found {found:#?}\nallowed, from the last acknowledged state on: {:#?}",
                 self.found
             )
         })

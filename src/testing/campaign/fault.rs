@@ -12,7 +12,7 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// The number of operations before the faulty one, which give its handle some history, and of operations after it.
+/// The number of operations before and after the faulty operation. Those before it give its handle a history.
 const AROUND: usize = 4;
 /// The number of calls that a lasting fault affects, which is more than any operation makes.
 const LASTING: u64 = 10_000;
@@ -24,7 +24,8 @@ enum Trouble {
     Read { read: u64, fault: ReadFault },
 }
 
-/// Makes every call of the workload of a seed fail in every way, or one in `fault_every` of these combinations.
+/// Injects every fault at every call of the workload of a seed. If `fault_every` is above 1, injects only one in that
+/// many.
 pub(super) fn fail_everywhere(seed: u64, settings: Settings) -> Tally {
     let expected = Expected::of(seed, settings.operations);
     let mut random = SplitMix64::new(seed ^ 0x00fa_0175);
@@ -60,10 +61,7 @@ fn begin(expected: &Expected, first: usize, event: usize) -> Option<(Run, usize)
     let mut run = Run::new(expected.events.get(first)?.before.copy());
     for earlier in first..event {
         let outcome = attempt(&mut run, expected, earlier).expect("a disk that works");
-        assert!(
-            outcome,
-            "event {earlier} comes to something else when it is done again"
-        );
+        assert!(outcome, "event {earlier} has another outcome when it is repeated");
     }
     Some((run, event))
 }
@@ -109,12 +107,12 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
     let mut reached = event - 1;
     match attempt(&mut run, expected, event) {
         Ok(right) => {
-            assert!(right, "{what}: it came to something else");
-            // A garbage collection that was overtaken leaves files, which the next writer removes unless the collection
-            // did.
+            assert!(right, "{what}: the outcome is not the expected one");
+            // An overtaken garbage collection may ignore an error while it removes its files, because the next writer
+            // removes them.
             let is_left = matches!(operation, Some(Operation::GcBeside { .. }));
             let is_told = matches!(trouble, Trouble::Read { .. }) || !run.disk.has_failed() || is_left;
-            assert!(is_told, "{what}: an error must not be swallowed");
+            assert!(is_told, "{what}: the operation did not report its error");
             reached = event;
         }
         Err(error) => {
@@ -129,7 +127,7 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
         let reader = run.disk.copy();
         allowed(expected, reached, event).read(&reader, random, &what);
     }
-    assert!(run.disk.heal(), "{what}: it was not met");
+    assert!(run.disk.heal(), "{what}: no call failed");
     run.let_go();
     go_on(&mut run, expected, reached, event, random, &what);
 }
@@ -149,13 +147,13 @@ fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: 
                     kind,
                     ErrorKind::Io | ErrorKind::Poisoned | ErrorKind::NotFound | ErrorKind::InvalidInput
                 ),
-                "{what}, trying again: {error:?}"
+                "{what}, second attempt: {error:?}"
             );
             // During a simultaneous collection, the other handle may be the poisoned one.
             let is_one = !matches!(operation_of(expected, event), Some(Operation::GcBeside { .. }));
             assert!(
                 kind != ErrorKind::Poisoned || run.disk.calls() == calls || !is_one,
-                "{what}: a poisoned handle wrote"
+                "{what}: a poisoned handle wrote to the store"
             );
         }
     }
@@ -204,7 +202,7 @@ fn go_on(
                 operation_of(expected, event)
             )
         });
-        assert!(right, "{what}: then event {event} comes to something else");
+        assert!(right, "{what}: then event {event} has another outcome");
     }
     let images = [
         CrashImage::Nothing,

@@ -20,7 +20,7 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What is done with one seed.
+/// The kind of campaign that runs with a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Crashes at every call, including those of recovery.
@@ -29,7 +29,8 @@ pub enum Kind {
     Fault,
 }
 
-/// How much is checked. Where a field means one in a number, 1 means all, and the seed determines which ones.
+/// The extent of the checks. A field such as `fault_every` selects one in this many cases: 1 selects all, and the seed
+/// determines which ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The number of operations in the workload.
@@ -78,7 +79,7 @@ impl Settings {
 pub struct Tally {
     /// The number of images of a first crash that were opened and compared with the model.
     pub images: u64,
-    /// The number of different ones among all images.
+    /// The number of distinct images among all images.
     pub distinct: u64,
     /// The number of images of a crash that happened during the work after another crash.
     pub doubles: u64,
@@ -109,7 +110,7 @@ impl fmt::Display for Tally {
         } = self;
         write!(
             out,
-            "{images} images of a crash and {doubles} of a second one ({distinct} differ), {recoveries} gone on with, {faults} faults"
+            "{images} images of a first crash and {doubles} of a later crash ({distinct} distinct), {recoveries} recovered, {faults} faults"
         )
     }
 }

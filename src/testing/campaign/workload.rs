@@ -392,7 +392,7 @@ impl Run {
                 return settle(change(&memory, step, operation));
             }
         }
-        // First reads what the other handle wrote.
+        // First reads the commits of the other handle.
         self.memory()?.refresh()?;
         Ok(Outcome::Unchanged)
     }
@@ -427,7 +427,7 @@ impl Run {
         collected?;
         expect_sources(memory)?;
         let outcome = self.beside.as_ref().map(|(_, outcome)| outcome.clone());
-        outcome.ok_or_else(|| Error::internal("nothing was done beside a collection"))
+        outcome.ok_or_else(|| Error::internal("no operation ran during the collection"))
     }
 
     /// Erases an object. Checks that afterwards no file contains its content, even after a power loss.
@@ -446,7 +446,7 @@ impl Run {
         let lost = self.disk.crash_image(CrashImage::Nothing);
         for (name, content) in self.disk.contents().into_iter().chain(lost.contents()) {
             let found = content.windows(start.len()).any(|bytes| bytes == start);
-            assert!(!found, "{name} holds what was erased");
+            assert!(!found, "{name} contains erased content");
         }
         Ok(Outcome::Committed)
     }
@@ -478,7 +478,7 @@ fn expect_sources(memory: &Memory) -> Result<()> {
             };
             if memory.version(source)?.is_none() && !is_erased() {
                 let id = object.id();
-                return Err(Error::corrupt(format!("a source of {id} is gone: {source}")));
+                return Err(Error::corrupt(format!("the source {source} of {id} is missing")));
             }
         }
     }
@@ -611,7 +611,7 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
             }
             return Ok(Outcome::Unchanged);
         }
-        other => return Err(Error::internal(format!("{other:?} is done elsewhere"))),
+        other => return Err(Error::internal(format!("another function applies {other:?}"))),
     }
     Ok(Outcome::Referenced)
 }
@@ -625,14 +625,14 @@ pub(super) struct Specified {
 }
 
 impl Specified {
-    /// Notes which commits a collection kept. Asserts that it kept all required ones.
+    /// Records the commits that a collection kept. Asserts that it kept all required ones.
     pub(super) fn thin(&mut self, operation: &Operation, kept: &BTreeSet<usize>) {
         let (Operation::Gc { newest } | Operation::GcBeside { newest, .. }) = operation else {
             return;
         };
         let before = self.model.kept();
         let model = &mut self.model;
-        assert!(kept.is_subset(&before), "a thinned commit is there again");
+        assert!(kept.is_subset(&before), "a thinned commit has its state again");
         let rings = model.rings.values().flatten();
         let named = model.named.values().chain(rings).chain(self.drafts.values());
         let newest = newest.map_or(before.len(), |newest| before.len().min(newest as usize));

@@ -75,7 +75,7 @@ pub(super) enum Outcome {
     Failed(Fault),
 }
 
-/// Which calls fail, and how.
+/// The calls that fail, and their faults.
 #[derive(Clone, Default)]
 pub(super) struct Faults {
     /// The first call that fails, the number of calls after it that also fail, and the fault.

@@ -28,7 +28,7 @@ impl SimFile {
         }
         assert!(
             relaxed || inode.pending.is_empty(),
-            "SIM-2: {} is written before it was synced",
+            "SIM-2: {} is written before its earlier bytes are synced",
             self.name
         );
         let old = inode.current.iter().skip(start).zip(bytes);
@@ -59,7 +59,7 @@ impl DiskFile for SimFile {
         assert_eq!(
             self.access,
             Access::ReadWrite,
-            "{} was opened for reading",
+            "{} was opened only for reading",
             self.name
         );
         let start = offset as usize;
@@ -98,7 +98,7 @@ impl DiskFile for SimFile {
         let inode = &mut state.inodes[self.inode];
         let pending = std::mem::take(&mut inode.pending);
         if let Outcome::Failed(fault) = outcome {
-            // The pages now count as clean, so they never reach the device.
+            // The pages now count as clean although the sync failed, so they never reach the device.
             return Err(fault.error());
         }
         for (offset, bytes) in pending {

@@ -1,4 +1,4 @@
-//! A disk that can lose data: it knows which bytes are durable, crashes at a chosen call, and fails on demand.
+//! A disk that can lose data: it tracks the durable bytes, crashes at a chosen call, and fails on demand.
 //!
 //! After a power loss, any subset of the 512-byte sectors of an unsynced write may survive. A created, renamed or
 //! removed name survives only if its folder was synced, independently of contents. A failed sync loses its bytes
@@ -31,12 +31,12 @@ pub use fault::{Fault, ReadFault};
 use file::{SimFile, SimLock};
 use state::{Inode, NameChange, State};
 
-/// Which unsynced bytes and names survive a crash.
+/// The unsynced bytes and names that survive a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashImage {
     /// The process was killed and the machine runs on. Reads still return everything, and unsynced bytes stay unsynced.
     Killed,
-    /// As `Killed`, but the system took only this many of the first bytes of the last write.
+    /// As `Killed`, but the last write reached the system only with this many of its first bytes.
     KilledInWrite(usize),
     /// Power was lost; no unsynced byte or name survived.
     Nothing,
@@ -44,7 +44,7 @@ pub enum CrashImage {
     ShutDown,
     /// Power was lost; everything unsynced survived.
     Everything,
-    /// Power was lost; everything survived, except that only this many of the first bytes of the last write did.
+    /// Power was lost; everything survived, except that the last write kept only this many of its first bytes.
     LastWritePrefix(usize),
     /// Power was lost; names and lengths survived, but no unsynced bytes: new parts of files read as zeros.
     ExtentWithoutData,

@@ -164,7 +164,7 @@ impl State {
         }
     }
 
-    /// Starts with new processes: without locks and faults, and with counters at zero.
+    /// Starts new processes: removes locks and faults, and resets the counters.
     pub(super) fn start_again(&mut self) {
         self.locked.clear();
         self.crash_at = None;
@@ -225,7 +225,7 @@ impl State {
         if count > 0 {
             inode.pending.push((offset, bytes[..count].into()));
         }
-        // The bytes before the write, which are the durable bytes with those of earlier writes.
+        // The bytes before the write: the durable bytes, with earlier unsynced writes applied.
         let mut before = Arc::clone(&inode.durable);
         for (offset, bytes) in &inode.pending {
             put(&mut before, *offset, bytes);

@@ -67,7 +67,7 @@ fn a_sync_makes_bytes_durable_and_a_failed_one_loses_them_for_good() {
     assert_eq!(disk.files()["a"], b"onetwo");
     assert!(
         disk.unsynced().is_empty(),
-        "the next sync has nothing to do, and proves nothing"
+        "the sync after a failed sync succeeds, but makes nothing durable"
     );
     assert_eq!(found(&disk, CrashImage::Everything, "a").unwrap(), b"one");
 }

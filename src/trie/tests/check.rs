@@ -1,4 +1,4 @@
-//! Stored tries are verified completely, each node once, with the same result for any number of threads.
+//! Tests that the check verifies every node of stored tries once, with the same result for any number of threads.
 
 use super::stored::Storage;
 use super::*;

@@ -55,7 +55,8 @@ fn a_diff_visits_the_paths_of_the_changes_only() {
     let mut random = Random::new(11);
     let all = random.entries(50_000);
     let old = trie_of(all.iter().copied());
-    // The length of paths is measured in a copy. In `old`, it would cache digests, and a diff stops at equal ones.
+    // Measures the length of the paths in a copy. Measuring it in `old` would cache digests there, and the diff skips
+    // nodes with equal cached digests.
     let copy = trie_of(all.iter().copied());
     for count in [1, 10, 100] {
         let mut new = old.clone();
@@ -92,7 +93,7 @@ fn equal_digests_are_not_visited_even_if_no_node_is_shared() {
     assert_eq!(changed, 0);
     assert!(
         branches > 5_000,
-        "nothing is hashed yet: all {branches} are visited"
+        "no digest is cached yet, so the diff visits all {branches} branches"
     );
     root(&old);
     root(&new);

@@ -281,7 +281,7 @@ fn tri_2_an_edit_forgets_the_digests_on_its_path_and_no_others() {
     assert_eq!(
         cached_and_all(&trie),
         (branches, branches),
-        "an equal digest leaves every cached digest"
+        "an entry with an equal digest keeps every cached digest"
     );
 
     let mut moved = trie.clone();
@@ -289,7 +289,7 @@ fn tri_2_an_edit_forgets_the_digests_on_its_path_and_no_others() {
     assert_eq!(
         cached_and_all(&moved),
         (branches, branches),
-        "also where the path is copied"
+        "an edit that copies the path keeps the cached digests too"
     );
 
     let with_another_digest = || {
@@ -311,7 +311,7 @@ fn tri_2_an_edit_forgets_the_digests_on_its_path_and_no_others() {
     assert_eq!(
         cached_and_all(&trie).0,
         branches,
-        "removing what is not there changes nothing"
+        "removing an absent key changes nothing"
     );
 }
 

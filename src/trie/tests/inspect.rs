@@ -71,5 +71,8 @@ fn a_path_to_nowhere_has_no_node() {
     assert!(at(&[0; 65]).is_none());
     let leaf = BLAKE3.key_path("a");
     let path: Vec<u8> = (0..64).map(|level| leaf.nibble(level) as u8).collect();
-    assert!(at(&path).is_none(), "the leaf stands far above its last digit");
+    assert!(
+        at(&path).is_none(),
+        "the path to the leaf is much shorter than its key path"
+    );
 }

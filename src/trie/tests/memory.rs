@@ -1,11 +1,11 @@
-//! The memory cost of nodes: their sizes, and the bytes of an update while snapshots are held.
+//! Tests the memory cost of nodes: their sizes, and the bytes that an update allocates while snapshots exist.
 
 use std::mem::size_of;
 
 use super::*;
 use crate::trie::node::{Branch, Children, Kind};
 
-/// The bytes of a shared node besides its content: its count of owners.
+/// The bytes of a shared node besides its content: its reference count.
 const OWNERS: usize = size_of::<usize>();
 
 #[test]
@@ -73,7 +73,7 @@ fn an_update_under_a_snapshot_costs_less_than_380_bytes() {
 
 #[test]
 fn children_lie_in_boxes_of_their_exact_number() {
-    // The type `Box<[Child]>` allows no spare capacity. The test finds a bitmap that does not match the box.
+    // A `Box<[Child]>` cannot have spare capacity. So the test only compares its length with the bitmap.
     let mut random = Random::new(10);
     let all = random.entries(500);
     let mut trie = trie_of(all.iter().copied());

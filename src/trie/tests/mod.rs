@@ -115,7 +115,7 @@ impl Random {
         (0..count).map(|_| self.entry()).collect()
     }
 
-    /// Returns an entry whose key shares the first `bits` bits with every other such entry.
+    /// Returns an entry whose key shares the first `bits` bits with all other entries from this function.
     fn entry_sharing(&mut self, bits: usize) -> Entry {
         let mut entry = self.entry();
         let mut path = *entry.key.as_bytes();

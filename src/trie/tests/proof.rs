@@ -234,8 +234,8 @@ fn swapped_siblings_levels_and_ends_are_rejected() {
     }
 }
 
-/// The preimage of a branch with two children is as long as that of two leaves. If both had the same domain, a leaf
-/// could be taken for a branch.
+/// The preimage of a branch with two children is as long as that of two leaves. If both had the same domain, a verifier
+/// could mistake a leaf for a branch.
 #[test]
 fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     let mut random = Random::new(61);
@@ -244,7 +244,7 @@ fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     let all = entries(&trie);
     let proof = prove(&trie, &all[0].key);
     let [branch] = &proof.levels[..] else {
-        panic!("two random keys part at the root")
+        panic!("two random keys differ in their first digit")
     };
     let as_leaf = Proof {
         levels: Vec::new(),
@@ -263,8 +263,8 @@ fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     assert!(verify(&as_branch, &root(&single), &all[0].key).is_err());
 }
 
-/// The roots are computed over tries with a wrong shape or wrong counts. Their digests match, so only the checks of
-/// shape and counts can refuse them.
+/// Each root is that of a trie with a wrong shape or wrong counts. All digests match, so only the checks of shape and
+/// counts can refuse the proofs.
 #[test]
 fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
     let mut random = Random::new(62);
@@ -293,14 +293,14 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         let lie = proof(vec![level(bit(0), count, vec![])], leaf);
         assert_eq!(verify(&lie, &root, &one.key), Err(ProofError::Count { level: 0 }));
     }
-    // Two leaves with a claimed count of one, or fewer leaves than the root's branch needs.
+    // A branch with two leaves that claims no leaf or one.
     let (bitmap, other) = (bit(0) | bit(9), digests[1]);
     for count in [0, 1] {
         let root = hasher.branch(0, bitmap, count, &[digests[0], other]);
         let lie = proof(vec![level(bitmap, count, vec![other])], leaf);
         assert_eq!(verify(&lie, &root, &one.key), Err(ProofError::Count { level: 0 }));
     }
-    // A branch that claims more leaves than its parent.
+    // A branch whose count does not fit the count of its parent.
     let inner = hasher.branch(
         1,
         bit(one.key.nibble(1)) | bit((one.key.nibble(1) + 1) % 16),
@@ -336,7 +336,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         verify(&empty_with_levels, &hasher.empty(), &one.key),
         Err(ProofError::Length)
     );
-    // A leaf that is not on the key's path, so the key's own slot could contain anything.
+    // A leaf that is not on the key's path. If the verifier accepted it, the key's own slot could contain anything.
     let stray = Entry {
         key: KeyPath::from_bytes([0xff; 32]),
         ..one

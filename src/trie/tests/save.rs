@@ -74,7 +74,7 @@ fn sav_1_stored_nodes_are_copied_once_and_not_kept_in_memory() {
     let all = Random::new(61).entries(2_000);
     let (tops, old) = copy(&[&trie_of(all.iter().copied())], &NoSource);
     let count = old.nodes.len();
-    // Two tries share stored nodes but no memory. One of them is edited later.
+    // Two tries share stored nodes, but no nodes in memory. One of them is edited later.
     let one = Trie::from_stored(tops[0], &old).unwrap();
     let two = Trie::from_stored(tops[0], &old).unwrap();
     let mut edited = one.clone();
@@ -94,7 +94,7 @@ fn sav_1_stored_nodes_are_copied_once_and_not_kept_in_memory() {
         assert_eq!(
             *old.loads.lock().unwrap(),
             count,
-            "nothing stayed of the copy before"
+            "the previous copy kept no node in memory"
         );
     }
 }
@@ -140,7 +140,7 @@ proptest! {
             for (top, trie) in tops.iter().zip(&tries) {
                 assert_same(*top, &copied, trie, &storage);
             }
-            // Every other round continues with the stored trie, a part of which the comparison has loaded.
+            // Every other round continues with the stored trie. The comparison has loaded a part of it.
             if tries.len().is_multiple_of(2) {
                 tries = tops.iter().map(|top| Trie::from_stored(*top, &copied).unwrap()).collect();
                 storage = copied;

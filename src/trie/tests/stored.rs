@@ -33,7 +33,7 @@ impl Storage {
         self.save_all(&[trie])[0]
     }
 
-    /// Replaces its nodes by the nodes of `tries`, whose stored nodes it loads from its old ones.
+    /// Replaces the nodes of this storage by those of `tries`. Loads stored nodes of `tries` from the old nodes.
     pub(super) fn save_all(&mut self, tries: &[&Trie]) -> Vec<StoredNode> {
         let source = Self {
             nodes: std::mem::take(&mut self.nodes),
@@ -151,7 +151,7 @@ fn read(top: StoredNode, storage: &Storage) -> (Vec<Entry>, Option<Error>) {
     }
     assert!(
         iter.next().is_none() && iter.next().is_none(),
-        "an iterator stops for good"
+        "an iterator returns nothing after an error"
     );
     (found, failed)
 }
@@ -194,7 +194,7 @@ fn tri_4_every_damaged_byte_of_a_stored_node_is_found() {
                 let (found, failed) = read(top, &storage);
                 if uncovered {
                     let keys = |all: &[Entry]| all.iter().map(|e| (e.key, e.digest)).collect::<Vec<_>>();
-                    // A wrong place of a branch leads to bytes that are not that node. The caller notices a wrong place
+                    // A wrong place of a branch leads to bytes that are not that node. The caller detects a wrong place
                     // of a leaf.
                     assert!(
                         failed.is_some() || keys(&found) == keys(&whole),
@@ -253,7 +253,7 @@ fn tri_4_what_a_parent_says_of_a_node_is_checked() {
     storage.sha256 = true;
     assert!(
         read(top, &storage).1.unwrap().is_corruption(),
-        "the hash is part of what is verified"
+        "nodes do not verify under another hash"
     );
 }
 
@@ -298,12 +298,12 @@ fn tri_1_nodes_that_no_trie_has_are_refused_even_under_their_own_digest() {
     assert_eq!(
         refused(0b110, 0b110, 2, &[leaf(1), leaf(2)]),
         None,
-        "this one is as it should be"
+        "a correct branch with two leaves is accepted"
     );
     assert_eq!(
         refused(0b110, 0b100, 4, &[branch(3), leaf(2)]),
         None,
-        "and so is this one"
+        "a correct branch with a branch and a leaf is accepted"
     );
     let message = refused(0b110, 0b110, 2, &[leaf(1), leaf(3)]).unwrap();
     assert!(message.contains("the digit of a leaf differs"), "{message}");

@@ -124,28 +124,33 @@ fn invalid() -> Vec<Invalid> {
             "number 0 with a parent",
             1,
             &[1; 32],
-            "the number of a commit contradicts its parents",
+            "the seq of a commit contradicts its parents",
         ),
         set(
             "number 1 without a parent",
             3,
             &1_u64.to_le_bytes(),
-            "the number of a commit contradicts its parents",
+            "the seq of a commit contradicts its parents",
         ),
         set("a root of 31 bytes", 2, &[1; 31], "a field has the wrong length"),
         set("a number of 4 bytes", 3, &[0; 4], "a field has the wrong length"),
-        set("an empty operation", 6, b"", "an operation is badly named"),
+        set(
+            "an empty operation",
+            6,
+            b"",
+            "the name of an operation breaks its rule",
+        ),
         set(
             "an operation of 33 letters",
             6,
             &[b'x'; 33],
-            "an operation is badly named",
+            "the name of an operation breaks its rule",
         ),
         set(
             "a capital in an operation",
             6,
             b"Put",
-            "an operation is badly named",
+            "the name of an operation breaks its rule",
         ),
     ];
     all.extend(invalid_optional_fields());
@@ -161,7 +166,7 @@ fn invalid_optional_fields() -> Vec<Invalid> {
             "a control character in a session",
             9,
             b"\x1b[0m",
-            "a session holds a control character",
+            "a session contains a control character",
         ),
         set("a session that is not UTF-8", 9, &[0xff], "text is not UTF-8"),
         set(

@@ -256,7 +256,7 @@ fn invalid() -> Vec<Invalid> {
 
 fn invalid_frames() -> Vec<Invalid> {
     vec![
-        of("nothing at all", vec![], "1 bytes wanted, 0 left"),
+        of("nothing at all", vec![], "1 bytes are needed, but 0 are left"),
         of(
             "version 0",
             encoding(0, &base()),
@@ -282,13 +282,13 @@ fn invalid_names() -> Vec<Invalid> {
             "a line break in an id",
             1,
             b"a\nb",
-            "an id holds a control character",
+            "an id contains a control character",
         ),
         set(
             "U+0085 in an id",
             1,
             "a\u{85}".as_bytes(),
-            "an id holds a control character",
+            "an id contains a control character",
         ),
         set(
             "an id that is not NFC",
@@ -321,7 +321,7 @@ fn invalid_names() -> Vec<Invalid> {
             "U+007F in a position",
             5,
             b"\x7f",
-            "a position holds a control character",
+            "a position contains a control character",
         ),
     ]
 }
@@ -332,7 +332,7 @@ fn invalid_fields() -> Vec<Invalid> {
             "4,097 bytes of content inline",
             7,
             &[b'x'; 4097],
-            "a large content is inline",
+            "a content above the limit is inline",
         ),
         set("content that is not UTF-8", 7, &[0xc0, 0x80], "text is not UTF-8"),
         set(
@@ -418,12 +418,12 @@ fn invalid_orders_and_contents() -> Vec<Invalid> {
         of(
             "a field cut short",
             cut[..cut.len() - 1].to_vec(),
-            "1 bytes wanted, 0 left",
+            "1 bytes are needed, but 0 are left",
         ),
         of(
             "a byte after the last field",
             [&cut[..], &[0]].concat(),
-            "2 bytes wanted, 1 left",
+            "2 bytes are needed, but 1 are left",
         ),
         of(
             "two contents",
@@ -458,7 +458,11 @@ fn invalid_attributes() -> Vec<Invalid> {
     let inner = [&[7][..], &two(b"b", b"a")].concat();
     vec![
         bad("no attributes", attributes(0, b""), "the attributes are empty"),
-        bad("attributes without a count", vec![], "4 bytes wanted, 0 left"),
+        bad(
+            "attributes without a count",
+            vec![],
+            "4 bytes are needed, but 0 are left",
+        ),
         bad("a null attribute", one(b"v", &[1]), "an attribute is null"),
         bad(
             "a nameless attribute",
@@ -473,7 +477,7 @@ fn invalid_attributes() -> Vec<Invalid> {
         bad(
             "a tab in a name",
             one(b"\t", &[2, 1]),
-            "an attribute name or map key holds a control character",
+            "an attribute name or map key contains a control character",
         ),
         bad(
             "a name that is not UTF-8",
@@ -499,7 +503,7 @@ fn invalid_attributes() -> Vec<Invalid> {
 }
 
 fn invalid_values() -> Vec<Invalid> {
-    const BAD_FLOAT: &str = "a float is not in its one valid form";
+    const BAD_FLOAT: &str = "a float is not in its canonical form";
     let mut deep = [6, 1, 0, 0, 0].repeat(32);
     deep.push(1);
     vec![
@@ -513,7 +517,7 @@ fn invalid_values() -> Vec<Invalid> {
         bad(
             "an integer cut short",
             one(b"v", &[3, 0]),
-            "8 bytes wanted, 1 left",
+            "8 bytes are needed, but 1 are left",
         ),
         bad("negative zero", float(0x8000_0000_0000_0000), BAD_FLOAT),
         bad("another NaN", float(0x7ff8_0000_0000_0001), BAD_FLOAT),
@@ -526,12 +530,12 @@ fn invalid_values() -> Vec<Invalid> {
         bad(
             "text longer than the field",
             one(b"v", &[5, 2, 0, 0, 0, b'x']),
-            "2 bytes wanted, 1 left",
+            "2 bytes are needed, but 1 are left",
         ),
         bad(
             "a list of more than there is",
             one(b"v", &[6, 0xff, 0xff, 0xff, 0xff]),
-            "1 bytes wanted, 0 left",
+            "1 bytes are needed, but 0 are left",
         ),
         bad("values 33 deep", one(b"v", &deep), "a value is nested too deep"),
         bad(
@@ -558,5 +562,5 @@ fn object_vectors() {
 fn an_object_of_more_than_1_mib_is_refused() {
     let bytes = altered(&base(), 0x8001, Some(vec![0; 1 << 20]));
     let error = Object::decode(bytes.into(), SUITES[0]).unwrap_err();
-    assert_eq!(error.to_string(), "an object has more than 1 MiB");
+    assert_eq!(error.to_string(), "an object is larger than 1 MiB");
 }

@@ -129,7 +129,7 @@ fn invalid_names() -> Vec<Invalid> {
         name(
             "a line break in a name",
             b"pins/a\n",
-            "a reference name holds a control character",
+            "a reference name contains a control character",
         ),
         name("a name that is not UTF-8", b"pins/\xff", "text is not UTF-8"),
     ]
@@ -151,7 +151,7 @@ fn invalid_fields() -> Vec<Invalid> {
             "a root on a pin",
             7,
             &[3; 32],
-            "a reference that is no draft has a root",
+            "a reference that is not a draft has a root",
         ),
         pin(
             "changes on a pin",
@@ -163,7 +163,7 @@ fn invalid_fields() -> Vec<Invalid> {
             "a lane on a pin",
             9,
             b"a",
-            "a reference that is no snapshot has a lane",
+            "a reference that is not a snapshot has a lane",
         ),
         pin("an empty lane", 9, b"", "a lane is empty"),
         pin("an unknown field", 10, b"", "tag 0x000a is not known"),
@@ -182,7 +182,7 @@ fn invalid_drafts_and_deletions() -> Vec<Invalid> {
         Invalid {
             why,
             bytes,
-            error: "a deleted reference holds more than its name",
+            error: "a deleted reference has data about a commit",
         }
     };
     vec![

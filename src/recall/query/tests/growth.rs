@@ -32,7 +32,10 @@ fn check_growth<T>(make: impl Fn(usize) -> T, work: impl Fn(&T, usize)) {
         of_large = of_large.min(timed(&large, SMALL * TIMES, 1));
         round >= 4 && of_large.as_secs_f64() < GROWTH_MAX * of_small.as_secs_f64()
     });
-    assert!(is_linear, "{of_small:?} in parts, {of_large:?} as a whole");
+    assert!(
+        is_linear,
+        "{of_small:?} for the small cases, {of_large:?} for the large one"
+    );
 }
 
 fn put_line(index: &mut Index, at: usize, session: &str, speaker: &str, text: &str, old: Option<usize>) {
@@ -52,11 +55,12 @@ fn a_session_of_one_speaker_is_asked_about() {
     check_growth(make, |index, _| {
         let hits = ask(index, "What did Ada say of tea?");
         let speaker = hits[0].signals[Signal::Speaker as usize];
-        assert!(speaker < 0.5, "nobody else is in the session");
+        assert!(speaker < 0.5, "the session has no other speaker");
     });
 }
 
-/// Returns speakers in a few scopes, each of whom calls "bob". This is a word of every name, or of none.
+/// Returns speakers in a few scopes, each of whom addresses "bob". If `name` is "Bob", this word is in every name,
+/// otherwise in none.
 fn people(size: usize, name: &str) -> People {
     let mut people = People::default();
     for at in 0..size {
@@ -104,7 +108,7 @@ fn one_document_has_all_others_as_successors() {
         let place = |at| hits.iter().position(|hit| hit.key == key(at));
         assert!(
             place(size).is_none() || place(size) > Some(50),
-            "successors stand above it"
+            "its successors rank above it"
         );
     });
 }

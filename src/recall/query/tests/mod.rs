@@ -139,7 +139,8 @@ fn each_signal_has_the_value_of_its_rule() {
             "{kind:?} of {at} for {question:?}: {found}, not {wanted}"
         );
     }
-    // At the distances 2, 1 and 1, a term counts 0.7, 1 and 1. The message with three matches around it scores highest.
+    // At the distances 2, 1 and 1, a term has the weights 0.7, 1 and 1. The message with three matches around it scores
+    // highest.
     let context = |near: f32| near / (near + 1.0);
     let found = signal(&index, about, 2, Signal::Context) / signal(&index, about, 1, Signal::Context);
     assert!((found - context(1.7) / context(2.7)).abs() < 1e-5, "{found}");

@@ -78,7 +78,7 @@ fn a_filter_hides_documents_and_changes_no_frequency() {
     assert!(hits.iter().all(|hit| place(hit.key) != 0));
     assert!(
         (hits[0].signals[Signal::Base as usize] - 1.0).abs() < 1e-6,
-        "the best of those that are left"
+        "the best of the remaining documents"
     );
 }
 
@@ -108,7 +108,7 @@ fn a_vector_finds_what_no_word_does() {
     struct Fixed;
     impl Embedder for Fixed {
         fn embed(&self, text: &str) -> Vec<f32> {
-            assert!(!text.contains("Anna"), "names are taken out: {text}");
+            assert!(!text.contains("Anna"), "the query removes names: {text}");
             vec![1.0, 0.0]
         }
     }
