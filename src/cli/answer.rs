@@ -33,7 +33,7 @@ impl Context {
         self.output.line(text)
     }
 
-    /// Writes the rows one by one, as they come, and returns their count. Programs get a line of JSON for each, people
+    /// Writes the rows as a stream, and returns their number. Programs get one line of JSON for each row, people get
     /// the columns of a table.
     pub(crate) fn write_rows<R: Serialize>(
         &mut self,

@@ -19,7 +19,7 @@ use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
 use crate::store::ChangeCounts;
 
-/// The number of digits of a version's digest that people see.
+/// The number of digits of a version's digest in output for people.
 const SHORT_DIGITS: usize = 12;
 /// The number of spaces between two columns.
 const GAP: usize = 2;
@@ -53,7 +53,7 @@ pub(crate) struct Cell {
     text: String,
     meaning: Option<Meaning>,
     right: bool,
-    /// Whether its column may be omitted if a line is too narrow.
+    /// Whether the table may omit the cell's column on a narrow terminal.
     minor: bool,
     /// Whether the cell is a diagram, drawn next to the other columns.
     drawing: bool,
@@ -75,7 +75,7 @@ pub(crate) fn drawing(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// Makes a cell omissible on a narrow terminal.
+/// Marks a cell as minor, so a narrow terminal omits its column.
 pub(crate) fn minor(cell: Cell) -> Cell {
     Cell { minor: true, ..cell }
 }
@@ -133,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Writes the rest, and returns the number of all lines.
+    /// Writes the waiting rows, and returns the total number of written rows.
     pub(crate) fn end(mut self, output: &mut Output) -> Result<u64> {
         self.write(output)?;
         Ok(self.written)
@@ -174,8 +174,8 @@ impl Table {
     }
 }
 
-/// Returns the widths of columns that fit into `room` together, 0 for omitted ones. It first omits the minor columns,
-/// then narrows the widest text columns.
+/// Returns column widths that together fit into `room` characters. The width of an omitted column is 0. Omits the minor
+/// columns first, then narrows the widest text columns.
 fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
     let mut widths = widths.to_vec();
     let total = |widths: &[usize]| {

@@ -28,7 +28,7 @@ pub(crate) struct OpenStore {
 }
 
 impl OpenStore {
-    /// Keeps the outcome of opening the store in `path`.
+    /// Stores the result of opening the store in `path`.
     pub(crate) fn new(path: PathBuf, memory: Result<Memory>, writable: bool) -> Self {
         Self {
             memory,
@@ -42,7 +42,7 @@ impl OpenStore {
     /// Returns the open store.
     ///
     /// # Errors
-    /// The reason why no state can be read.
+    /// Returns the error that prevents reading any state.
     pub(crate) fn memory(&self) -> Result<&Memory> {
         self.memory.as_ref().map_err(Error::clone)
     }
@@ -72,7 +72,7 @@ impl OpenStore {
     }
 }
 
-/// The folder of an open store. If the folder is moved, a reader keeps its files open but never sees a new commit.
+/// The folder of an open store. After a move of the folder, a reader still has its files open but sees no new commits.
 pub(crate) struct StoreFolder {
     path: PathBuf,
     /// Device and inode; `None` if reading them failed.
@@ -80,7 +80,7 @@ pub(crate) struct StoreFolder {
 }
 
 impl StoreFolder {
-    /// Records the folder that has this path now.
+    /// Records the identity of the folder at this path.
     pub(crate) fn new(path: PathBuf) -> Self {
         let identity = identity(&path);
         Self { path, identity }

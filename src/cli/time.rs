@@ -1,4 +1,4 @@
-//! Durations as typed, and ages for people. [`Time`] itself reads and writes times.
+//! Parses durations that the user types, and formats ages for people. [`Time`] parses and formats times.
 //!
 //! # Layer
 //! Layer 10, part of cli. Converts only: the engine supplies the current time.
@@ -61,7 +61,7 @@ pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     Ok(Time::from_micros(now.as_micros().saturating_sub(before)))
 }
 
-/// Reads the time of an option, if it is given.
+/// Parses the time of an option, if the user typed the option.
 pub(crate) fn given(text: Option<&str>, now: Time) -> Result<Option<Time>> {
     text.map(|text| moment(text, now)).transpose()
 }
@@ -81,7 +81,7 @@ pub(crate) fn ago(time: Time, now: Time) -> String {
     format!("{number} {unit}{plural} ago")
 }
 
-/// Formats a time for its own line: with its age, unless the output must use few tokens.
+/// Formats a time for a line of text: with its age, unless the output must use few tokens.
 pub(crate) fn with_age(time: Time, now: Time, output: &Output) -> String {
     if output.is_compact() {
         return in_column(time, now, output.style());

@@ -1,4 +1,4 @@
-//! Attributes as typed: `name=text` or `name:=JSON`.
+//! Parses attributes that the user types: `name=text` or `name:=JSON`.
 //!
 //! # Layer
 //! Layer 10, part of cli. Pure.

@@ -7,13 +7,13 @@ use super::prelude::*;
 use crate::answers::proof::{self, ProofFails, ProofHolds};
 use crate::digest::Root;
 
-/// The largest document that is read, in bytes: a proof of 64 levels with 15 siblings each takes less than a tenth.
+/// The largest accepted document, in bytes. A proof of 64 levels with 15 siblings each needs less than a tenth.
 const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
 
 /// Check a proof; needs no store
 ///
 /// # Notes
-/// Exit code 0: the proof holds. 5: it does not.
+/// Exit code 0: the proof holds. 5: the proof does not hold.
 ///
 /// # Examples
 /// ```text
@@ -60,14 +60,14 @@ impl Verb for CheckProof {
                 context.line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;
                 context.line(format_args!("root {}", answer.root))?;
                 if self.root.is_none() {
-                    let note = "compare that root with the one you trust, or name it with --root";
+                    let note = "compare the root above with a root that you trust, or pass the trusted root with --root";
                     context.note("root", note);
                 }
                 Ok(())
             }),
             Err(reason) => {
                 let failed = Error::corrupt(format!("the proof does not hold: {}", one_line(&reason)));
-                // People read the reason in the error.
+                // The error contains the reason for people, so only the JSON answer repeats it.
                 context.output.json(&ProofFails { ok: false, reason })?;
                 Err(failed.with_code(ErrorCode::ProofFailed))
             }

@@ -1,4 +1,4 @@
-//! `contains`: whether a store keeps a commit or root.
+//! `contains`: checks whether a store contains a commit or root.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -32,7 +32,7 @@ impl Verb for Contains {
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
-        // With --at, the question is whether the state was kept at that time.
+        // With --at, a commit that is newer than the selected state counts as absent.
         let newest = context.view(&memory)?.commit().commit.seq;
         let mut state = memory.contains(&self.digest)?;
         if context.at().is_some() && state == Containment::Kept {

@@ -1,10 +1,11 @@
-//! `export`: every object, as lines that `put --jsonl` reads or as files that `ingest` reads.
+//! `export`: writes every object, as lines that `put --jsonl` reads or as files that `ingest` reads. Also writes
+//! diagrams.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - CLI-7: nothing is written outside the given path. Org and Markdown exports overwrite no file without `--force`.
+//! - CLI-7: an export writes nothing outside the given path. Without `--force`, it overwrites no regular file.
 
 use super::prelude::*;
 use crate::answers::objects::StoredLine;
@@ -52,11 +53,11 @@ pub(crate) enum DiagramOf {
 
 /// Write every object to a file
 ///
-/// The lines have the form that `put --jsonl` reads. Other forms are documents and diagrams.
+/// The default output is JSON lines that `put --jsonl` reads. Other formats are documents and diagrams.
 ///
 /// # Notes
-/// The page of --format html needs no network and no other file; open it in a browser. A killed export leaves its part
-/// in FILE.unfinished; no later export removes it, because it may belong to another program.
+/// The page of --format html needs no network and no other file; open it in a browser. A killed export leaves a partial
+/// file FILE.unfinished. No later export removes that file, because it may belong to another program.
 ///
 /// # Examples
 /// ```text
@@ -71,7 +72,7 @@ pub(crate) enum DiagramOf {
 pub(crate) struct Export {
     /// The file to write, or a folder for Org and Markdown [default: standard output]
     pub(crate) path: Option<PathBuf>,
-    /// The form to write
+    /// The format to write
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
     /// Overwrite existing files
@@ -177,7 +178,7 @@ fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     Ok(())
 }
 
-/// Refuses options that the form does not use, rather than ignoring them.
+/// Refuses options that have no effect in the selected format.
 fn check_options(verb: &Export) -> Result<()> {
     let is_page = verb.format == ExportFormat::Html;
     let diagram = verb.format.is_diagram();
@@ -197,7 +198,8 @@ fn check_options(verb: &Export) -> Result<()> {
     refuse_unused("export", &options)
 }
 
-/// Refuses options that are given and not used: the name of each, whether it is given, and whether it is used.
+/// Refuses the first option that the user typed and the verb does not use. Each option has its name, whether the user
+/// typed it, and whether the verb uses it.
 pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Result<()> {
     let mut options = options.iter();
     let unused = options.find(|(_, is_given, is_used)| *is_given && !is_used);
@@ -208,7 +210,7 @@ pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Resul
     Err(usage_error(format!("{option} has no effect here"), hint))
 }
 
-/// Returns the line of a version. It omits a missing parent, because no import would accept the line.
+/// Returns the JSON line of a version. Omits a parent that is not exported, because an import would refuse the line.
 fn line_of(version: &ingest::Version) -> Result<serde_json::Value> {
     let mut line = lines::stored_object_to_json(&version.object, version.past)?;
     if let Some(fields) = line.as_object_mut().filter(|_| version.is_orphan) {
@@ -243,7 +245,7 @@ fn export_folder(
         let name = names.find(is_free).unwrap_or_default();
         files.push((name.into(), objects));
     }
-    // All paths are checked before anything is written.
+    // The checks of all paths precede the first write, so a refused export writes nothing.
     for (path, _) in &files {
         refuse_links(folder, path)?;
         refuse_existing(&folder.join(path), force)?;
@@ -275,13 +277,13 @@ fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
         let note = format!(
-            "{what}, such as {first}, came from versions outside this state. Reading this export lowers their origin to import; an export as JSON Lines keeps it"
+            "{what}, such as {first}, came from versions outside this state. An import of this export lowers their origin to import; an export as JSON Lines preserves the origin"
         );
         context.note("origins", note);
     }
 }
 
-/// Whether a path means a folder: an existing folder, or a name without an extension.
+/// Whether a path names a folder: an existing folder, or a new path without an extension or with a final slash.
 fn is_folder(path: &Path) -> bool {
     path.is_dir()
         || (!path.exists() && path.extension().is_none())
@@ -301,7 +303,7 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a path below the folder if a symlink leads it outside (CLI-7).
+/// Refuses a path with a symlink below the folder, because the symlink may lead outside the folder (CLI-7).
 fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
     let mut below = folder.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
@@ -318,11 +320,11 @@ fn not_written(path: &Path, error: io::Error) -> Error {
     Error::io(format_args!("writing {}", shown(path)), error)
 }
 
-/// Writes a text, or a part of it.
+/// A function that writes the next part of a text.
 pub(super) type Put<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
-/// Writes a temporary file in the same folder, and renames it when it is complete. A symlink keeps its name, and its
-/// target is replaced and keeps its permissions. A pipe or a device is written to directly.
+/// Writes a temporary file in the same folder, syncs it, and renames it to `path`. If `path` is a symlink, replaces its
+/// target. The new file has the permissions of the replaced file. Writes directly to a pipe or a device.
 pub(super) fn write_file(path: &Path, write: impl FnOnce(Put<'_>) -> Result<()>) -> Result<()> {
     let failed = |error| not_written(path, error);
     let there = fs::metadata(path).ok();
@@ -343,7 +345,7 @@ pub(super) fn write_file(path: &Path, write: impl FnOnce(Put<'_>) -> Result<()>)
         renamed.map_err(failed)
     };
     whole().inspect_err(|_| {
-        // The caller reports the failure; a leftover file needs no second message.
+        // The caller reports the first failure, so a failed removal needs no message.
         drop(fs::remove_file(&unfinished));
     })
 }
@@ -356,8 +358,8 @@ fn write_all(path: &Path, file: File, write: impl FnOnce(Put<'_>) -> Result<()>)
     out.into_inner().map_err(|error| failed(error.into_error()))
 }
 
-/// Creates a file in the folder of a path, under a free name. It never overwrites an existing file, which may belong to
-/// another program.
+/// Creates a file with an unused name next to `path`. Never overwrites an existing file, which may belong to another
+/// program.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     for name in numbered(path, ".unfinished") {
         match File::create_new(&name) {
@@ -368,7 +370,7 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Returns a path with an ending, then the same with `-2`, `-3` and so on.
+/// Returns candidate paths: the path with `ending`, then with `ending-2`, `ending-3` and so on.
 pub(super) fn numbered(path: &Path, ending: &str) -> impl Iterator<Item = PathBuf> {
     (1_u64..).map(move |number| {
         let mut name = path.as_os_str().to_owned();

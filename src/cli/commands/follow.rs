@@ -1,4 +1,4 @@
-//! `log --follow`: prints new commits as other processes make them.
+//! `log --follow`: prints each commit of another process as soon as it is made.
 //!
 //! # Layer
 //! Layer 10, part of cli.

@@ -31,7 +31,7 @@ pub(crate) struct Log {
     /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Print each new commit as it is made, until Ctrl-C or --limit
+    /// Print each new commit, until Ctrl-C or --limit
     #[arg(long, conflicts_with_all = ["refs", "until"])]
     follow: bool,
     /// List the references instead: snapshots, drafts, rejected
@@ -40,10 +40,10 @@ pub(crate) struct Log {
     /// Only this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
     op: Option<String>,
-    /// Only from this time on: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
+    /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only until this time
+    /// Only commits until this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 }
@@ -92,7 +92,7 @@ impl Verb for Log {
                 continue;
             }
             let cells = graph.cells(context, &memory, &info, &line);
-            // Below the oldest listed commit, a gap is shown only if no limit cut the list off.
+            // The graph shows a gap below the oldest listed commit only if `--limit` did not shorten the list.
             let older = match commits.peek() {
                 Some(Ok(older)) => Some(older.commit.seq),
                 _ => self.limit.is_none().then_some(0),
@@ -110,10 +110,10 @@ impl Verb for Log {
     }
 }
 
-/// The graph and the snapshots that `log` shows next to the commits.
+/// The graph and the snapshots next to the commits in the output of `log`.
 struct Graph {
     timeline: Timeline,
-    /// The snapshots of each commit, as the user types them.
+    /// The snapshots of each commit by seq, in the form that the user types.
     snapshots: HashMap<u64, Vec<String>>,
 }
 

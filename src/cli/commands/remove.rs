@@ -8,7 +8,7 @@ use crate::answers::commits::{Removed, counts};
 
 /// Remove an object
 ///
-/// The object leaves the state; history keeps it.
+/// The object is removed from the state; history still contains it.
 ///
 /// # Examples
 /// ```text
@@ -20,7 +20,7 @@ use crate::answers::commits::{Removed, counts};
 pub(crate) struct Remove {
     /// The object
     id: String,
-    /// Also all objects below it
+    /// Also remove all objects below it
     #[arg(long)]
     recursive: bool,
 }

@@ -12,8 +12,8 @@ use crate::answers::commits::{Moved, RestorePreview};
 /// Each object gets the version that it had in an earlier state.
 ///
 /// # Notes
-/// Restores all of them in one commit and leaves every other object unchanged. An object that did not exist at REV is
-/// removed.
+/// Restores all named objects in one commit and leaves every other object unchanged. An object that did not exist at
+/// REV is removed.
 ///
 /// # Examples
 /// ```text
@@ -30,7 +30,7 @@ pub(crate) struct Restore {
     /// The objects
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Also all objects below them
+    /// Also restore all objects below them
     #[arg(long)]
     recursive: bool,
     /// Print what would change, and change nothing

@@ -19,10 +19,10 @@ use crate::engine::KindSpace;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Stats {
-    /// Also show the space of the log by record kind, and the space that gc would free: reads the whole log
+    /// Also show the space of the log by record kind, and the space that gc would free; this reads the whole log
     #[arg(long)]
     space: bool,
-    /// Count objects and bytes by kind, scope, origin, or the attribute NAME instead
+    /// Instead count objects and bytes by kind, scope, origin, or the attribute NAME
     #[arg(long, value_name = "NAME", conflicts_with = "space")]
     by: Option<String>,
 }
@@ -36,7 +36,7 @@ impl Verb for Stats {
             return tally(context, &memory, by);
         }
         let view = context.view(&memory)?;
-        // The counts of files and versions are for the whole store, so a past state has none.
+        // The counts of files and versions describe the whole store, so a past state has no such counts.
         let is_present = context.at().is_none();
         let stats = is_present.then(|| memory.stats()).transpose()?;
         let space = (is_present && self.space).then(|| memory.space()).transpose()?;
@@ -77,7 +77,7 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
     ];
     context.fields(0, fields)?;
     if !is_present {
-        let note = "sizes exist only for the whole store: leave --at out to see them";
+        let note = "sizes exist only for the whole store: omit --at to see them";
         context.note("past", note);
     }
     match &answer.space {

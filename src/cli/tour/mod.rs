@@ -288,7 +288,7 @@ fn check_empty(path: &Path) -> Result<()> {
             .with_code(ErrorCode::NotEmpty)
             .with_hint("the tour creates its own store: name a new folder with --keep")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io(format_args!("looking into {}", shown(path)), error)),
+        Err(error) => Err(Error::io(format_args!("reading the folder {}", shown(path)), error)),
     }
 }
 
