@@ -172,7 +172,7 @@ pub(crate) fn is_switched_off() -> bool {
 }
 
 /// The note for people if `TREERING_DISABLE` disables a verb.
-pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
+pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE disables the memory";
 
 /// The answer of a writing verb while `TREERING_DISABLE` disables the memory.
 #[derive(Serialize, JsonSchema)]

@@ -88,7 +88,12 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
 pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &Committed) -> Done {
     let answer = Moved::of(memory, committed)?;
     let (what, back) = match answer.op.as_deref() {
-        None => return context.say(&answer, "nothing changed: the store is already in the requested state"),
+        None => {
+            return context.say(
+                &answer,
+                "nothing changed: the store is already in the requested state",
+            );
+        }
         Some("undo") => ("undone", "redo"),
         Some("redo") => ("redone", "undo"),
         Some("restore") => ("restored", "undo"),

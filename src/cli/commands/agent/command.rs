@@ -29,9 +29,8 @@ pub(super) fn reply(
     let mut command = Command::new(program);
     let ran = run(command.args(arguments), prompt, time_limit, bytes_max);
     let ran = ran.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            Error::not_found(format!("the program '{program}' does not exist")).with_code(ErrorCode::NoProgram)
-        }
+        std::io::ErrorKind::NotFound => Error::not_found(format!("the program '{program}' does not exist"))
+            .with_code(ErrorCode::NoProgram),
         _ => Error::io(format_args!("running '{program}'"), error),
     })?;
     match ran.status {

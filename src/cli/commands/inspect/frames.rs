@@ -226,5 +226,8 @@ fn seal_meaning(frame: &Frame) -> Option<String> {
     let part = |name: &str| parts.iter().find(|part| part.name == name);
     let start = u64::from_le_bytes(part("start")?.bytes.as_slice().try_into().ok()?);
     let commit: [u8; 32] = part("commit")?.bytes.as_slice().try_into().ok()?;
-    Some(format!("ends the batch that starts at offset {start}, head {}", short(&commit)))
+    Some(format!(
+        "ends the batch that starts at offset {start}, head {}",
+        short(&commit)
+    ))
 }
