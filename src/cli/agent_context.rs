@@ -27,11 +27,11 @@ const SETTINGS_FILE: &str = "treering.toml";
 /// The options that select the scopes to read.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ScopeOptions {
-    /// Only this scope: global, project, session, agent, or a name such as project:tea; may be repeated [default:
+    /// Read only this scope: global, project, session, agent, or a name such as project:tea; may be repeated [default:
     /// global and the current project, session and agent]
     #[arg(long = "scope", value_name = "SCOPE")]
     pub(crate) scopes: Vec<String>,
-    /// Every scope of the store
+    /// Read every scope of the store
     #[arg(long, conflicts_with = "scopes")]
     pub(crate) all_scopes: bool,
 }
@@ -47,7 +47,7 @@ impl Context {
         self.agent(|context, _| context.open_to_write())
     }
 
-    /// Returns the agent of the store: for reading in a dry run, else for writing.
+    /// Opens the store as an agent. Opens it for reading in a dry run, else for writing.
     pub(crate) fn agent_to_change(&mut self, dry_run: bool) -> Result<Agent> {
         if dry_run {
             self.agent_to_read()
@@ -145,14 +145,14 @@ impl Context {
         }
     }
 
-    /// Prints a note that a dry run changed nothing.
+    /// Prints a note that nothing was changed, if the verb ran with `--dry-run`.
     pub(crate) fn note_dry_run(&mut self, is_dry: bool) {
         if is_dry {
             self.output.note("dry_run", "nothing was changed");
         }
     }
 
-    /// Returns the scopes that a verb reads: all of them, the named ones, or those of the agent's place.
+    /// Returns the scopes that a verb reads: all scopes, the named scopes, or the default scopes of the agent's place.
     pub(crate) fn reach(&self, named: &ScopeOptions) -> Result<Reach> {
         let place = self.place();
         if named.all_scopes {

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::object::Time;
 
 impl Context {
-    /// Prints an answer: as JSON from its fields, or as `show` prints it for people or a language model.
+    /// Prints an answer as JSON from its fields, or calls `show` to print it for people or a language model.
     pub(crate) fn answer<A: Serialize>(
         &mut self,
         answer: &A,
@@ -62,7 +62,7 @@ impl Context {
         )
     }
 
-    /// Writes the rows as [`Self::write_rows`] does. People get a note if there are none.
+    /// Writes the rows as [`Self::write_rows`] does. If the stream is empty, prints a note for people.
     pub(crate) fn rows<R: Serialize>(
         &mut self,
         rows: impl IntoIterator<Item = Result<R>>,

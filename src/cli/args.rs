@@ -61,7 +61,7 @@ pub(crate) struct SharedOptions {
 /// The options that select the lane of snapshots and undo.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LaneOptions {
-    /// The actor; it names the lane if no session is given
+    /// The actor, which names the lane if no session is given
     #[arg(long, global = true, value_name = "A")]
     pub(crate) actor: Option<String>,
     /// The session, which names the lane of undo and snap:N; without a session, the actor names it

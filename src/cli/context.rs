@@ -92,13 +92,13 @@ impl Context {
         }
     }
 
-    /// Returns the revision to read: that of the command, else the default of the shell.
+    /// Returns the revision to read: the revision of `--at`, else the default of the shell.
     pub(crate) fn at(&self) -> Option<&str> {
         let default = self.kept.as_ref().and_then(|kept| kept.at.as_deref());
         self.options.at.as_deref().or(default)
     }
 
-    /// Makes the commit of a revision the default of the shell; `@` makes it the head again.
+    /// Sets the default revision of the shell to the commit that `revision` names. `@` resets the default to the head.
     pub(crate) fn pin(&mut self, revision: &str) -> Result<()> {
         let memory = self.open_to_read()?;
         let seq = self.view_of(&memory, revision)?.commit().commit.seq;
@@ -119,7 +119,7 @@ impl Context {
         // Without a project store, the verb uses the user's store in the XDG data folder.
         let found = found.or_else(|| xdg_folder("XDG_DATA_HOME", ".local/share"));
         found.ok_or_else(|| {
-            Error::not_found("there is no store here, and HOME is not set")
+            Error::not_found("cannot find a store: no .treering folder is at or above the current folder, and HOME is not set")
                 .with_code(ErrorCode::NoStore)
                 .with_hint("name the store with --store DIR")
         })
@@ -150,7 +150,7 @@ impl Context {
             .degraded(self.options.degraded)
     }
 
-    /// Opens the store for reading: takes no lock, writes nothing.
+    /// Opens the store for reading. Takes no lock and writes nothing.
     pub(crate) fn open_to_read(&mut self) -> Result<Memory> {
         let memory = self.open(false, |context, path| context.reading_options().open(path))?;
         if self.kept.is_none() && memory.damage().is_some() {
@@ -161,7 +161,7 @@ impl Context {
         Ok(memory)
     }
 
-    /// Opens the store for reading. Returns it, and the state of `--at` or of the head.
+    /// Opens the store for reading. Returns the memory, and the state of `--at` or of the head.
     pub(crate) fn open_view(&mut self) -> Result<(Memory, View)> {
         let memory = self.open_to_read()?;
         let view = self.view(&memory)?;
@@ -173,8 +173,8 @@ impl Context {
         self.open(true, |context, path| context.engine_options().open(path))
     }
 
-    /// Opens the store for writing, and creates a missing one. Before it creates a store, `rehearse` does the work on
-    /// an empty memory. A refused write therefore leaves no empty store behind.
+    /// Opens the store for writing, and creates a missing store. Before it creates a store, `rehearse` does the work on
+    /// an empty memory in RAM. So a refused write leaves no empty store behind.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
         self.open(true, |context, path| {
             match context.engine_options().open(path) {
@@ -192,7 +192,7 @@ impl Context {
         })
     }
 
-    /// Returns the store that the shell keeps open, else opens it.
+    /// Returns the store that the debug shell keeps open. Without a shell, opens the store.
     fn open(
         &mut self,
         to_write: bool,
@@ -261,7 +261,7 @@ impl Context {
         format!("seq {seq}, root {root}")
     }
 
-    /// Creates a store; fails if there is one.
+    /// Creates a store. Fails if the folder already contains a store.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
         if let Some(kept) = &self.kept {
             kept.check_writable()?;
@@ -294,12 +294,12 @@ impl Context {
         }
     }
 
-    /// Returns the commit of a typed revision.
+    /// Parses a revision and returns its commit.
     pub(crate) fn resolve(&self, memory: &Memory, text: &str) -> Result<CommitInfo> {
         memory.resolve(&text.parse()?, &self.lane())
     }
 
-    /// Returns the state of a typed revision.
+    /// Parses a revision and returns its state.
     pub(crate) fn view_of(&self, memory: &Memory, text: &str) -> Result<View> {
         match text.parse()? {
             Revision::Head => Ok(memory.view()),
@@ -307,7 +307,7 @@ impl Context {
         }
     }
 
-    /// Prints a note with the number of objects in a damaged store that are unreadable.
+    /// Prints a note with the number of unreadable objects in a damaged store.
     pub(crate) fn note_unreadable(&mut self, memory: &Memory) {
         let count = memory.unreadable() as u64;
         if count > 0 {
@@ -391,7 +391,7 @@ pub(crate) fn explain(error: Error, path: &Path) -> Error {
     if inside.is_dir() {
         return error.with_hint(format!("did you mean --store {}?", shown(&inside)));
     }
-    error.with_hint("create one with treering init, or name it with --store DIR or TREERING_STORE")
+    error.with_hint("create a store with treering init, or name a store with --store DIR or TREERING_STORE")
 }
 
 /// Quotes a path for a shell.

@@ -4,8 +4,8 @@
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - CLI-1: an exit code depends only on the kind of the error, so a script can act on the code. An invalid command line
-//!   is a kind of its own.
+//! - CLI-1: an exit code depends only on the kind of the error, so a script can act on the code. An invalid command
+//!   line has a separate exit code.
 
 use std::io;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) const NO: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Exit code: a policy refused the change.
 pub(crate) const DENIED: u8 = 4;
-/// Exit code: the store is damaged, or not all of it could be saved.
+/// Exit code: the store is damaged, a proof does not hold, or a salvage lost data.
 pub(crate) const DAMAGED: u8 = 5;
 /// Exit code: the program has a bug.
 pub(crate) const BUG: u8 = 70;
@@ -49,7 +49,7 @@ pub(crate) fn usage_error(message: impl Into<String>, hint: impl Into<String>) -
 pub(crate) fn two_modes(other: &str) -> Error {
     usage_error(
         format!("--json cannot be combined with {other}"),
-        "leave one of them out",
+        "omit one of the two options",
     )
 }
 

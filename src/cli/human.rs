@@ -25,7 +25,7 @@ const SHORT_DIGITS: usize = 12;
 const GAP: usize = 2;
 /// The smallest width of a text column.
 const COLUMN_MIN: usize = 8;
-/// The largest width that a column is padded to. A longer text shifts only the rest of its own line.
+/// The largest width of a padded column. A longer text shifts only the following cells of the same line.
 const COLUMN_MAX: usize = 40;
 /// The number of rows that set the column widths before the first line is written.
 pub(crate) const ROWS_ALIGNED: usize = 256;
@@ -42,7 +42,7 @@ pub(crate) fn short_hex(digits: &str) -> &str {
     digits.get(..SHORT_DIGITS).unwrap_or(digits)
 }
 
-/// Formats the digits of a path in the trie.
+/// Formats a path in the trie as hexadecimal digits.
 pub(crate) fn nibbles(path: &[u8]) -> String {
     path.iter().map(|digit| format!("{digit:x}")).collect()
 }
@@ -104,8 +104,8 @@ pub(crate) fn right(text: impl AsRef<str>) -> Cell {
 /// A row: the name and the cell of each column.
 pub(crate) type Columns = Vec<(&'static str, Cell)>;
 
-/// Rows with aligned columns. The first rows set the widths, so a long stream is printed as it arrives. The names of the
-/// columns are printed if the output has headings.
+/// Rows with aligned columns. The first rows set the widths, so a long stream is printed as it arrives. If the output
+/// has headings, the first line contains the names of the columns.
 #[derive(Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,

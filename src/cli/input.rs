@@ -70,7 +70,7 @@ pub(crate) fn content_from_input(context: &Context) -> Result<String> {
     })
 }
 
-/// Returns the text of an option; for `-`, the text on standard input.
+/// Returns the text of an option, or the text on standard input for `-`.
 pub(crate) fn text_or_input(context: &Context, text: String) -> Result<String> {
     if text == "-" {
         content_from_input(context)
@@ -93,7 +93,7 @@ pub(crate) fn time_of(name: &str, value: &Json) -> Result<Time> {
     })
 }
 
-/// Lines of bounded length, with their numbers; blank ones are skipped.
+/// A reader of numbered lines of bounded length. Skips blank lines.
 pub(crate) struct Lines<'a> {
     input: &'a mut dyn BufRead,
     /// The name of the input in messages. Empty if the command reads only one input.

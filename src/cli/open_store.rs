@@ -55,14 +55,14 @@ impl OpenStore {
         Err(
             Error::new(ErrorKind::Denied, "the verb writes, and this shell is read-only")
                 .with_code(ErrorCode::ReadOnly)
-                .with_hint("start it with treering debug --write, or add --dry-run if the verb accepts it"),
+                .with_hint("start the shell with treering debug --write, or add --dry-run if the verb accepts it"),
         )
     }
 
     /// Reads the commits that other processes made since the last command.
     ///
     /// # Errors
-    /// `NotFound` if the store was moved; otherwise the errors of [`Memory::refresh`].
+    /// Returns `NotFound` if the store was moved, and the errors of [`Memory::refresh`].
     pub(crate) fn catch_up(&self) -> Result<()> {
         let Ok(memory) = &self.memory else {
             return Ok(());
@@ -75,7 +75,7 @@ impl OpenStore {
 /// The folder of an open store. After a move of the folder, a reader still has its files open but sees no new commits.
 pub(crate) struct StoreFolder {
     path: PathBuf,
-    /// Device and inode; `None` if reading them failed.
+    /// The device and inode of the folder. `None` if reading them failed.
     identity: Option<(u64, u64)>,
 }
 
@@ -89,7 +89,7 @@ impl StoreFolder {
     /// Checks that the path still names the folder that was opened.
     ///
     /// # Errors
-    /// `NotFound` if the folder was moved, removed or replaced.
+    /// Returns `NotFound` if the folder was moved, removed or replaced.
     pub(crate) fn check(&self) -> Result<()> {
         let now = identity(&self.path);
         if now == self.identity {

@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - CLI-2: with `--json` every line on standard output is one JSON document.
-//! - CLI-3: a reader that closes the pipe ends the verb with success.
+//! - CLI-3: if the reader closes the pipe, the verb ends with success.
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
@@ -95,7 +95,7 @@ impl Wait {
 
     /// Draws the bar if the wait is longer than [`BAR_AFTER`]. All work for one answer shares one bar.
     fn show(&self, progress: &Progress) {
-        // The lock is held while the bar is drawn, because another thread may end the wait.
+        // Holds the lock while it draws the bar, because another thread may end the wait.
         let since = self.since.lock();
         // Without a total the bar cannot show progress.
         if progress.total == 0 || since.is_none_or(|since| since.elapsed() < BAR_AFTER) {
@@ -167,7 +167,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Returns the output of a run; `json` is the value of `--json`.
+    /// Returns the output of a run. `json` is the value of `--json`.
     pub(crate) fn new(json: bool) -> Self {
         let wait = Wait::new();
         let mut output = Self {
@@ -270,7 +270,7 @@ impl Output {
         let flushed = self.flush();
         self.paged = pager.is_some();
         let out = self.wait.screen(pager.unwrap_or_else(|| Box::new(io::stdout())));
-        // If a reader closed the pipe, dropping the buffer must not write to it again.
+        // If the reader closed the pipe, dropping the buffer must not write to the pipe again.
         drop(std::mem::replace(&mut self.out, out).into_parts());
         flushed
     }
@@ -284,7 +284,7 @@ impl Output {
 
     /// Prints the reason why a command of a shell failed, on standard error.
     pub(crate) fn print_failure(&mut self, failure: &Error) {
-        // A closed pipe is reported at the end of the run.
+        // The end of the run reports a closed pipe.
         drop(self.flush());
         let notes = std::mem::take(&mut self.notes);
         report(failure, self.is_json(), notes);
@@ -396,7 +396,7 @@ impl Output {
             // The write fails if the user exited the pager. The end of the run reports the failure.
             drop(writeln!(self.out, "{text}"));
         } else {
-            // Buffered lines are printed first. The end of the run reports a closed pipe.
+            // Prints the buffered lines before the note. The end of the run reports a closed pipe.
             drop(self.out.flush());
             to_stderr(&paint(coloured_errors(), Meaning::Quiet, printable(&message)));
         }
@@ -411,12 +411,12 @@ impl Output {
         }
     }
 
-    /// Prints a message for an empty answer, for people only; programs see an empty stream.
+    /// Prints a message for an empty answer, for people only. Programs get an empty stream.
     pub(crate) fn nothing_found(&mut self) {
         self.note_for_people("nothing_found", "nothing found");
     }
 
-    /// Returns a progress bar for long work, on standard error; `None` without a terminal.
+    /// Returns a progress bar on standard error for long work. Returns `None` without a terminal.
     pub(crate) fn progress(&self) -> Option<Arc<dyn Fn(Progress) + Send + Sync>> {
         if self.is_json() || !io::stderr().is_terminal() {
             return None;
@@ -428,7 +428,7 @@ impl Output {
         Some(Arc::new(move |progress: Progress| wait.show(&progress)))
     }
 
-    /// Ends the run: flushes the output, then reports the failure, if there is one.
+    /// Ends the run: flushes the output, reports a failure, and returns the exit code.
     pub(crate) fn finish(mut self, done: Result<u8>) -> ExitCode {
         let flushed = self.flush();
         let done = done.and_then(|code| flushed.map(|()| code));

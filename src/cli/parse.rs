@@ -137,7 +137,7 @@ impl Parsed {
         Self::of(verbs, definition, matches).map_err(Unparsed::Refused)
     }
 
-    /// Returns the typed verb, or an error if it does not take an option.
+    /// Returns the typed verb with its options. Fails if the verb does not accept an option.
     fn of(verbs: Groups, definition: &Command, matches: ArgMatches) -> Result<Self> {
         let options = SharedOptions::from_arg_matches(&matches).map_err(|error| clap_error(&error, ""))?;
         let missing = || usage_error("the verb is missing", "see treering --help");
@@ -163,7 +163,7 @@ impl Parsed {
                 ));
             }
         }
-        // clap itself refuses the two options if both are on the same side of the verb.
+        // clap refuses the two options only if both are on the same side of the verb.
         if options.json && options.agent {
             return Err(two_modes("--agent"));
         }
@@ -204,7 +204,7 @@ fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> O
     })
 }
 
-/// Returns the error for a value that a verb refuses.
+/// Returns the error for an invalid value of an argument.
 fn bad_value(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Error {
     let mut words = arguments.iter().filter_map(|argument| argument.to_str());
     let verb = words.find(|word| verb::find(verbs, word).is_some());

@@ -21,12 +21,12 @@ pub(crate) trait Verb: Args {
 
 /// One form of an answer.
 pub(crate) struct Form {
-    /// The options or the case that produce this form.
+    /// The options or the case that produce this form, for the schema.
     pub(crate) when: &'static str,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
-/// Returns the form of an answer of this type.
+/// Returns the form of an answer of type `A`.
 pub(crate) const fn form<A: JsonSchema>(when: &'static str) -> Form {
     Form {
         when,

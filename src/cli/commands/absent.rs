@@ -15,14 +15,14 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
     match other.map(|other| (other.commit.commit.seq, other)) {
         None => match memory.damage() {
             Some(damage) => cannot_be_said(&format!("the object '{id}' exists"), damage),
-            None => error.with_hint("no kept commit has this object; treering list shows the objects"),
+            None => error.with_hint("no kept commit contains this object; treering list lists the objects of the state"),
         },
         Some((when, other)) => {
             let what = match (other.digest, other.commit.commit.op.as_str()) {
-                _ if other.thinned => "has another version",
-                (Some(_), "put" | "ingest") => "stored it",
-                (Some(_), _) => "restored it",
-                (None, _) => "removed it",
+                _ if other.thinned => "contains another version",
+                (Some(_), "put" | "ingest") => "stored the object",
+                (Some(_), _) => "restored the object",
+                (None, _) => "removed the object",
             };
             error.with_hint(format!("commit seq:{when} {what}: see treering history '{id}'"))
         }

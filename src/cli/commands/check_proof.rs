@@ -25,7 +25,7 @@ const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
 pub(crate) struct CheckProof {
     /// The proof document; - is standard input
     file: PathBuf,
-    /// The expected root of the proof, all 64 digits
+    /// The expected root of the state, all 64 digits
     #[arg(long, value_name = "ROOT")]
     root: Option<Root>,
 }

@@ -8,12 +8,12 @@ use super::prelude::*;
 use crate::answers::store::Contained;
 use crate::engine::Containment;
 
-/// Check if a digest is kept here
+/// Check if the store keeps a digest
 ///
 /// The digest names a commit or a root.
 ///
 /// # Notes
-/// Exit code 0: kept or thinned. 1: absent.
+/// Exit code 0: the commit or root is kept or thinned. 1: it is absent.
 ///
 /// # Examples
 /// ```text

@@ -18,10 +18,10 @@ use crate::engine::Change;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Diff {
-    /// From this state
+    /// The older state, before the changes
     #[arg(value_name = "REV")]
     from: String,
-    /// To this state [default: @]
+    /// The newer state, after the changes [default: @]
     #[arg(value_name = "REV2")]
     to: Option<String>,
     /// Exit with 1 if the states differ

@@ -36,13 +36,13 @@ pub(crate) struct Erase {
     /// Also erase contents that other objects share, and earlier versions that name an erased parent
     #[arg(long)]
     everywhere: bool,
-    /// Also erase every version that was derived from an erased one
+    /// Also erase every version that was derived from an erased version
     #[arg(long)]
     derived: bool,
     /// Print what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Erase without asking; there is no undo
+    /// Confirm the erasure, which cannot be undone
     #[arg(long)]
     yes: bool,
 }

@@ -47,7 +47,7 @@ pub(crate) enum DiagramOf {
     Tree,
     /// Commits, snapshots, rollbacks and undos
     History,
-    /// The trie nodes of two states, shared or not
+    /// The trie nodes of two states, which shows the shared nodes
     Trie,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Export {
     /// Overwrite existing files
     #[arg(long)]
     pub(crate) force: bool,
-    /// The subject of a diagram; a page shows all three [default: tree]
+    /// The subject of the diagram; a page shows all three subjects [default: tree]
     #[arg(long = "picture", value_name = "WHAT")]
     pub(crate) diagram: Option<DiagramOf>,
     /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
@@ -97,7 +97,7 @@ pub(crate) struct Export {
 
 impl Verb for Export {
     const ANSWERS: &'static [Form] = &[
-        form::<StoredLine>("one per line, as put --jsonl reads them"),
+        form::<StoredLine>("one per line, in the form of put --jsonl"),
         form::<Exported>("into a file"),
         form::<Drawn>("a diagram into a file"),
         form::<BlocksWritten>("blocks into a folder"),
@@ -155,7 +155,7 @@ impl Verb for Export {
 }
 
 impl Export {
-    /// Returns the path, unless it is `-`, which is standard output.
+    /// Returns the path of the output. Returns `None` for standard output.
     pub(in crate::cli) fn named_path(&self) -> Option<&Path> {
         self.path.as_deref().filter(|path| *path != Path::new("-"))
     }
@@ -290,7 +290,7 @@ fn is_folder(path: &Path) -> bool {
         || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Refuses to overwrite a regular file (CLI-7). Pipes and devices may be written to.
+/// Refuses a folder, and a regular file without `force` (CLI-7). Allows a pipe or a device.
 fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Ok(());

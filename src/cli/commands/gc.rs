@@ -33,22 +33,22 @@ pub(crate) struct Gc {
     /// Print what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Allow a stricter policy than the standard policy; there is no undo
+    /// Allow a stricter policy than the standard policy; thinning cannot be undone
     #[arg(long)]
     yes: bool,
-    /// Keep every commit younger than this [default: 7d]
+    /// Keep every commit younger than DURATION [default: 7d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     keep_all: Option<Duration>,
     /// Of the commits that --keep-all selects, keep only the N newest [default: 5000]
     #[arg(long, value_name = "N")]
     newest: Option<u64>,
-    /// For commits younger than this, keep the last one of each hour [default: 30d]
+    /// For commits younger than DURATION, keep the last commit of each hour [default: 30d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     hourly: Option<Duration>,
-    /// For commits younger than this, keep the last one of each day [default: 365d]
+    /// For commits younger than DURATION, keep the last commit of each day [default: 365d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     daily: Option<Duration>,
-    /// For commits younger than this, keep the last one of each week [default: forever]
+    /// For commits younger than DURATION, keep the last commit of each week [default: forever]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     weekly: Option<Duration>,
     /// Compute the ages of commits at this time: an RFC 3339 time, a date, or an age (2h, 3d) [default: now]

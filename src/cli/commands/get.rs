@@ -23,7 +23,7 @@ const ATTRIBUTE_MAX: usize = 24;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Get {
-    /// The object; not used with --digest
+    /// The object to show; omit ID if --digest names a version
     #[arg(value_name = "ID", required_unless_present = "digest")]
     id: Option<String>,
     /// One version by its digest, or 8 or more digits of it, even if this state does not contain the version

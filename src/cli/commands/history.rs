@@ -21,7 +21,7 @@ use crate::object::lane_of;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct History {
-    /// The object
+    /// The object whose changes are listed
     id: String,
     /// Also show the trust, source and reason of each change
     #[arg(long)]

@@ -47,7 +47,7 @@ const SUPPORTED: &str = ".org, .md and .jsonl are supported; give the format of 
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Ingest {
-    /// Files and folders
+    /// The files to ingest, and folders of files
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The format of the documents

@@ -19,7 +19,7 @@ use super::prelude::*;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Lineage {
-    /// The object
+    /// The object whose lineage is listed
     id: String,
     /// Print at most N versions
     #[arg(long, value_name = "N", default_value_t = 1_000)]

@@ -25,10 +25,10 @@ const RECENT: usize = 10;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct List {
-    /// Only this kind
+    /// Only objects of this kind
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Only this scope
+    /// Only objects in this scope
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
     /// Only ids that start with this text
@@ -37,7 +37,7 @@ pub(crate) struct List {
     /// Only the children of this object
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Only items whose attribute has this value: k=text, or k:=JSON; may be repeated
+    /// Only objects whose attribute has this value: k=text, or k:=JSON; may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     attributes: Vec<String>,
     /// Only objects last written in or after this commit, or at or after this time
@@ -88,7 +88,7 @@ impl Verb for List {
         }
         context.note_unreadable(&memory);
         if !found && !query.include_expired && self.limit != Some(0) && has_expired(&view, query)? {
-            let note = "all matches have expired: --include-expired shows them";
+            let note = "all matching objects have expired: --include-expired lists them";
             context.output.note("expired", note);
         } else if shown == 0 {
             context.output.nothing_found();

@@ -34,10 +34,10 @@ pub(crate) struct Log {
     /// Print each new commit, until Ctrl-C or --limit
     #[arg(long, conflicts_with_all = ["refs", "until"])]
     follow: bool,
-    /// List the references instead: snapshots, drafts, rejected
+    /// Instead list the references: snapshots, drafts, rejected changes
     #[arg(long, conflicts_with = "op")]
     refs: bool,
-    /// Only this operation: put, ingest, remove, rollback, undo, ...
+    /// Only commits of this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
     op: Option<String>,
     /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
@@ -78,7 +78,7 @@ impl Verb for Log {
             .commits()
             .filter(|info| info.as_ref().map_or(true, is_wanted));
         let mut commits = commits.take(self.limit.unwrap_or(usize::MAX));
-        // The first rows set the number of lanes in the graph.
+        // The lanes of the first rows set the number of lanes in the graph.
         let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
         let mut graph = Graph {
             timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
@@ -118,10 +118,10 @@ struct Graph {
 }
 
 impl Graph {
-    /// Returns the cells of a commit, for people.
+    /// Returns the columns of a commit for people.
     fn cells(&mut self, context: &Context, memory: &Memory, info: &CommitInfo, line: &LogLine) -> Columns {
         let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
-        // A salvage may have lost the target.
+        // The target may be missing, because a salvage can lose commits.
         let target = line.target.and_then(|target| found(target).ok());
         let target = target.map(|target| target.commit.seq);
         let snapshots = self.snapshots.get(&line.seq).map(|names| names.join(", "));
@@ -155,7 +155,7 @@ impl Graph {
     }
 }
 
-/// The row of thinned commits, below the row of a commit.
+/// Returns the row that counts thinned commits, below the row of a commit.
 fn thinned_cells(above: &Columns, thinned: u64) -> Columns {
     let cell = |name: &'static str| match name {
         "" => drawing(":"),

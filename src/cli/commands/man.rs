@@ -22,7 +22,7 @@ use crate::cli::verb::{self, Groups};
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Man {
-    /// The folder for treering.1, treering-put.1 and so on
+    /// The folder to write treering.1, treering-put.1 and so on into
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -35,7 +35,7 @@ pub(super) struct BatchProgress {
     has_ended: bool,
 }
 
-/// The outcome for a group of lines.
+/// The outcome of storing a group of lines.
 #[derive(Clone, Default)]
 struct Tally {
     /// The number of lines that are stored or were already present. For an uncommitted batch, the number of all its

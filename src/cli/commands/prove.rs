@@ -6,7 +6,7 @@
 use super::prelude::*;
 use crate::answers::proof::ProofDocument;
 
-/// Prove if a state contains an object
+/// Prove if an object is in a state
 ///
 /// The proof shows that one object is in the state of a root, or that it is absent.
 ///
@@ -18,7 +18,7 @@ use crate::answers::proof::ProofDocument;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Prove {
-    /// The object, present or not
+    /// The id of an object, which may be absent
     id: String,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Put {
     /// The kind of the object
     #[arg(long, required_unless_present = "jsonl", value_name = "KIND")]
     kind: Option<String>,
-    /// An attribute: k=text, or k:=JSON (null: absent); may be repeated
+    /// An attribute: k=text, or k:=JSON (null sets no attribute); may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     attributes: Vec<String>,
     /// The scope [default: global]
@@ -129,8 +129,8 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
         if value == Value::Null {
             object.attributes.remove(&name);
         } else if object.attributes.insert(name.clone(), value).is_some() {
-            let text = format!("--attr names '{name}' twice");
-            return Err(usage_error(text, "give each attribute once"));
+            let text = format!("the attribute '{name}' occurs twice in --attr");
+            return Err(usage_error(text, "pass each attribute once"));
         }
     }
     object.content = match verb.content.as_deref() {

@@ -18,7 +18,7 @@ use crate::answers::commits::{Removed, counts};
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Remove {
-    /// The object
+    /// The object to remove
     id: String,
     /// Also remove all objects below it
     #[arg(long)]

@@ -27,7 +27,7 @@ pub(crate) struct Restore {
     /// The state to restore from
     #[arg(value_name = "REV")]
     revision: String,
-    /// The objects
+    /// The objects to restore
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// Also restore all objects below them

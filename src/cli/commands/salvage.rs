@@ -12,7 +12,7 @@ use crate::cli::context::quoted;
 /// The number of lost objects in the output for people.
 const LOST_SHOWN: usize = 20;
 
-/// Save intact data in a new store
+/// Save intact data into a new store
 ///
 /// The new store gets all data of the damaged store that still verifies.
 ///

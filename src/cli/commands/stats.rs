@@ -8,7 +8,7 @@ use super::tally::{Tally, tally};
 use crate::answers::store::Statistics;
 use crate::engine::KindSpace;
 
-/// Count and measure the store
+/// Print counts and sizes of the store
 ///
 /// # Examples
 /// ```text
@@ -100,12 +100,12 @@ impl Statistics {
         context.fields(0, kinds.iter().map(|kind| (kind.kind, Some(size(kind)))))?;
         context.line("")?;
         let named = "kept for snapshots, drafts, erasures, rollbacks and undos";
-        let policy = "kept by the standard policy for its age";
+        let policy = "kept because of its age, by the standard policy";
         let fields = [
             ("present", kept(self.present_bytes, "the state at the head")),
             ("named", kept(self.named_bytes, named)),
             ("policy", kept(self.policy_bytes, policy)),
-            ("free", kept(self.dead_bytes, "gc would free this")),
+            ("free", kept(self.dead_bytes, "freed by the next gc")),
         ];
         context.fields(0, fields)
     }

@@ -21,7 +21,7 @@ const INDENT_MAX: u64 = 64;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Tree {
-    /// The object at the top
+    /// The object at the top of the tree
     id: Option<String>,
     /// Print at most N levels below the top
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]

@@ -65,7 +65,7 @@ pub(crate) struct Preview {
     /// The current head.
     commit: CommitDigest,
     seq: u64,
-    /// The commit that would be reversed or repeated.
+    /// The commit that undo would reverse or redo would repeat.
     target: CommitDigest,
     #[serde(flatten)]
     counts: ChangeCounts,

@@ -9,7 +9,7 @@ use crate::answers::store::{StateAt, Verified};
 use crate::cli::context::explain;
 use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
 
-/// The files that even a degraded reader needs.
+/// The files without which even a degraded reader cannot open the store.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 
 /// Check every byte of the store
@@ -28,7 +28,7 @@ const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Verify {
-    /// Check only frames and seals, not the digests of objects
+    /// Check only the checksums of frames and seals, not the digests of objects
     #[arg(long)]
     quick: bool,
 }

@@ -28,7 +28,7 @@ pub(super) enum Dot {
     /// Set the output mode. Without MODE, print the mode
     #[command(name = ".mode")]
     Mode { mode: Option<Mode> },
-    /// Print the time that each command took
+    /// Print the duration of each command
     #[command(name = ".timer")]
     Timer { switch: Option<Switch> },
     /// Print each command before its answer
@@ -37,7 +37,7 @@ pub(super) enum Dot {
     /// List all commands, or show the help of one command
     #[command(name = ".help")]
     Help { command: Vec<String> },
-    /// Leave the shell, as Ctrl-D does
+    /// Exit the shell; Ctrl-D also exits
     #[command(name = ".quit", alias = ".exit")]
     Quit,
 }

@@ -23,7 +23,7 @@ use crate::cli::output::Mode;
 
 use shell::Shell;
 
-/// Run verbs in a shell over one store
+/// Run verbs in a shell on one store
 ///
 /// The shell is read-only without --write.
 ///

@@ -11,7 +11,7 @@ use crate::object::lane_of;
 /// The number of ids on a line for people.
 const IDS_A_LINE: usize = 3;
 
-/// List who did what, and why
+/// List changes with actor and reason
 ///
 /// Prints one line for each commit, newest first.
 ///
@@ -30,7 +30,7 @@ pub(crate) struct Audit {
     /// Only commits that changed an object of this kind
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
-    /// Only this operation: remember, forget, decay, promote, guard, ...
+    /// Only commits of this operation: remember, forget, decay, promote, guard, ...
     #[arg(long, value_name = "OP")]
     pub(crate) op: Option<String>,
     /// Only commits that changed this object

@@ -32,7 +32,7 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 pub(crate) struct Envelope {
     /// The topic of the facts [default: the pinned and the newest facts]
     pub(crate) query: Option<String>,
-    /// At most this many tokens, of four characters each [default: 5000]
+    /// Print at most TOKENS tokens, of four characters each [default: 5000]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     #[command(flatten)]

@@ -97,8 +97,8 @@ impl Verb for Forget {
             }
             Ok(())
         })?;
-        note_left(context, &answer.pinned, "pinned: forget it by its id");
-        note_left(context, &answer.others, "the other conditions exclude it");
+        note_left(context, &answer.pinned, "the item is pinned, so name its id to forget it");
+        note_left(context, &answer.others, "the item does not meet the other conditions");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -116,7 +116,7 @@ impl Verb for Forget {
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Unforget {
-    /// Items that were forgotten or shortened
+    /// Forgotten or shortened items to restore
     #[arg(value_name = "ID", required_unless_present = "last", conflicts_with_all = ["scopes", "all_scopes"])]
     pub(crate) ids: Vec<String>,
     /// Restore all items of the last forget or decay in the current scopes
@@ -148,7 +148,7 @@ impl Verb for Unforget {
             let verbs = ["would restore", "restored"];
             show_moved(context, verbs, &answer.restored, &answer.outcome)
         })?;
-        note_left(context, &answer.unchanged, "its full text is already present");
+        note_left(context, &answer.unchanged, "the state already contains its full text");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -197,7 +197,7 @@ impl Verb for Forgotten {
     }
 }
 
-/// Set when an item expires
+/// Set the time when an item expires
 ///
 /// # Examples
 /// ```text
@@ -208,7 +208,7 @@ impl Verb for Forgotten {
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Expire {
-    /// The item
+    /// The id of the item
     pub(crate) id: String,
     /// The item expires at this time or date
     #[arg(long, value_name = "TIME", required_unless_present_any = ["in_", "never"])]

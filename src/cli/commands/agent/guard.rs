@@ -128,7 +128,7 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(args = args::writes(), verbatim_doc_comment)]
     Drop {
-        /// The change
+        /// The name of the staged change
         name: String,
     },
     /// Show the effect of a staged change
@@ -140,7 +140,7 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(args = args::reads(), verbatim_doc_comment)]
     Show {
-        /// The change
+        /// The name of the staged change
         name: String,
     },
     /// Compare the answers to questions in two states, for example before and after a turn or a rollback
@@ -166,10 +166,10 @@ pub(crate) enum GuardVerb {
 /// The arguments of `guard check` and `guard commit`
 #[derive(Args, Debug)]
 pub(crate) struct GuardWith {
-    /// The change
+    /// The name of the staged change
     pub(crate) name: String,
-    /// The policy of the checks, in TOML [default: guard.toml in the folder that holds the store, else the standard
-    /// policy]
+    /// The policy file of the checks, in TOML [default: guard.toml in the folder that holds the store, else the
+    /// standard policy]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
 }

@@ -54,7 +54,7 @@ pub(crate) enum ImportFormat {
 pub(crate) struct Import {
     /// The folder of blocks, or the file to import; - reads the file from standard input
     pub(crate) path: PathBuf,
-    /// The format
+    /// The format of the imported files
     #[arg(long, value_name = "FORMAT", default_value = "blocks")]
     pub(crate) format: ImportFormat,
     /// The scope of the items [default: the scope in the file, else the project]

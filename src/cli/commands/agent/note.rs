@@ -137,7 +137,7 @@ pub(crate) enum NoteVerb {
 /// The arguments of `note read` and `note delete`
 #[derive(Args, Debug)]
 pub(crate) struct OneNote {
-    /// The note
+    /// The id of the note
     id: String,
     /// The scope of the note [default: the project]
     #[arg(long, value_name = "SCOPE")]

@@ -25,7 +25,7 @@ use crate::cli::commands::prelude::*;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Promote {
-    /// The item
+    /// The id of the item
     pub(crate) id: String,
     /// The digest of the version that you read, all 64 digits; only this version is promoted [default: the current
     /// version]
@@ -62,8 +62,8 @@ impl Verb for Promote {
         let name = context.output.paint(Meaning::Name, &id);
         let is_new = promoted.committed.changed;
         let what = match (promoted.from, promoted.to) {
-            (from, to) if is_new => format!("{name}: from {from} to {to}"),
-            (from, _) => format!("{name} already is {from}"),
+            (from, to) if is_new => format!("{name}: raised the origin from {from} to {to}"),
+            (from, _) => format!("{name} already has the origin {from}"),
         };
         let answer = ItemPromoted {
             id,

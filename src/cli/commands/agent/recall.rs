@@ -52,7 +52,7 @@ pub(crate) struct Recall {
     pub(crate) budget: Option<usize>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Only items by this speaker or about this subject
+    /// Only items of this speaker; items without a speaker match by subject
     #[arg(long, value_name = "P")]
     pub(crate) speaker: Option<String>,
     /// Only items of this kind; may be repeated
@@ -64,10 +64,10 @@ pub(crate) struct Recall {
     /// Only items with this tag; if repeated, items that have at least one of these tags
     #[arg(long = "any-tag", value_name = "TAG")]
     pub(crate) any_tags: Vec<String>,
-    /// Only items about events at or after this time: a date, a time, or an age (3d)
+    /// Only items whose time is at or after TIME: a date, a time, or an age (3d)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
-    /// Only items about events before this time
+    /// Only items whose time is before TIME
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
     /// Also search items from untrusted sources, such as tools, pages and imports
@@ -96,10 +96,10 @@ pub(crate) struct Recall {
     /// Show complete texts, and the original texts of shortened items
     #[arg(long)]
     pub(crate) full: bool,
-    /// Without a question, print the summaries around this time
+    /// Without a question, print the summaries around TIME
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
-    /// Answer as if this were the current time
+    /// Answer as if TIME were the current time
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// Do not record the shown items as used

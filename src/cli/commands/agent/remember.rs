@@ -52,7 +52,7 @@ pub(crate) struct Remember {
     /// A tag of the item; may be repeated
     #[arg(long = "tag", value_name = "TAG", conflicts_with = "jsonl")]
     pub(crate) tags: Vec<String>,
-    /// The person who said the text
+    /// The speaker of the text
     #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
     pub(crate) speaker: Option<String>,
     /// The person or topic that the item is about
@@ -214,7 +214,7 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         Status::Created => format!("remembered {id} in {scope}; {head}"),
         Status::Updated => format!("updated {id} in {scope}; {head}"),
         Status::Unchanged => format!("unchanged: {id} already contains this text"),
-        Status::Duplicate => format!("not stored: {id} already has this meaning"),
+        Status::Duplicate => format!("not stored: {id} has the same meaning"),
         Status::Merged => format!("merged into {id} in {scope}; {head}"),
         Status::Superseded => format!("remembered {id} in {scope}, superseding others; {head}"),
         Status::Quarantined => "not stored".to_owned(),

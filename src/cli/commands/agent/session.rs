@@ -95,7 +95,7 @@ pub(crate) enum SessionVerb {
     /// ```
     #[command(args = args::writes(), verbatim_doc_comment)]
     End(SessionEnd),
-    /// Show the summaries of a session in order of time, or list the missing ones
+    /// Show the summaries of a session in order of time, or list the missing summaries
     ///
     /// # Examples
     /// ```text
@@ -151,7 +151,7 @@ pub(crate) struct SessionAppend {
     /// The time of the entry: a date, a time, or an age (3d)
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) time: Option<String>,
-    /// The session that started this one
+    /// The parent session, which started this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) parent: Option<String>,
     /// The scope of the session [default: its current scope, else the scope of its parent, else the project]
@@ -198,7 +198,7 @@ pub(crate) struct SessionSummaries {
     /// Only summaries around this time: the summaries of its day, the nearest earlier and the nearest later summary
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
-    /// List the missing summaries instead
+    /// Instead list the missing summaries
     #[arg(long, conflicts_with_all = ["query", "when"])]
     pub(crate) due: bool,
     /// The scope of the session, if not one of the current scopes
@@ -315,12 +315,12 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
             "order" => entry.order = Some(value.as_i64().ok_or_else(|| refused("an integer"))?),
             "origin" => {
                 let names = Origin::ALL.map(Origin::name).join(", ");
-                let unknown = || refused("a known origin").with_hint(format!("one of {names}"));
+                let unknown = || refused("a known origin").with_hint(format!("use one of {names}"));
                 entry.origin = Some(Origin::from_name(read()?).ok_or_else(unknown)?);
             }
             other => {
                 return Err(Error::invalid(format!("the field `{other}` is unknown"))
-                    .with_hint("an entry has text, speaker, time, order and origin"));
+                    .with_hint("the fields of an entry are text, speaker, time, order and origin"));
             }
         }
     }

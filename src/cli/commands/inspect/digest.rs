@@ -19,7 +19,7 @@ const MEANINGS_MAX: usize = 20;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Digest {
-    /// 1 to 64 hexadecimal digits
+    /// The first 1 to 64 hexadecimal digits of the digest
     digits: String,
 }
 
@@ -70,7 +70,7 @@ impl DigestRow {
             }
             Found::KeyPath(key, id) => row("key path", key.as_bytes(), id.to_string()),
             Found::Erased(digest, Some(by)) => row("erased", digest, format!("erased by commit {by}")),
-            Found::Erased(digest, None) => row("lost", digest, "could not be salvaged".to_owned()),
+            Found::Erased(digest, None) => row("lost", digest, "lost, because salvage could not recover it".to_owned()),
             Found::Node(digest, path) => row("node", digest, format!("node {}", human::nibbles(path))),
         }
     }

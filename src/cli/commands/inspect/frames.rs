@@ -176,7 +176,7 @@ impl FrameRow {
                 body_bytes: bytes,
                 is_damaged: trouble.is_some(),
                 says: Some(
-                    trouble.map_or_else(|| "zeros up to the end".to_owned(), |cause| cause.to_string()),
+                    trouble.map_or_else(|| "zeros up to the end of the segment".to_owned(), |cause| cause.to_string()),
                 ),
             },
         }

@@ -13,7 +13,7 @@ mod trie;
 
 use crate::cli::commands::prelude::*;
 
-/// Look at files, bytes and nodes
+/// Show files, bytes and trie nodes
 ///
 /// Also works on a store that cannot be opened.
 ///
