@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::object::Scope;
 use crate::scan;
 
-/// The name of the settings file, in the folder that holds the store.
+/// The name of the settings file, in the parent folder of the store.
 const SETTINGS_FILE: &str = "treering.toml";
 
 /// The options that select the scopes to read.

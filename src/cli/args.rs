@@ -39,7 +39,7 @@ pub(crate) struct SharedOptions {
     /// Read a damaged store at the newest state before the damage
     #[arg(long, global = true)]
     pub(crate) degraded: bool,
-    /// The settings file of an agent's verbs [default: treering.toml in the folder that holds the store]
+    /// The settings file of an agent's verbs [default: treering.toml in the parent folder of the store]
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) settings: Option<PathBuf>,
     #[command(flatten)]

@@ -49,7 +49,7 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
-    /// The store that the debug shell keeps open, with the defaults of its commands.
+    /// The open store of the debug shell, with the defaults of the shell's commands.
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
     opened: Option<Memory>,
@@ -192,7 +192,7 @@ impl Context {
         })
     }
 
-    /// Returns the store that the debug shell keeps open. Without a shell, opens the store.
+    /// Returns the open store of the debug shell. Without a shell, opens the store.
     fn open(
         &mut self,
         to_write: bool,

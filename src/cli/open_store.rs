@@ -1,10 +1,10 @@
-//! The store that the debug shell keeps open, and the defaults of its commands.
+//! The open store of the debug shell, and the defaults of the shell's commands.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - DBG-1: without `--write` the store is opened read-only, and no command may open it for writing.
+//! - DBG-1: without `--write`, the shell opens the store read-only, and no command opens it for writing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

@@ -56,7 +56,7 @@ codes! {
     ChangedSince = "changed_since",
     /// A checkpoint is damaged. No data is lost, because the log contains all data.
     CheckpointDamaged = "checkpoint_damaged",
-    /// A command that the guard ran failed to start or did not end in time.
+    /// The command that answers a prompt failed or exceeded its time limit.
     CommandFailed = "command_failed",
     /// The policy does not allow commands to run.
     CommandNotAllowed = "command_not_allowed",

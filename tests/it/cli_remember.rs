@@ -222,7 +222,7 @@ fn switched_off_it_stores_nothing_and_says_so() {
             assert!(answer[name].is_null(), "{line}: {answer}");
         }
         assert!(
-            run(&[]).contains("TREERING_DISABLE switches the memory off"),
+            run(&[]).contains("TREERING_DISABLE disables the memory"),
             "{line}"
         );
     }

@@ -10,7 +10,7 @@ use crate::object::lane_of;
 
 /// List the changes of one object
 ///
-/// The newest change comes first.
+/// Lists the newest change first.
 ///
 /// # Examples
 /// ```text

@@ -8,7 +8,7 @@ use super::tally::{Tally, tally};
 use crate::answers::store::Statistics;
 use crate::engine::KindSpace;
 
-/// Print counts and sizes of the store
+/// Print counts and sizes
 ///
 /// # Examples
 /// ```text

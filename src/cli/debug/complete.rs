@@ -128,7 +128,7 @@ fn digests(memory: &Memory, start: &str) -> Vec<String> {
 struct Place<'a> {
     /// The innermost command before the cursor.
     command: &'a Command,
-    /// The argument whose value comes next; `None` if a command comes next.
+    /// The argument whose value is at the cursor. `None` if a command is at the cursor.
     argument: Option<&'a Arg>,
 }
 

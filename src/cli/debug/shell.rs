@@ -23,7 +23,7 @@ pub(super) enum Command {
     Help(String),
 }
 
-/// A running shell. The context holds the open store and the defaults of the verbs.
+/// A running shell. The context contains the open store and the defaults of the verbs.
 pub(super) struct Shell<'a> {
     pub(super) context: &'a mut Context,
     /// The verbs and their options.

@@ -162,7 +162,7 @@ fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
                     "{INDENT}{}",
                     style.paint(
                         Meaning::Quiet,
-                        "the diff is longer: treering get shows the whole object"
+                        "the rest of the diff is not shown: treering get shows the whole object"
                     )
                 ));
                 return lines;

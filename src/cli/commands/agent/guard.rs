@@ -12,7 +12,7 @@ use crate::cli::errors::DENIED;
 use crate::cli::human::change_lines;
 use crate::engine::ReferenceInfo;
 
-/// The name of the policy file, in the folder that holds the store.
+/// The name of the policy file, in the parent folder of the store.
 const POLICY_FILE: &str = "guard.toml";
 /// The largest policy file, in bytes.
 const POLICY_BYTES_MAX: u64 = 1 << 20;
@@ -97,8 +97,8 @@ pub(crate) enum GuardVerb {
         /// The lines of the change; - reads standard input
         #[arg(long, value_name = "FILE")]
         jsonl: PathBuf,
-        /// The rules for who may overwrite which objects, in TOML [default: guard.toml in the folder that holds the store,
-        /// else the standard policy]
+        /// The policy file, whose rules state which writers may overwrite which objects, in TOML [default: guard.toml
+        /// in the parent folder of the store, else the standard policy]
         #[arg(long, value_name = "FILE")]
         policy: Option<PathBuf>,
     },
@@ -168,8 +168,8 @@ pub(crate) enum GuardVerb {
 pub(crate) struct GuardWith {
     /// The name of the staged change
     pub(crate) name: String,
-    /// The policy file of the checks, in TOML [default: guard.toml in the folder that holds the store, else the
-    /// standard policy]
+    /// The policy file of the checks, in TOML [default: guard.toml in the parent folder of the store, else the standard
+    /// policy]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
 }
