@@ -105,7 +105,7 @@ impl Moved {
     }
 }
 
-/// Returns the numbers of changes by a verb. Returns zeros if the verb made no commit.
+/// Returns the numbers of objects that a verb added, changed and removed. Returns zeros if the verb made no commit.
 pub(crate) fn counts(memory: &Memory, committed: &Committed) -> Result<ChangeCounts> {
     if committed.changed {
         memory.commit_counts(&committed.commit)

@@ -53,9 +53,11 @@ impl OpenStore {
             return Ok(());
         }
         Err(
-            Error::new(ErrorKind::Denied, "the verb writes, and this shell is read-only")
+            Error::new(ErrorKind::Denied, "the verb writes, but this shell is read-only")
                 .with_code(ErrorCode::ReadOnly)
-                .with_hint("start the shell with treering debug --write, or add --dry-run if the verb accepts it"),
+                .with_hint(
+                    "start the shell with treering debug --write, or add --dry-run if the verb accepts it",
+                ),
         )
     }
 

@@ -133,7 +133,7 @@ impl io::Write for Screen {
 pub(crate) struct Capture(Arc<Mutex<Vec<u8>>>);
 
 impl Capture {
-    /// Returns the text so far.
+    /// Returns the text that was collected so far.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock()).into_owned()
     }
@@ -190,7 +190,7 @@ impl Output {
         self.mode == Mode::Json
     }
 
-    /// Writes a document if answers are JSON, and returns whether they are.
+    /// Writes a document if answers are JSON. Returns whether answers are JSON.
     pub(crate) fn json(&mut self, document: &impl Serialize) -> Result<bool> {
         if self.is_json() {
             self.document(document)?;

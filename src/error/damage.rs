@@ -108,7 +108,7 @@ macro_rules! causes {
         pub enum Cause {
             $(
                 #[doc = $sentence]
-                $name $({ $(#[doc = "A part of the sentence."] $field: $type),+ })? $(($text_type))?,
+                $name $({ $(#[doc = "A value in the sentence of the cause."] $field: $type),+ })? $(($text_type))?,
             )*
         }
 

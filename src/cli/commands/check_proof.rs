@@ -54,7 +54,7 @@ impl Verb for CheckProof {
             Ok(answer) => context.answer(&answer, |answer, context| {
                 let holds = context.output.paint(Meaning::Good, "the proof holds");
                 let what = match &answer.object {
-                    Some(object) => format!("is in the state as {object}"),
+                    Some(object) => format!("is in the state, with the digest {object}"),
                     None => "is not in the state".to_owned(),
                 };
                 context.line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;

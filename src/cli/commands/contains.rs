@@ -23,7 +23,7 @@ use crate::engine::Containment;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Contains {
-    /// A commit's or root's digest, or 8 or more digits of it
+    /// The digest of a commit or root, or its first 8 or more digits
     digest: String,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Get {
     /// The object to show; omit ID if --digest names a version
     #[arg(value_name = "ID", required_unless_present = "digest")]
     id: Option<String>,
-    /// One version by its digest, or 8 or more digits of it, even if this state does not contain the version
+    /// The digest of a version, or its first 8 or more digits; also shows a version that is not in this state
     #[arg(long, value_name = "DIGEST", conflicts_with = "id")]
     digest: Option<String>,
 }

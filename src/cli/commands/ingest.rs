@@ -27,7 +27,7 @@ const NAMED_MAX: usize = 20;
 /// The hint for unreadable files.
 const LEAVE_OUT: &str = "correct these files, or skip them with --skip-bad";
 /// The message about a file without a known extension.
-const SUPPORTED: &str = ".org, .md and .jsonl are supported; give the format of another file with --format";
+const SUPPORTED: &str = ".org, .md and .jsonl are supported; pass the format of another file with --format";
 
 /// Turn documents into objects
 ///

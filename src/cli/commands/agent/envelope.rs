@@ -68,7 +68,12 @@ impl Verb for Envelope {
         request.budget_tokens = self.budget.unwrap_or(request.budget_tokens);
         request.with_untrusted = self.with_untrusted;
         if self.compaction {
-            let missing = || usage_error("--compaction needs a session", "name it with --session S");
+            let missing = || {
+                usage_error(
+                    "--compaction needs a session",
+                    "name the session with --session S",
+                )
+            };
             request.compaction = Some(place.session.ok_or_else(missing)?);
         }
         if let Some(level) = &self.sensitivity {
@@ -77,7 +82,7 @@ impl Verb for Envelope {
         if let Some(word) = &self.boundary {
             request.boundary = Some(Boundary::new(word).ok_or_else(|| {
                 let hint = "choose a random word for each session";
-                usage_error("--boundary is not 16 to 64 letters and digits", hint)
+                usage_error("--boundary must have 16 to 64 letters and digits", hint)
             })?);
         }
         let (agent, view) = context.agent_view()?;

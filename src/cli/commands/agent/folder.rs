@@ -49,7 +49,7 @@ impl Folder {
             Errno::NOENT | Errno::NOTDIR => {
                 Error::not_found(format!("the folder {} does not exist", shown(path)))
                     .with_code(ErrorCode::NoFile)
-                    .with_hint("name a folder of Markdown files, or give the format of a file with --format")
+                    .with_hint("name a folder of Markdown files, or pass the format of a file with --format")
             }
             error => failed("opening", path, error.into()),
         })?;

@@ -175,9 +175,10 @@ impl FrameRow {
                 batch: None,
                 body_bytes: bytes,
                 is_damaged: trouble.is_some(),
-                says: Some(
-                    trouble.map_or_else(|| "zeros up to the end of the segment".to_owned(), |cause| cause.to_string()),
-                ),
+                says: Some(trouble.map_or_else(
+                    || "zeros up to the end of the segment".to_owned(),
+                    |cause| cause.to_string(),
+                )),
             },
         }
     }
