@@ -136,12 +136,8 @@ impl Error {
         }
         let error = Self::new(ErrorKind::Io, format!("{doing}: {source}"));
         let hint = match source.kind() {
-            Kind::PermissionDenied => {
-                "this user has no permission: check the owner and mode with `ls -ld` and `id`"
-            }
-            Kind::ReadOnlyFilesystem => {
-                "the disk is read-only, so only reads work; to write, copy the store to a writable disk"
-            }
+            Kind::PermissionDenied => "no permission: check the owner and mode with `ls -ld` and `id`",
+            Kind::ReadOnlyFilesystem => "read-only disk: to write, copy the store to a writable disk",
             Kind::StorageFull | Kind::QuotaExceeded => {
                 "acknowledged changes are safe: free disk space, then try again"
             }

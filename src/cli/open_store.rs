@@ -55,9 +55,7 @@ impl OpenStore {
         Err(
             Error::new(ErrorKind::Denied, "the verb writes, but this shell is read-only")
                 .with_code(ErrorCode::ReadOnly)
-                .with_hint(
-                    "start the shell with treering debug --write, or add --dry-run if the verb accepts it",
-                ),
+                .with_hint("run treering debug --write, or add --dry-run if the verb accepts it"),
         )
     }
 

@@ -72,9 +72,7 @@ impl Verb for Gc {
                 context.answer(&Collected { report, dry_run }, show_collected)?;
             }
             if is_refused {
-                let text = format!(
-                    "nothing was thinned; with --yes, the states of {lost} would be lost permanently"
-                );
+                let text = format!("nothing was thinned; --yes would discard the states of {lost}");
                 return Err(usage_error(text, "add --yes to confirm"));
             }
         }

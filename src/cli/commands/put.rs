@@ -180,8 +180,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let left = put_all().map_err(|error| progress.failed(context, error))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
-        let note =
-            format!("not stored: {what}, from line {number} on, because no later line contains the object");
+        let note = format!("not stored: {what}, from line {number} on: no later line contains the object");
         context.note("past", note);
     }
     let view = memory.view();

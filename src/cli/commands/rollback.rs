@@ -89,10 +89,7 @@ pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &C
     let answer = Moved::of(memory, committed)?;
     let (what, back) = match answer.op.as_deref() {
         None => {
-            return context.say(
-                &answer,
-                "nothing changed: the store is already in the requested state",
-            );
+            return context.say(&answer, "nothing changed: this is already the requested state");
         }
         Some("undo") => ("undone", "redo"),
         Some("redo") => ("redone", "undo"),

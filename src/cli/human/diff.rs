@@ -160,10 +160,7 @@ fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
             if lines.len() > CONTENT_LINES {
                 lines.push(format!(
                     "{INDENT}{}",
-                    style.paint(
-                        Meaning::Quiet,
-                        "the rest of the diff is not shown: treering get shows the whole object"
-                    )
+                    style.paint(Meaning::Quiet, "the rest is not shown; see treering get")
                 ));
                 return lines;
             }

@@ -83,10 +83,8 @@ impl Verb for Tour {
     fn run(self, context: &mut Context) -> Done {
         #[cfg(feature = "agent")]
         if is_switched_off() {
-            return Err(
-                Error::denied(ErrorCode::Disabled, "TREERING_DISABLE disables the memory")
-                    .with_hint("unset TREERING_DISABLE for the tour"),
-            );
+            return Err(Error::denied(ErrorCode::Disabled, "the memory is disabled")
+                .with_hint("unset TREERING_DISABLE for the tour"));
         }
         let keep = self.keep.or_else(|| context.options.store.clone());
         let started = Instant::now();
@@ -164,8 +162,7 @@ impl<'a> Guide<'a> {
         let root = last_document(&self.answer("treering head --json")?)?["root"].take();
         for earlier in same.iter().filter_map(|line| line.strip_prefix(SAME_ROOT)) {
             if self.roots.get(earlier) != Some(&root) {
-                let text =
-                    format!("the root after the step {name} differs from the root after the step {earlier}");
+                let text = format!("the root after the step {name} differs from the step {earlier}");
                 return Err(Error::internal(text));
             }
             self.print(Meaning::Good, &format!("{SAME_ROOT}{earlier}"))?;
@@ -292,10 +289,7 @@ fn check_empty(path: &Path) -> Result<()> {
             .with_code(ErrorCode::NotEmpty)
             .with_hint("the tour creates its own store: name a new folder with --keep")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io(
-            format_args!("reading the folder {}", shown(path)),
-            error,
-        )),
+        Err(error) => Err(Error::io(format_args!("reading {}", shown(path)), error)),
     }
 }
 

@@ -68,12 +68,7 @@ impl Verb for Envelope {
         request.budget_tokens = self.budget.unwrap_or(request.budget_tokens);
         request.with_untrusted = self.with_untrusted;
         if self.compaction {
-            let missing = || {
-                usage_error(
-                    "--compaction needs a session",
-                    "name the session with --session S",
-                )
-            };
+            let missing = || usage_error("--compaction needs a session", "pass --session S");
             request.compaction = Some(place.session.ok_or_else(missing)?);
         }
         if let Some(level) = &self.sensitivity {

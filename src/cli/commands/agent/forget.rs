@@ -97,16 +97,8 @@ impl Verb for Forget {
             }
             Ok(())
         })?;
-        note_left(
-            context,
-            &answer.pinned,
-            "the item is pinned, so name its id to forget it",
-        );
-        note_left(
-            context,
-            &answer.others,
-            "the item does not meet the other conditions",
-        );
+        note_left(context, &answer.pinned, "it is pinned; name its id to forget it");
+        note_left(context, &answer.others, "it does not meet the other conditions");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -156,11 +148,7 @@ impl Verb for Unforget {
             let verbs = ["would restore", "restored"];
             show_moved(context, verbs, &answer.restored, &answer.outcome)
         })?;
-        note_left(
-            context,
-            &answer.unchanged,
-            "the state already contains its full text",
-        );
+        note_left(context, &answer.unchanged, "the state contains its full text");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }

@@ -224,11 +224,7 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
     let is_stored = answer.status != Status::Duplicate;
     for one in answer.duplicates.iter().filter(|_| is_stored) {
         let is_sure = one.similarity >= MERGE;
-        let what = if is_sure {
-            "has the same meaning"
-        } else {
-            "is similar"
-        };
+        let what = if is_sure { "means the same" } else { "is similar" };
         let label = format!("{what} ({:.2})", one.similarity);
         context.output.labelled(Meaning::Changed, &label, &shown(one))?;
     }

@@ -70,11 +70,7 @@ impl DigestRow {
             }
             Found::KeyPath(key, id) => row("key path", key.as_bytes(), id.to_string()),
             Found::Erased(digest, Some(by)) => row("erased", digest, format!("erased by commit {by}")),
-            Found::Erased(digest, None) => row(
-                "lost",
-                digest,
-                "lost, because salvage could not recover it".to_owned(),
-            ),
+            Found::Erased(digest, None) => row("lost", digest, "salvage could not recover it".to_owned()),
             Found::Node(digest, path) => row("node", digest, format!("node {}", human::nibbles(path))),
         }
     }

@@ -175,10 +175,7 @@ impl FrameRow {
                 batch: None,
                 body_bytes: bytes,
                 is_damaged: trouble.is_some(),
-                says: Some(trouble.map_or_else(
-                    || "zeros up to the end of the segment".to_owned(),
-                    |cause| cause.to_string(),
-                )),
+                says: Some(trouble.map_or_else(|| "only zeros follow".to_owned(), |cause| cause.to_string())),
             },
         }
     }
@@ -227,8 +224,5 @@ fn seal_meaning(frame: &Frame) -> Option<String> {
     let part = |name: &str| parts.iter().find(|part| part.name == name);
     let start = u64::from_le_bytes(part("start")?.bytes.as_slice().try_into().ok()?);
     let commit: [u8; 32] = part("commit")?.bytes.as_slice().try_into().ok()?;
-    Some(format!(
-        "ends the batch that starts at offset {start}, head {}",
-        short(&commit)
-    ))
+    Some(format!("batch from offset {start}, head {}", short(&commit)))
 }

@@ -65,9 +65,7 @@ impl Target {
     fn parse(text: &str) -> Result<Self> {
         let refused = || {
             let message = format!("'{text}' is not a file, a segment or SEGMENT:OFFSET");
-            Error::invalid(message).with_hint(
-                "treering inspect files lists files and segments, treering inspect frames lists frames",
-            )
+            Error::invalid(message).with_hint("see treering inspect files and inspect frames")
         };
         let number = |text: &str| text.parse::<u64>().map_err(|_| refused());
         match (text, text.split_once(':')) {

@@ -96,12 +96,7 @@ impl Trie {
 fn digits(text: &str) -> Result<Path> {
     let digits = text.chars().map(|digit| Some(digit.to_digit(16)? as u8));
     let digits: Option<Vec<u8>> = digits.collect();
-    let refused = || {
-        Error::invalid(format!(
-            "'{}' contains characters that are not hexadecimal digits",
-            one_line(text)
-        ))
-    };
+    let refused = || Error::invalid(format!("'{}' is not hexadecimal", one_line(text)));
     digits.map(Path).ok_or_else(refused)
 }
 
