@@ -105,7 +105,7 @@ pub(crate) struct Whole {
     pub(crate) children: Vec<String>,
     pub(crate) children_total: u64,
     pub(crate) content: Option<String>,
-    /// The commit that erased the content; 64 zeros if the content was lost to damage.
+    /// The commit that erased the content. 64 zeros if damage destroyed the content.
     pub(crate) content_erased_by: Option<CommitDigest>,
     pub(crate) subtree_digest: Option<SubtreeDigest>,
     /// The time at which the output computes ages. For a past state, the time of that state.

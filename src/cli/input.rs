@@ -89,7 +89,7 @@ pub(crate) fn at_line(number: u64, error: Error) -> Error {
 pub(crate) fn time_of(name: &str, value: &Json) -> Result<Time> {
     loose_time_from_json(value).map_err(|_| {
         Error::invalid(format!("the field `{name}` is not a time"))
-            .with_hint("write it as in 2026-01-31T08:15:00Z, or as seconds since 1970")
+            .with_hint("write the time as 2026-01-31T08:15:00Z, or as seconds since 1970")
     })
 }
 

@@ -197,7 +197,7 @@ impl From<Forgotten> for ForgottenLine {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Expires {
     pub(crate) id: Id,
-    /// The time of expiry; null if the item never expires.
+    /// The time of expiry. Null if the item never expires.
     pub(crate) expires: Option<Time>,
     pub(crate) changed: bool,
     #[serde(flatten)]

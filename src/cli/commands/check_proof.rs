@@ -32,7 +32,7 @@ pub(crate) struct CheckProof {
 
 impl Verb for CheckProof {
     const ANSWERS: &'static [Form] = &[
-        form::<ProofHolds>("it holds"),
+        form::<ProofHolds>("the proof holds"),
         form::<ProofFails>("the proof does not hold"),
     ];
 
@@ -45,7 +45,7 @@ impl Verb for CheckProof {
                 Some(root) if root.to_hex() != checked.root => {
                     let root = checked.root;
                     Err(format!(
-                        "the document is for the root {root}, not for the requested one"
+                        "the document is for the root {root}, not for the requested root"
                     ))
                 }
                 _ => Ok(checked),

@@ -55,7 +55,7 @@ pub(crate) struct Holder {
 pub(crate) struct RecordHolder {
     /// The sort of record: `version`, `content`, `text`, `commit` or `reference`.
     is_a: &'static str,
-    /// The digest that `erase` accepts; null for a reference.
+    /// The digest that `erase` accepts. Null for a reference.
     digest: Option<String>,
     /// The object, commit or reference that the record belongs to.
     of: String,

@@ -53,7 +53,7 @@ pub(crate) struct Ingest {
     /// The format of the documents
     #[arg(long, default_value = "auto", value_parser = ["auto", "org", "markdown", "jsonl"])]
     pub(crate) format: String,
-    /// Skip and report unreadable files; without this option, one unreadable file fails the whole call
+    /// Skip and report unreadable files; without this option, an unreadable file makes the whole call fail
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// The scope of the objects
@@ -203,7 +203,7 @@ struct Read {
     skipped: Vec<(String, Error)>,
     /// The folders of the command line, as document paths.
     folders: Vec<String>,
-    /// The paths of all documents in these folders, including skipped ones.
+    /// The paths of all documents in these folders, including skipped documents.
     found: HashSet<String>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Lineage {
 pub(crate) struct Relative {
     /// The relation: `itself`, `from, N up` or `into`.
     relation: String,
-    /// The id; null if the store no longer contains the version.
+    /// The id of the object. Null if the store no longer contains the version.
     id: Option<String>,
     version: ObjectDigest,
     origin: Option<Origin>,

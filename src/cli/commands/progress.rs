@@ -121,7 +121,7 @@ impl BatchProgress {
         }
     }
 
-    /// Prints a note about the stored batches before the failed one.
+    /// Prints a note about the stored batches before the failed batch.
     fn note_kept(&self, context: &mut Context) {
         if self.done == 0 {
             return;

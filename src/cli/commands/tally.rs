@@ -10,7 +10,7 @@ use super::prelude::*;
 /// The objects that share one value.
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct Tally {
-    /// The value; null for the objects without the attribute.
+    /// The value of the field. Null for the objects without the attribute.
     value: Option<String>,
     objects: u64,
     bytes: u64,

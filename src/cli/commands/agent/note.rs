@@ -60,7 +60,7 @@ impl Verb for Note {
 /// An action on notes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NoteVerb {
-    /// Write a note, or replace one
+    /// Write a note, or replace a note
     ///
     /// # Notes
     /// The note belongs to the root session of --session. Only that session can replace it.

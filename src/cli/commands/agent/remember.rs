@@ -39,7 +39,7 @@ pub(crate) struct Remember {
     /// The text to remember; - reads the text from standard input
     #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
     pub(crate) text: Option<String>,
-    /// The id of the item [default: a generated one]
+    /// The id of the item [default: a generated id]
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
     pub(crate) id: Option<String>,
     /// The kind of item: fact, decision, note, block, or any other word
