@@ -28,7 +28,7 @@ pub enum ErrorKind {
     NotFound,
     /// The input breaks a rule or a limit: correct the input.
     InvalidInput,
-    /// Another writer changed the basis of this work: read the new head and try again.
+    /// Another writer changed the state on which this work is based: read the new head and try again.
     Conflict,
     /// A policy refused the change: correct the change before another try.
     Denied,

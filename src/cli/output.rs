@@ -39,7 +39,7 @@ const WIDTH_LEAST: usize = 40;
 /// The time after which long work shows a progress bar.
 const BAR_AFTER: Duration = Duration::from_millis(300);
 
-/// The largest output in bytes that is buffered until its Markdown fence is written.
+/// The largest number of bytes that wait for their Markdown fence.
 const FENCED_MAX: usize = 4 << 20;
 /// The largest number of characters of a message for people.
 const MESSAGE_MAX: usize = 4_000;
@@ -110,7 +110,7 @@ impl Wait {
     }
 }
 
-/// The destination of answers. The first byte of an answer removes the bar.
+/// The writer of answers. The first written byte removes the progress bar.
 struct Screen {
     wait: Wait,
     out: Box<dyn io::Write>,
@@ -161,7 +161,7 @@ pub(crate) struct Output {
     /// Set when the user interrupts the answer.
     stop: Arc<AtomicBool>,
     pub(crate) wait: Wait,
-    /// Whether answers are sent to a pager, which uses the screen.
+    /// Whether a pager shows the answers. Notes then go to the pager too.
     paged: bool,
     notes: Vec<Note>,
 }
@@ -240,7 +240,7 @@ impl Output {
         self.mode
     }
 
-    /// Sets the output mode from now on. Only people at a terminal get colours.
+    /// Sets the output mode of all further answers. Enables colours only for people at a terminal.
     pub(crate) fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
         self.style = human::Style {
@@ -265,7 +265,7 @@ impl Output {
         check_stop(&self.stop)
     }
 
-    /// Sends the output from now on to a pager, or to standard output if `None`.
+    /// Redirects all further output to a pager, or to standard output if `pager` is `None`.
     pub(crate) fn redirect(&mut self, pager: Option<Box<dyn io::Write>>) -> Result<()> {
         let flushed = self.flush();
         self.paged = pager.is_some();

@@ -214,8 +214,8 @@ fn bad_value(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Erro
     clap_error(error, source.and_then(Error::hint).unwrap_or(&help))
 }
 
-/// Returns the error for a text that begins with a dash, such as an item of a list. The message does not repeat the
-/// text.
+/// Returns the error for a text argument that begins with a dash, such as a list item in Markdown. The message does not
+/// quote the text.
 fn dashed(error: &clap::Error) -> Option<Error> {
     let unknown = (error.kind() == ErrorKind::UnknownArgument)
         .then(|| error.get(ContextKind::InvalidArg))

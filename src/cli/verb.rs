@@ -58,7 +58,7 @@ pub(crate) fn find(groups: Groups, name: &str) -> Option<&'static Entry> {
     all(groups).find(|verb| verb.name == name)
 }
 
-/// Returns the entry of a verb with the name that the user types.
+/// Returns the entry of a verb. `name` is the name that the user types.
 pub(crate) const fn entry<V: Verb>(name: &'static str) -> Entry {
     Entry {
         name,

@@ -81,7 +81,7 @@ pub(crate) struct Export {
     /// The subject of the diagram; a page shows all three subjects [default: tree]
     #[arg(long = "picture", value_name = "WHAT")]
     pub(crate) diagram: Option<DiagramOf>,
-    /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
+    /// The older state of a trie diagram [default: the newest earlier snapshot]
     #[arg(long, value_name = "REV")]
     pub(crate) from: Option<String>,
     /// Draw only this object and the objects below it

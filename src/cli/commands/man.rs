@@ -51,7 +51,7 @@ impl Verb for Man {
     }
 }
 
-/// Writes a page for the program and one for each verb, and returns the number of pages.
+/// Writes a man page for the program and a man page for each verb. Returns the number of pages.
 fn write_pages(verbs: Groups, folder: &Path) -> Result<u64> {
     let failed = |error| Error::io(format_args!("writing man pages into {}", shown(folder)), error);
     std::fs::create_dir_all(folder).map_err(failed)?;

@@ -65,7 +65,7 @@ impl BatchProgress {
         (self.batch.flagged, self.batch.refused) = (flagged, refused.collect());
     }
 
-    /// Records the batch as stored. The lines `waiting` are excluded and belong to the next batch.
+    /// Records the batch as stored, except the lines `waiting`, which belong to the next batch.
     pub(super) fn end(&mut self, seq: Option<u64>, waiting: impl ExactSizeIterator<Item = u64>) {
         let tally = std::mem::take(&mut self.batch);
         let left = waiting.len() + tally.refused.len();

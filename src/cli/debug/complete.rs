@@ -62,7 +62,7 @@ impl Completion {
         }
     }
 
-    /// Returns the words that complete `start` after the words `before`.
+    /// Returns the candidates that begin with `start` and can follow the words `before`.
     fn candidates(&self, before: &[String], start: &str) -> Vec<String> {
         let at = Place::behind(&self.commands, before);
         let mut found: Vec<String> = match at.argument {

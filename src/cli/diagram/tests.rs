@@ -17,8 +17,8 @@ fn put(memory: &Memory, name: &str, parent: Option<&str>, content: &str) {
     memory.put(object, &Writer::user().reason(content)).unwrap();
 }
 
-/// Returns a store with forty notes under one parent, a snapshot, a commit that changes one object and adds one, and a
-/// rollback.
+/// Returns a store with forty notes below one parent, a snapshot, and two later commits, of which one changes a note
+/// and one adds a note.
 fn store() -> Memory {
     let memory = Memory::in_memory().unwrap();
     put(&memory, "top", None, "all of it");

@@ -1,4 +1,4 @@
-//! `forget`, `unforget`, `forgotten`, `expire`: verbs that remove items from the memory and restore them.
+//! `forget` removes items, `unforget` restores them, `forgotten` lists them, and `expire` sets the time of expiry.
 //!
 //! # Layer
 //! Layer 10, part of cli.

@@ -54,7 +54,7 @@ pub(super) struct FrameRow {
     kind: &'static str,
     batch: Option<u64>,
     body_bytes: u64,
-    /// The meaning of the record, or the reason why it is damaged.
+    /// The meaning of the record, or the cause of its damage.
     says: Option<String>,
     #[serde(skip)]
     is_damaged: bool,

@@ -20,7 +20,7 @@ use crate::trie::{Node, NodeKind};
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Trie {
-    /// The digits that lead to the node [default: the top node, whose digest is the root]
+    /// The hexadecimal digits of the path to the node [default: the top node, whose digest is the root]
     #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true, value_parser = digits)]
     node: Path,
     /// Show every node from the top to the leaf of this id
