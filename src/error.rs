@@ -1,8 +1,8 @@
-//! The only error type of the crate. Its kinds tell the caller the next action.
+//! The error type of the crate. The kind of an error determines the next action of the caller.
 //!
 //! An [`Error`] is opaque. It has a kind, a stable code, a sentence for people and often a hint with the next step.
-//! Lower layers keep small closed enums for decoding and proofs, where callers distinguish cases in code. Every error
-//! that reaches a user becomes an [`Error`].
+//! Decoding and proofs use small closed enums instead, because their callers match on the cases. Every error that
+//! reaches a user becomes an [`Error`].
 //!
 //! # Layer
 //! Layer 0. Imports nothing of this crate.
@@ -20,17 +20,17 @@ pub use damage::{Cause, Damage, Finding, FindingKind, Severity};
 /// The result type of the crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kind of an [`Error`], which tells the caller the next action.
+/// The kind of an [`Error`], which determines the next action of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The named thing does not exist or was erased: name another one.
+    /// The named object, commit or file does not exist or was erased: name another one.
     NotFound,
-    /// The input breaks a rule or a limit: change it.
+    /// The input breaks a rule or a limit: correct the input.
     InvalidInput,
-    /// Another writer changed the basis of this work: read the new head and try again.
+    /// Another writer changed the state on which this work is based: read the new head and try again.
     Conflict,
-    /// A policy refused: do not try again unchanged.
+    /// A policy refused the change: correct the change before another try.
     Denied,
     /// Another process holds the lock: wait and try again.
     Busy,
@@ -38,9 +38,9 @@ pub enum ErrorKind {
     Corrupt,
     /// A newer version wrote the store: upgrade.
     UnsupportedFormat,
-    /// The operating system refused: a full or read-only disk, permissions, a failing device.
+    /// A call of the operating system failed: a full or read-only disk, missing permission, a failing device.
     Io,
-    /// An earlier write or sync failed and this handle's state is unknown: open the store again.
+    /// An earlier write or sync failed, so the state of this handle is unknown: open the store again.
     Poisoned,
     /// A bug in Treering: report it.
     Internal,
@@ -63,7 +63,7 @@ struct Inner {
 }
 
 impl Error {
-    /// Makes an error of `kind` with `message` (one sentence, no full stop, no line break).
+    /// Returns an error of `kind`. `message` is one sentence without a full stop and line breaks.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -101,7 +101,7 @@ impl Error {
         Self::new(ErrorKind::Internal, message)
     }
 
-    /// Makes the error for damaged bytes, or for bytes that a newer version wrote.
+    /// Returns the error for damaged bytes, or for bytes that a newer version wrote.
     pub(crate) fn damaged(damage: Damage) -> Self {
         let kind = if damage.cause.is_of_newer_version() {
             ErrorKind::UnsupportedFormat
@@ -113,7 +113,7 @@ impl Error {
         error
     }
 
-    /// Adds the place of the contradictory records to an error that has no place.
+    /// Adds the file and offset of a record to a corruption error that has no location.
     #[must_use]
     pub(crate) fn at_record(mut self, file: String, offset: u64) -> Self {
         if self.is_corruption() && self.0.damage.is_none() {
@@ -130,16 +130,16 @@ impl Error {
             let damage = found.clone();
             let mut error = Self::new(ErrorKind::Io, damage.to_string())
                 .with_code(ErrorCode::NotRegularFile)
-                .with_hint("move it out of the store and restore the original; then `treering doctor` lists missing files");
+                .with_hint("move this entry out of the store and restore the original file; then `treering doctor` lists missing files");
             error.0.damage = Some(damage);
             return error;
         }
         let error = Self::new(ErrorKind::Io, format!("{doing}: {source}"));
         let hint = match source.kind() {
-            Kind::PermissionDenied => "this user has no permission: check with `ls -ld` and `id`",
-            Kind::ReadOnlyFilesystem => "reads work; to write, copy the store to a writable disk",
+            Kind::PermissionDenied => "no permission: check the owner and mode with `ls -ld` and `id`",
+            Kind::ReadOnlyFilesystem => "read-only disk: to write, copy the store to a writable disk",
             Kind::StorageFull | Kind::QuotaExceeded => {
-                "acknowledged changes are safe: free some space, then try again"
+                "acknowledged changes are safe: free disk space, then try again"
             }
             _ if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
                 "this process has too many open files: raise the limit (`ulimit -n`), or run `treering gc`, which merges small segments"
@@ -156,14 +156,14 @@ impl Error {
         self
     }
 
-    /// Adds the next step for the reader.
+    /// Adds a hint with the next step for the user.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Marks the change as done although a later step failed; `rest` names the step that failed.
+    /// Marks the error as the failure of a step after a successful commit. `rest` names the failed step.
     #[must_use]
     pub(crate) fn behind_change(mut self, rest: &'static str) -> Self {
         self.0.behind = Some(rest);
@@ -171,10 +171,10 @@ impl Error {
             .with_hint(format!("the change is committed: do not repeat it; {rest}"))
     }
 
-    /// Returns the step that failed after the change was done. Returns `None` if the change may not be done.
+    /// Returns the step that failed after the commit. Returns `None` if the commit may have failed.
     #[cfg(feature = "cli")]
     pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
-        // If the error has another code, it belongs to a later operation.
+        // An error with another code belongs to a later operation.
         self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
     }
 
@@ -192,14 +192,14 @@ impl Error {
         self
     }
 
-    /// Puts the name of the operation in progress before the message.
+    /// Prefixes the message with the name of the operation in progress.
     #[must_use]
     pub(crate) fn context(mut self, doing: impl fmt::Display) -> Self {
         self.0.message = format!("{doing}: {}", self.0.message);
         self
     }
 
-    /// Replaces the message by one without private text.
+    /// Replaces the message by a message without private text, and drops the source.
     #[cfg(feature = "agent")]
     #[must_use]
     pub(crate) fn reworded(mut self, message: String) -> Self {
@@ -208,7 +208,7 @@ impl Error {
         self
     }
 
-    /// Returns the kind, which tells the caller the next action.
+    /// Returns the kind, which determines the next action of the caller.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -223,7 +223,7 @@ impl Error {
         &self.0.message
     }
 
-    /// Returns the hint with the next step, if any.
+    /// Returns the hint with the next step, if the error has one.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -233,12 +233,12 @@ impl Error {
         &self.0.ids
     }
 
-    /// Returns the place and the cause of the damage, for errors that damage causes.
+    /// Returns the location and the cause of the damage, if damage caused the error.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         self.0.damage.as_ref()
     }
 
-    /// Returns the cause of the damage. Its sentence is the message unless the error has another one.
+    /// Returns the cause of the damage. For an error without recorded damage, the cause contains the message.
     pub(crate) fn cause(&self) -> Cause {
         match self.damage() {
             Some(damage) => damage.cause.clone(),
@@ -246,15 +246,15 @@ impl Error {
         }
     }
 
-    /// Returns whether the error reports damaged bytes, as opposed to absent, busy or refused ones.
+    /// Returns whether the error reports damaged bytes.
     pub fn is_corruption(&self) -> bool {
         self.0.kind == ErrorKind::Corrupt
     }
 }
 
-/// Names the operation that failed in the error of a call of the operating system.
+/// Converts errors of the operating system, and adds the name of the failed operation.
 pub(crate) trait OrIo<T> {
-    /// Makes the error that reads "`doing`: the error of the system".
+    /// Converts the error to an [`Error`] with the message "`doing`: the error of the system".
     fn or_io(self, doing: impl fmt::Display) -> Result<T>;
 }
 

@@ -1,8 +1,8 @@
 //! Treering: the memory of a long-running AI agent.
 //!
-//! A store holds **objects**. An object has an id, a kind, a scope, attributes and a text. All objects at one moment
-//! form a **state**, which a Merkle root names. Every change is a **commit** in a hash chain, so any past state can be
-//! read, compared and restored.
+//! A store contains **objects**. An object has an id, a kind, a scope, attributes and a text. All objects at one moment
+//! form a **state**, which a Merkle root identifies. Every change is a **commit** in a hash chain, so the program can
+//! read, compare and restore any past state.
 //!
 //! ```
 //! use treering::{Id, Kind, Memory, NewObject, Query, Writer};
@@ -17,7 +17,7 @@
 //! fact.content = Some("The user edits with Helix.".to_owned());
 //! memory.put(fact, &Writer::person("vera"))?;
 //!
-//! // Several changes at once, as one commit or none.
+//! // Make several changes as one atomic commit.
 //! let mut draft = memory.draft(&Writer::user().reason("tidying up"));
 //! draft.put(NewObject::new(Id::new("plans/today")?, Kind::new("plan")?))?;
 //! draft.remove(&id)?;
@@ -29,7 +29,7 @@
 //! let plans = Query::default().kind(Kind::new("plan")?);
 //! assert_eq!(view.query(&plans)?.count(), 1);
 //!
-//! // Go back. It is a new commit, so it can be undone too.
+//! // Undo the change. An undo is a new commit, so another undo can reverse it.
 //! memory.undo(&Writer::user())?;
 //! assert!(memory.view().contains(&id)?);
 //! memory.close()?;
@@ -48,10 +48,12 @@
 //! | prove that a state contains an object | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
-//! The feature `agent` adds the module `agent`, the verbs of an agent; `ingest` reads and writes documents; `cli` is the program. All
-//! three are default features. `default-features = false` gives only the engine.
+//! The feature `agent` adds the verbs of an agent in the module `agent`. The feature `ingest` reads and writes
+//! documents, and `cli` adds the program. All three are default features. `default-features = false` selects only the
+//! engine.
 //!
-//! Every error is an [`Error`]. Its [`ErrorKind`] tells the caller how to react; its [`ErrorCode`] names the case.
+//! Every error is an [`Error`]. Its [`ErrorKind`] determines the next action of the caller, and its [`ErrorCode`]
+//! identifies the exact case.
 
 // With the feature `testing`, more of the crate is public.
 #![cfg_attr(
@@ -99,7 +101,7 @@ pub mod testing;
 mod threads;
 mod trie;
 
-// The examples of the README are compiled and run.
+// Doctests compile and run the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
@@ -115,14 +117,14 @@ pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Positi
 pub use store::ChangeCounts;
 
 pub mod proof {
-    //! Proofs that a state contains a certain version of an object, or that it contains no object with a certain id.
-    //! Checking a proof needs no store.
+    //! Proofs that a state contains a certain version of an object, or contains no object with a certain id. Checking a
+    //! proof needs no store.
 
     pub use crate::trie::{Proof, ProofError};
 }
 
 pub mod upkeep {
-    //! The reports of a store's upkeep: garbage collection, erasure, verification, salvage.
+    //! The options and reports of garbage collection, erasure, verification and salvage.
 
     pub use crate::engine::{
         ErasedKind, ErasedRecord, ErasedReport, Erasing, Finding, FindingKind, GcReport, Severity, Stats,

@@ -15,7 +15,7 @@ use crate::store::ChangeCounts;
 /// The number of objects that a verb created, updated, left unchanged or removed.
 #[derive(Clone, Copy, Default, Serialize, JsonSchema)]
 pub(crate) struct Tally {
-    /// The number of objects in the store afterwards.
+    /// The number of objects in the state after the verb.
     pub(crate) objects: u64,
     pub(crate) created: u64,
     pub(crate) updated: u64,
@@ -46,12 +46,12 @@ pub(crate) struct PutLines {
 pub(crate) struct Ingested {
     #[serde(flatten)]
     pub(crate) tally: Tally,
-    /// The top objects of each document.
+    /// The objects without a parent of each document.
     pub(crate) roots: Vec<String>,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
     pub(crate) documents: usize,
-    /// Documents that are kept although their files are missing.
+    /// Stored documents whose files are missing, and which `--prune` did not select.
     pub(crate) missing: Vec<String>,
     /// Documents that `--prune` removed.
     pub(crate) pruned: Vec<String>,
@@ -83,14 +83,14 @@ pub(crate) struct Moved {
     pub(crate) seq: u64,
     #[serde(flatten)]
     pub(crate) counts: ChangeCounts,
-    /// The operation; null if the state is already the requested one.
+    /// The operation. Null if the store was already in the requested state.
     pub(crate) op: Option<String>,
     /// The commit that a rollback, undo or redo refers to.
     pub(crate) target: Option<CommitDigest>,
 }
 
 impl Moved {
-    /// Returns the changes of a commit. If there is no new commit, it returns the head and no changes.
+    /// Returns a commit with its changes. If the verb made no commit, returns the head without changes.
     pub(crate) fn of(memory: &Memory, committed: &Committed) -> Result<Self> {
         let info = &committed.commit;
         let moved = committed.changed.then_some(&info.commit);
@@ -105,7 +105,7 @@ impl Moved {
     }
 }
 
-/// Returns the number of changes by a verb: zero if it made no commit.
+/// Returns the numbers of objects that a verb added, changed and removed. Returns zeros if the verb made no commit.
 pub(crate) fn counts(memory: &Memory, committed: &Committed) -> Result<ChangeCounts> {
     if committed.changed {
         memory.commit_counts(&committed.commit)
@@ -124,12 +124,12 @@ pub(crate) struct RollbackPreview {
     pub(crate) seq: u64,
     #[serde(flatten)]
     pub(crate) counts: ChangeCounts,
-    /// The commit whose state would be restored.
+    /// The commit whose state the rollback would restore.
     pub(crate) target: CommitDigest,
     pub(crate) dry_run: bool,
-    /// The option that the rollback requires.
+    /// The option without which the rollback would be refused.
     pub(crate) needs: Option<&'static str>,
-    /// The commits of other lanes that it would reverse.
+    /// The commits of other lanes that the rollback would reverse.
     pub(crate) other_lanes: Vec<String>,
 }
 
@@ -153,7 +153,7 @@ pub(crate) struct Collected {
 /// The records that `erase` removes, and their former locations.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErasedParts {
-    /// The number of versions among the records; if there are none, the number of all records.
+    /// The number of versions among the records. If the records contain no version, the number of all records.
     pub(crate) erased: u64,
     pub(crate) bytes: u64,
     pub(crate) holders: Vec<String>,
@@ -195,6 +195,6 @@ pub(crate) struct ErasePreview {
     #[serde(flatten)]
     pub(crate) parts: ErasedParts,
     pub(crate) dry_run: bool,
-    /// The option that this erasure requires, with the reason.
+    /// The option without which the erasure would be refused, with the reason.
     pub(crate) needs: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The answers of verbs that read states and changes of the history.
+//! The answers of verbs that read the history and its snapshots.
 //!
 //! # Layer
 //! Layer 8, part of answers.
@@ -73,14 +73,14 @@ impl LogLine {
 
 /// The reason or source of a commit.
 pub(crate) struct Recorded {
-    /// The text, if it is kept.
+    /// The text. `None` if the commit has none, or if the text is erased or lost.
     pub(crate) text: Option<String>,
     erased: bool,
     lost: bool,
 }
 
 impl Recorded {
-    /// Reads the text with a digest.
+    /// Reads the text with the given digest.
     ///
     /// # Errors
     /// Fails if the text cannot be read for a reason other than its loss or erasure.
@@ -108,7 +108,7 @@ pub(crate) struct HistoryLine {
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
     pub(crate) time: Time,
-    /// The operation. This field and those below are null if the commit of the change was thinned.
+    /// The operation. This field and the fields up to `reason` are null if the commit of the change was thinned.
     pub(crate) op: Option<String>,
     pub(crate) actor: Option<String>,
     pub(crate) session: Option<String>,
@@ -119,7 +119,7 @@ pub(crate) struct HistoryLine {
 }
 
 impl HistoryLine {
-    /// Returns the line of a change, with the records of its commit.
+    /// Returns the line of a change, with the metadata of its commit.
     pub(crate) fn of(memory: &Memory, entry: &HistoryEntry) -> Result<Self> {
         let maker = entry.maker().map(|maker| &maker.commit);
         let text = |digest| Recorded::of(memory, digest).map(|recorded| recorded.text);
@@ -144,7 +144,7 @@ impl HistoryLine {
 /// A snapshot, as a line of `snapshots`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SnapshotLine {
-    /// Its index in the ring of its lane; null for a named snapshot.
+    /// The index of the snapshot in the ring of its lane. Null for a named snapshot.
     pub(crate) index: Option<usize>,
     pub(crate) name: Option<String>,
     #[serde(flatten)]
@@ -152,8 +152,8 @@ pub(crate) struct SnapshotLine {
 }
 
 impl SnapshotLine {
-    /// Returns the snapshots of each commit, as the user types them in this lane. The names of other rings include their
-    /// lane.
+    /// Returns the names of the snapshots of each commit, by the seq of the commit. The name of a snapshot in the ring
+    /// of another lane includes that lane.
     pub(crate) fn names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String>>> {
         let mut names: HashMap<u64, Vec<String>> = HashMap::new();
         for info in memory.snapshots()? {
@@ -168,7 +168,7 @@ impl SnapshotLine {
         Ok(names)
     }
 
-    /// Returns the revision of the snapshot, as the user types it.
+    /// Returns the revision of the snapshot in the form that the user types.
     pub(crate) fn revision(&self) -> String {
         match self.index {
             Some(index) => format!("snap:{index}"),
@@ -192,7 +192,7 @@ impl From<SnapshotInfo> for SnapshotLine {
 pub(crate) struct SnapshotTaken {
     #[serde(flatten)]
     pub(crate) snapshot: SnapshotLine,
-    /// Whether it was deleted instead.
+    /// Whether the verb deleted the snapshot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) deleted: bool,
 }

@@ -1,6 +1,6 @@
 //! The answers of the verbs as typed values, which the program prints and servers send.
 //!
-//! Programs read the fields. A field that JSON omits (`serde(skip)`) is for people only.
+//! Programs read the JSON of the fields. Only the output for people uses a field that JSON omits (`serde(skip)`).
 //!
 //! # Layer
 //! Layer 8. Knows the engine and the verbs of an agent. Does not know the terminal.

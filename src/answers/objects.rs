@@ -1,4 +1,4 @@
-//! The answers of `get` and `list`: objects.
+//! The answers of `get` and `list`.
 //!
 //! # Layer
 //! Layer 8, part of answers.
@@ -18,7 +18,7 @@ use crate::object::{Id, Object, Origin, Time};
 /// The number of children that an answer lists.
 const CHILDREN_LISTED: usize = 1_000;
 
-/// An object without content, children and subtree digest.
+/// An object without its content, children and subtree digest.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Listed {
     pub(crate) id: String,
@@ -37,7 +37,7 @@ pub(crate) struct Listed {
     pub(crate) derived_from: Vec<ObjectDigest>,
     pub(crate) event_time: Option<Time>,
     pub(crate) expires: Option<Time>,
-    /// The object itself, for people.
+    /// The object itself, for the output for people.
     #[serde(skip)]
     pub(crate) object: Object,
 }
@@ -101,21 +101,21 @@ impl JsonSchema for StoredLine {
 pub(crate) struct Whole {
     #[serde(flatten)]
     pub(crate) listed: Listed,
-    /// The first 1,000 children, in their order.
+    /// The first 1,000 children, in sibling order.
     pub(crate) children: Vec<String>,
     pub(crate) children_total: u64,
     pub(crate) content: Option<String>,
-    /// The commit that erased the content; 64 zeros if the content was lost to damage.
+    /// The commit that erased the content. 64 zeros if damage destroyed the content.
     pub(crate) content_erased_by: Option<CommitDigest>,
     pub(crate) subtree_digest: Option<SubtreeDigest>,
-    /// The time from which its ages are counted. In a past state, it is the time of that state.
+    /// The time at which the output computes ages. For a past state, the time of that state.
     #[serde(skip)]
     pub(crate) now: Time,
 }
 
 impl Whole {
-    /// Returns the answer for a version that need not be in a state. It has no children and times, which belong to a
-    /// state.
+    /// Returns the answer for a version. If the state does not contain the version, the answer has no times and no
+    /// subtree digest.
     pub(crate) fn of_version(view: &View, object: Object) -> Result<Self> {
         let mut version = Self::of(view, object)?;
         let held = view.get(&Id::new(&version.listed.id)?)?;

@@ -1,4 +1,4 @@
-//! Answers about the program itself, and about the files that it writes.
+//! Answers about the program, about the files that it writes, and about its errors and notes.
 //!
 //! # Layer
 //! Layer 8, part of answers.
@@ -69,7 +69,7 @@ pub(crate) struct BlockLeftOut {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Refusal {
     pub(crate) error: Refused,
-    /// The notes of the verb before the failure.
+    /// The notes that the verb printed before the failure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
 }

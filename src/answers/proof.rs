@@ -1,13 +1,13 @@
-//! Proof documents, for a reader who does not trust the store.
+//! Proof documents, which convince a reader who does not trust the store.
 //!
-//! Every field of a proof document is checked. The checker refuses unknown fields, so a document that "holds" cannot
+//! The checker checks every field of a proof document and refuses unknown fields. So an accepted document cannot
 //! contain an unchecked claim.
 //!
 //! # Layer
 //! Layer 8, part of answers. Pure, except for [`ProofDocument::of`].
 //!
 //! # Invariants
-//! - CLI-6: a document that `check-proof` accepts contains nothing unchecked.
+//! - CLI-6: `check-proof` checks every value of a document that it accepts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::ingest::json as lines;
 use crate::object::Id;
 use crate::trie::{Proof, ProofLevel, Proven, Terminal, verify_proof};
 
-/// The version of the document.
+/// The version of the document format.
 const VERSION: u32 = 1;
 
 /// The answer of `check-proof` if the proof holds.
@@ -28,7 +28,7 @@ pub(crate) struct ProofHolds {
     pub(crate) ok: bool,
     pub(crate) id: String,
     pub(crate) root: String,
-    /// The digest of the object; null if the proof shows that the object is absent.
+    /// The digest of the object. Null if the proof shows that the object is absent.
     pub(crate) object: Option<String>,
     pub(crate) present: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) struct ProofFails {
     pub(crate) reason: String,
 }
 
-/// The document. Every field is checked.
+/// The JSON document of a proof. `check` checks every field.
 #[derive(Debug, Serialize, Deserialize, PartialEq, Eq, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProofDocument {
@@ -49,7 +49,7 @@ pub(crate) struct ProofDocument {
     root: String,
     pub(crate) id: String,
     key_path: String,
-    /// The digest of the object; null if the proof shows that it is absent.
+    /// The digest of the object. Null if the proof shows that the object is absent.
     pub(crate) object: Option<String>,
     levels: Vec<LevelDocument>,
     terminal: TerminalDocument,
@@ -77,7 +77,7 @@ impl ProofDocument {
         Self::new(&view.prove(id)?, memory.suite(), &view.root(), id)
     }
 
-    /// Returns the document of a proof about `id` that holds against `root`.
+    /// Converts a proof about `id` to a document, and checks that the proof holds for `root`.
     fn new(proof: &Proof, suite: HashSuite, root: &Root, id: &Id) -> Result<Self> {
         let key = suite.key_path(id.as_str());
         let proven = verify_proof(proof, suite, root, &key)
@@ -97,11 +97,11 @@ impl ProofDocument {
         })
     }
 
-    /// Checks every field of the document. The error is the reason why the proof does not hold.
+    /// Checks every field of the document. The error states why the proof does not hold.
     fn check(&self) -> Result<(), String> {
         if self.version != VERSION {
             return Err(format!(
-                "the document has version {}, and this program checks version {VERSION}",
+                "the document has version {}, but this program checks only version {VERSION}",
                 self.version
             ));
         }
@@ -128,7 +128,7 @@ impl ProofDocument {
         if proven == stated {
             return Ok(());
         }
-        Err("the document claims something else about the object than it proves".to_owned())
+        Err("the field `object` differs from the proven digest of the object".to_owned())
     }
 
     fn proof(&self, algorithm: HashAlgorithm) -> Result<Proof, String> {
@@ -193,7 +193,7 @@ impl TerminalDocument {
     }
 }
 
-/// Reads a digest in its only written form, 64 lower-case digits.
+/// Parses a digest of exactly 64 lower-case hexadecimal digits, its only valid form.
 fn digest(text: &str, what: &str) -> Result<[u8; 32], String> {
     from_hex(text)
         .filter(|bytes| to_hex(bytes) == text)
@@ -201,14 +201,15 @@ fn digest(text: &str, what: &str) -> Result<[u8; 32], String> {
         .ok_or_else(|| format!("the field `{what}` is not a digest of 64 lower-case hexadecimal digits"))
 }
 
-/// Reads a proof document and checks all of it. The error is the reason why the proof does not hold.
+/// Parses a proof document and checks every field. The error states why the proof does not hold.
 pub(crate) fn check(text: &str) -> Result<ProofHolds, String> {
     let read = lines::parse(text).map_err(|error| format!("the document cannot be read: {error}"))?;
     let document =
         ProofDocument::deserialize(&read).map_err(|error| format!("the document cannot be read: {error}"))?;
-    // A document has one form. Lists in place of maps, or a missing optional field, would be a second form.
+    // Only one JSON form of a document is valid. `deserialize` also accepts lists in place of maps, and missing
+    // optional fields.
     if serde_json::to_value(&document).ok().as_ref() != Some(&read) {
-        return Err("the document is not in the form of a proof".to_owned());
+        return Err("the document does not have the exact form of a proof".to_owned());
     }
     document.check()?;
     Ok(ProofHolds {

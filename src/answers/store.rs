@@ -15,10 +15,10 @@ use crate::engine::{
 use crate::error::Result;
 use crate::object::Time;
 
-/// The number of the format that this program writes.
+/// The version of the store format that this program writes.
 pub(crate) const FORMAT: u32 = 1;
 
-/// Returns the absolute path, or the path as given if the system cannot resolve it.
+/// Returns the absolute path, or the unchanged path if the system cannot resolve it.
 pub(crate) fn absolute(path: &Path) -> String {
     let absolute = path.canonicalize();
     absolute.as_deref().unwrap_or(path).display().to_string()
@@ -39,21 +39,21 @@ pub(crate) struct Head {
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
     pub(crate) objects: u64,
-    /// The number of versions that are kept.
+    /// The number of kept versions of all objects.
     pub(crate) history: u64,
     pub(crate) hash: HashAlgorithm,
     pub(crate) time: Time,
     pub(crate) store: Option<String>,
 }
 
-/// The answer of `stats`. A null field is unknown for a past state, or without `--space`.
+/// The answer of `stats`. Some fields are null for a past state, or without `--space`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Statistics {
     pub(crate) objects: u64,
     pub(crate) history: Option<u64>,
     /// The number of commits ever made.
     pub(crate) commits: u64,
-    /// The number of commits that are no longer kept.
+    /// The number of thinned commits.
     pub(crate) thinned: Option<u64>,
     pub(crate) gaps: Option<u64>,
     pub(crate) erased: Option<u64>,
@@ -78,7 +78,7 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// Returns the counts of a state. The sizes are those of the whole store, and need `stats` and `space`.
+    /// Returns the counts of a state. Other fields describe the whole store, and come from `stats` and `space`.
     pub(crate) fn of(
         memory: &Memory,
         view: &View,
@@ -124,7 +124,7 @@ pub(crate) struct Verified {
     pub(crate) at: Option<StateAt>,
 }
 
-/// The state of `--at`.
+/// The state that `--at` selects.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StateAt {
     pub(crate) seq: u64,
@@ -144,7 +144,7 @@ pub(crate) struct Examined {
 pub(crate) struct Diagnosis {
     #[serde(flatten)]
     pub(crate) problem: Problem,
-    /// The command; null if nothing has to be done, or no command can do it.
+    /// The command. Null if the problem needs no action, or if no command fixes it.
     pub(crate) command: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The agent of a verb: its settings, its place, and the scopes that it reads.
+//! Opens a store as an agent, and determines the agent's settings, its place, and the scopes to read.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -22,17 +22,17 @@ use crate::error::Result;
 use crate::object::Scope;
 use crate::scan;
 
-/// The name of the settings file, in the folder that holds the store.
+/// The name of the settings file, in the parent folder of the store.
 const SETTINGS_FILE: &str = "treering.toml";
 
 /// The options that select the scopes to read.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ScopeOptions {
-    /// Only this scope: global, project, session, agent, or a name such as project:tea; may be repeated [default:
+    /// Read only this scope: global, project, session, agent, or a name such as project:tea; may be repeated [default:
     /// global and the current project, session and agent]
     #[arg(long = "scope", value_name = "SCOPE")]
     pub(crate) scopes: Vec<String>,
-    /// Every scope of the store
+    /// Read every scope of the store
     #[arg(long, conflicts_with = "scopes")]
     pub(crate) all_scopes: bool,
 }
@@ -48,7 +48,7 @@ impl Context {
         self.agent(|context, _| context.open_to_write())
     }
 
-    /// Returns the agent of the store: for reading in a dry run, else for writing.
+    /// Opens the store as an agent. Opens it for reading in a dry run, else for writing.
     pub(crate) fn agent_to_change(&mut self, dry_run: bool) -> Result<Agent> {
         if dry_run {
             self.agent_to_read()
@@ -57,7 +57,7 @@ impl Context {
         }
     }
 
-    /// Opens the store as [`Self::agent_to_write`] does, and creates a missing one as [`Self::open_or_create`] does.
+    /// Opens the store as [`Self::agent_to_write`] does, and creates a missing store as [`Self::open_or_create`] does.
     pub(crate) fn agent_to_create(&mut self, rehearse: impl FnOnce(&Agent) -> Result<()>) -> Result<Agent> {
         self.agent(|context, settings| {
             context.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))
@@ -78,7 +78,7 @@ impl Context {
         let (settings, ignored) = self.settings()?;
         if let Some((category, severity)) = ignored.first() {
             let text = format!(
-                "{SETTINGS_FILE} was not named with --settings, so it cannot weaken the scan: {} of its verdicts are ignored, such as scan.{}.{}",
+                "{SETTINGS_FILE} was not passed with --settings, so it cannot weaken the scan: {} of its verdicts are ignored, such as scan.{}.{}",
                 ignored.len(),
                 category.name(),
                 severity.name()
@@ -88,9 +88,9 @@ impl Context {
         Ok(Agent::new(open(self, &settings)?, settings))
     }
 
-    /// Reads the settings of the agent from the named file, else from the file next to the store. Anyone may have
-    /// written that second file, so it can make the scan stricter but never milder: its milder verdicts are ignored, and
-    /// returned too.
+    /// Reads the agent's settings from the file of `--settings`, else from the file next to the store. The file next to
+    /// the store is untrusted, so it can make the scan stricter but never milder. Its milder verdicts have no effect,
+    /// and are returned for a warning.
     pub(crate) fn settings(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
         let named = self.options.settings.clone();
         let named = named.or_else(|| path_in("TREERING_SETTINGS"));
@@ -127,7 +127,7 @@ impl Context {
         }
     }
 
-    /// Returns the scope of the option, else the usual scope of the place.
+    /// Returns the scope that the option names, else the default scope of the agent's place.
     pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope> {
         match named {
             Some(word) => self.place().scope(word),
@@ -135,7 +135,7 @@ impl Context {
         }
     }
 
-    /// Prints a note for each change in quarantine, which waits for a person.
+    /// Prints a note for each quarantined change, because a person must review it.
     pub(crate) fn note_held(&mut self, agent: &Agent, held: impl IntoIterator<Item: AsRef<str>>) {
         for held in held {
             let held = held.as_ref();
@@ -146,14 +146,14 @@ impl Context {
         }
     }
 
-    /// Prints a note that a dry run changed nothing.
+    /// Prints a note that nothing was changed, if the verb ran with `--dry-run`.
     pub(crate) fn note_dry_run(&mut self, is_dry: bool) {
         if is_dry {
             self.output.note("dry_run", "nothing was changed");
         }
     }
 
-    /// Returns the scopes that a verb reads: all of them, the named ones, or those of the agent's place.
+    /// Returns the scopes that a verb reads: all scopes, the named scopes, or the default scopes of the agent's place.
     pub(crate) fn reach(&self, named: &ScopeOptions) -> Result<Reach> {
         let place = self.place();
         if named.all_scopes {
@@ -167,15 +167,15 @@ impl Context {
     }
 }
 
-/// Whether `TREERING_DISABLE` switches the verbs of an agent off.
+/// Whether `TREERING_DISABLE` disables the verbs of an agent.
 pub(crate) fn is_switched_off() -> bool {
     env::var_os("TREERING_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// The note that people read when `TREERING_DISABLE` switched a verb off.
-pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
+/// The note for people if `TREERING_DISABLE` disables a verb.
+pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE disables the memory";
 
-/// The answer of a writing verb while the memory is switched off.
+/// The answer of a writing verb while `TREERING_DISABLE` disables the memory.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Disabled {
     status: &'static str,
@@ -183,7 +183,7 @@ pub(crate) struct Disabled {
 }
 
 impl Context {
-    /// Prints the answer of a writing verb while the memory is switched off.
+    /// Prints the answer of a writing verb while `TREERING_DISABLE` disables the memory.
     pub(crate) fn answer_disabled(&mut self) -> Done {
         let answer = Disabled {
             status: "disabled",

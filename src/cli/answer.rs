@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::object::Time;
 
 impl Context {
-    /// Prints an answer: as JSON from its fields, or as `show` prints it for people or a language model.
+    /// Prints an answer as JSON from its fields, or calls `show` to print it for people or a language model.
     pub(crate) fn answer<A: Serialize>(
         &mut self,
         answer: &A,
@@ -33,7 +33,7 @@ impl Context {
         self.output.line(text)
     }
 
-    /// Writes the rows one by one, as they come, and returns their count. Programs get a line of JSON for each, people
+    /// Writes the rows as a stream, and returns their number. Programs get one line of JSON for each row, people get
     /// the columns of a table.
     pub(crate) fn write_rows<R: Serialize>(
         &mut self,
@@ -62,7 +62,7 @@ impl Context {
         )
     }
 
-    /// Writes the rows as [`Self::write_rows`] does. People get a note if there are none.
+    /// Writes the rows as [`Self::write_rows`] does. If the stream is empty, prints a note for people.
     pub(crate) fn rows<R: Serialize>(
         &mut self,
         rows: impl IntoIterator<Item = Result<R>>,

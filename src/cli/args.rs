@@ -39,7 +39,7 @@ pub(crate) struct SharedOptions {
     /// Read a damaged store at the newest state before the damage
     #[arg(long, global = true)]
     pub(crate) degraded: bool,
-    /// The settings file of an agent's verbs [default: treering.toml in the folder that holds the store]
+    /// The settings file of an agent's verbs [default: treering.toml in the parent folder of the store]
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) settings: Option<PathBuf>,
     #[command(flatten)]
@@ -61,16 +61,16 @@ pub(crate) struct SharedOptions {
 /// The options that select the lane of snapshots and undo.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LaneOptions {
-    /// The actor; it names the lane if no session is given
+    /// The actor, which names the lane if no session is given
     #[arg(long, global = true, value_name = "A")]
     pub(crate) actor: Option<String>,
-    /// The session, which names the lane of undo and snap:N; without it, the actor does
+    /// The session, which names the lane of undo and snap:N; without a session, the actor names it
     #[arg(long, global = true, value_name = "S")]
     pub(crate) session: Option<String>,
 }
 
 impl LaneOptions {
-    /// Returns `undo` or `redo` with the options of the lane.
+    /// Returns the command `treering undo` or `treering redo` with the options that select this lane.
     pub(crate) fn way_back(&self, verb: &str) -> String {
         let mut command = format!("treering {verb}");
         for (option, value) in [("--session", &self.session), ("--actor", &self.actor)] {
@@ -82,7 +82,7 @@ impl LaneOptions {
     }
 }
 
-/// Returns a parser of the names of an enum.
+/// Returns a clap parser that accepts the names of an enum's values and returns the value.
 pub(crate) fn one_of<T, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
@@ -124,11 +124,11 @@ fn shared(names: &[&str]) -> Vec<Arg> {
 }
 
 impl SharedOptions {
-    /// Returns these options; a value among the typed ones wins.
+    /// Returns these options, overridden by the options that the user typed.
     pub(crate) fn overlaid_by(&self, typed: &ArgMatches) -> clap::error::Result<Self> {
         let mut all = self.clone();
         all.update_from_arg_matches(typed)?;
-        // A flag that was not typed stays.
+        // A flag that the user did not type must not reset a flag that is set.
         all.json |= self.json;
         all.agent |= self.agent;
         all.degraded |= self.degraded;

@@ -1,14 +1,14 @@
-//! The store of a run, and how it is opened.
+//! Finds and opens the store of a command.
 //!
-//! `--store` names the store, else `TREERING_STORE`. Without either, it is the nearest `.treering` folder at or above
-//! the current one, else the one in the XDG data folder. A verb that reads never creates a store, so a wrong path is an
-//! error and not an empty memory.
+//! `--store` names the store, else `TREERING_STORE` does. Without either, the store is the nearest `.treering` folder
+//! at or above the current folder, else the store in the XDG data folder. A verb that reads never creates a store, so a
+//! wrong path is an error and not an empty memory.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - CLI-4: a folder with any other content never becomes a store.
+//! - CLI-4: a folder that contains other files never becomes a store.
 
 use std::env;
 use std::fs;
@@ -31,7 +31,7 @@ pub(crate) const PROJECT_FOLDER: &str = ".treering";
 
 /// The smallest number of digits of a short digest.
 const DIGITS_LEAST: usize = 8;
-/// The names at the top of a store, which identify one.
+/// The names of the files and folders at the top of a store, which identify a store.
 const STORE_NAMES: [&str; 8] = [
     "format",
     "lock",
@@ -49,11 +49,11 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
-    /// The store that the debug shell keeps open, with the defaults of its commands.
+    /// The open store of the debug shell, with the defaults of the shell's commands.
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
     opened: Option<Memory>,
-    /// Whether the verb opened it for writing.
+    /// Whether the verb opened the memory for writing.
     is_written: bool,
 }
 
@@ -92,13 +92,13 @@ impl Context {
         }
     }
 
-    /// Returns the revision to read: that of the command, else the default of the shell.
+    /// Returns the revision to read: the revision of `--at`, else the default of the shell.
     pub(crate) fn at(&self) -> Option<&str> {
         let default = self.kept.as_ref().and_then(|kept| kept.at.as_deref());
         self.options.at.as_deref().or(default)
     }
 
-    /// Makes the commit of a revision the default of the shell; `@` makes it the head again.
+    /// Sets the default revision of the shell to the commit that `revision` names. `@` resets the default to the head.
     pub(crate) fn pin(&mut self, revision: &str) -> Result<()> {
         let memory = self.open_to_read()?;
         let seq = self.view_of(&memory, revision)?.commit().commit.seq;
@@ -116,10 +116,10 @@ impl Context {
     /// Returns the folder of the store.
     pub(crate) fn store(&self) -> Result<PathBuf> {
         let found = self.named_store().or_else(project_store);
-        // Else it is the store of the user, in the XDG data folder.
+        // Without a project store, the verb uses the user's store in the XDG data folder.
         let found = found.or_else(|| xdg_folder("XDG_DATA_HOME", ".local/share"));
         found.ok_or_else(|| {
-            Error::not_found("there is no store here, and HOME is not set")
+            Error::not_found("cannot find a store: no .treering folder is at or above the current folder, and HOME is not set")
                 .with_code(ErrorCode::NoStore)
                 .with_hint("name the store with --store DIR")
         })
@@ -150,7 +150,7 @@ impl Context {
             .degraded(self.options.degraded)
     }
 
-    /// Opens the store for reading: takes no lock, writes nothing.
+    /// Opens the store for reading. Takes no lock and writes nothing.
     pub(crate) fn open_to_read(&mut self) -> Result<Memory> {
         let memory = self.open(false, |context, path| context.reading_options().open(path))?;
         if self.kept.is_none() && memory.damage().is_some() {
@@ -161,7 +161,7 @@ impl Context {
         Ok(memory)
     }
 
-    /// Opens the store for reading, and returns it with the state of `--at`, or the head.
+    /// Opens the store for reading. Returns the memory, and the state of `--at` or of the head.
     pub(crate) fn open_view(&mut self) -> Result<(Memory, View)> {
         let memory = self.open_to_read()?;
         let view = self.view(&memory)?;
@@ -173,8 +173,8 @@ impl Context {
         self.open(true, |context, path| context.engine_options().open(path))
     }
 
-    /// Opens the store for writing, and creates a missing one. Before it creates a store, `rehearse` does the work on
-    /// an empty memory. A refused write therefore leaves no empty store behind.
+    /// Opens the store for writing, and creates a missing store. Before it creates a store, `rehearse` does the work on
+    /// an empty memory in RAM. So a refused write leaves no empty store behind.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
         self.open(true, |context, path| {
             match context.engine_options().open(path) {
@@ -192,7 +192,7 @@ impl Context {
         })
     }
 
-    /// Returns the store that the shell keeps open, else opens it.
+    /// Returns the open store of the debug shell. Without a shell, opens the store.
     fn open(
         &mut self,
         to_write: bool,
@@ -226,14 +226,14 @@ impl Context {
         }
     }
 
-    /// Returns the time from which ages are counted.
+    /// Returns the current time, from which the output computes ages.
     pub(crate) fn now(&self) -> Time {
         let opened = self.opened.as_ref();
         opened.map_or(Time::from_micros(0), |memory| memory.view().now())
     }
 
     /// Returns the first digits of a commit's digest or a root: as many as identify it in the open memory, and at least
-    /// eight. A digest that the memory does not know is returned in full.
+    /// eight. Returns all digits if the memory does not contain the digest.
     pub(crate) fn short(&self, digest: &[u8; 32]) -> String {
         let mut digits = to_hex(digest);
         let names_it = |length: &usize| {
@@ -249,33 +249,33 @@ impl Context {
         digits
     }
 
-    /// Returns a check for long work without output. The check fails once the user stops the command.
+    /// Returns a check that long work calls while it prints nothing. The check fails once the user stops the command.
     pub(crate) fn stopper(&self) -> impl Fn() -> Result<()> + use<> {
         let stop = self.output.stop();
         move || check_stop(&stop)
     }
 
-    /// Describes a state in the form with which every writing verb ends.
+    /// Formats a state as the last line of output of a writing verb.
     pub(crate) fn state_line(&self, seq: u64, root: Root) -> String {
         let root = self.output.paint(Meaning::Name, self.short(root.as_bytes()));
         format!("seq {seq}, root {root}")
     }
 
-    /// Creates a store; fails if there is one.
+    /// Creates a store. Fails if the folder already contains a store.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
         if let Some(kept) = &self.kept {
             kept.check_writable()?;
         }
         let hint = match self.engine_options().read_only(true).open(path) {
-            Ok(_) => "use it as it is: see treering head".to_owned(),
+            Ok(_) => "use the existing store; treering head shows its state".to_owned(),
             Err(why) if why.is_corruption() && looks_like_store(path) => {
                 let store = quoted(path);
                 format!("the store is damaged: {why}; treering doctor --store {store} names the repair")
             }
             Err(why) if why.kind() == ErrorKind::UnsupportedFormat => {
-                format!("the store does not open: {why}")
+                format!("the store cannot be opened: {why}")
             }
-            // There is no store yet, or `create` fails with the same error.
+            // The folder contains no store, or `create` fails with the same error.
             Err(_) => {
                 refuse_other_folder(path)?;
                 let created = self.engine_options().hash(hash).create(path);
@@ -286,7 +286,7 @@ impl Context {
         Err(refused(ErrorCode::StoreExists, message, hint))
     }
 
-    /// Returns the state of `--at`, or the head.
+    /// Returns the state that `--at` selects, or the state of the head.
     pub(crate) fn view(&self, memory: &Memory) -> Result<View> {
         match self.at() {
             None => Ok(memory.view()),
@@ -294,12 +294,12 @@ impl Context {
         }
     }
 
-    /// Returns the commit of a typed revision.
+    /// Parses a revision and returns its commit.
     pub(crate) fn resolve(&self, memory: &Memory, text: &str) -> Result<CommitInfo> {
         memory.resolve(&text.parse()?, &self.lane())
     }
 
-    /// Returns the state of a typed revision.
+    /// Parses a revision and returns its state.
     pub(crate) fn view_of(&self, memory: &Memory, text: &str) -> Result<View> {
         match text.parse()? {
             Revision::Head => Ok(memory.view()),
@@ -307,7 +307,7 @@ impl Context {
         }
     }
 
-    /// Prints a note with the number of objects in a damaged store that are unreadable.
+    /// Prints a note with the number of unreadable objects in a damaged store.
     pub(crate) fn note_unreadable(&mut self, memory: &Memory) {
         let count = memory.unreadable() as u64;
         if count > 0 {
@@ -357,7 +357,7 @@ pub(crate) fn looks_like_store(path: &Path) -> bool {
 
 /// Refuses to put the files of a store among other files (CLI-4).
 fn refuse_other_folder(path: &Path) -> Result<()> {
-    let failed = |error| Error::io(format_args!("looking into {}", shown(path)), error);
+    let failed = |error| Error::io(format_args!("reading the folder {}", shown(path)), error);
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(|error| explain(failed(error), path))?,
@@ -376,11 +376,11 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Adds a hint to the error of a missing store.
+/// Adds a hint to the error for a missing store.
 pub(crate) fn explain(error: Error, path: &Path) -> Error {
     let is_no_folder = system_kind(&error) == Some(io::ErrorKind::NotADirectory);
     if let Some(file) = path.ancestors().find(|part| is_no_folder && part.is_file()) {
-        return Error::not_found(format!("{} is a file, and a store is a folder", shown(file)))
+        return Error::not_found(format!("{} is a file, but a store is a folder", shown(file)))
             .with_code(ErrorCode::NoStore)
             .with_hint("name the folder of a store with --store DIR or TREERING_STORE");
     }
@@ -391,7 +391,7 @@ pub(crate) fn explain(error: Error, path: &Path) -> Error {
     if inside.is_dir() {
         return error.with_hint(format!("did you mean --store {}?", shown(&inside)));
     }
-    error.with_hint("create one with treering init, or name it with --store DIR or TREERING_STORE")
+    error.with_hint("create a store with treering init, or name a store with --store DIR or TREERING_STORE")
 }
 
 /// Quotes a path for a shell.

@@ -4,8 +4,8 @@
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - CLI-1: an exit code depends only on the kind of the error, so a script can act on the code. An invalid command line
-//!   is a kind of its own.
+//! - CLI-1: an exit code depends only on the kind of the error, so a script can act on the code. An invalid command
+//!   line has a separate exit code.
 
 use std::io;
 use std::path::Path;
@@ -19,11 +19,11 @@ pub(crate) const DONE: u8 = 0;
 pub(crate) const NO: u8 = 1;
 /// Exit code: the command line is invalid.
 pub(crate) const USAGE: u8 = 2;
-/// Exit code: a policy refused.
+/// Exit code: a policy refused the change.
 pub(crate) const DENIED: u8 = 4;
-/// Exit code: the store is damaged, or not all of it could be saved.
+/// Exit code: the store is damaged, a proof does not hold, or a salvage lost data.
 pub(crate) const DAMAGED: u8 = 5;
-/// Exit code: a bug.
+/// Exit code: the program has a bug.
 pub(crate) const BUG: u8 = 70;
 
 /// The outcome of a verb: an exit code or an error.
@@ -49,11 +49,11 @@ pub(crate) fn usage_error(message: impl Into<String>, hint: impl Into<String>) -
 pub(crate) fn two_modes(other: &str) -> Error {
     usage_error(
         format!("--json cannot be combined with {other}"),
-        "leave one of them out",
+        "omit one of the two options",
     )
 }
 
-/// Converts an error of clap; `hint` is used if clap gives none.
+/// Converts an error of clap. Uses `hint` if the error of clap contains no hint.
 pub(crate) fn clap_error(error: &clap::Error, hint: &str) -> Error {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -78,7 +78,7 @@ pub(crate) fn output_error(error: io::Error) -> Error {
     error.with_hint(hint)
 }
 
-/// Whether the reader of the output closed the pipe. This counts as success (CLI-3).
+/// Whether the reader of the output closed the pipe. The verb then ends with success (CLI-3).
 pub(crate) fn is_closed_pipe(error: &Error) -> bool {
     error.code() == ErrorCode::AnswerLost && system_kind(error) == Some(io::ErrorKind::BrokenPipe)
 }
@@ -110,7 +110,7 @@ impl From<&Error> for Refused {
     }
 }
 
-/// Returns the error for an unreadable file. A missing file is a mistake of the caller.
+/// Returns the error for an unreadable input file. A missing file is an error in the command line.
 pub(crate) fn input_error(file: &Path, error: io::Error) -> Error {
     let file = file.display();
     match error.kind() {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_the_promised_exit_code() {
-        // INVARIANT CLI-1: the exit codes are those of the contract.
+        // INVARIANT CLI-1: each kind of error has its documented exit code.
         let table = [
             (ErrorKind::NotFound, 1),
             (ErrorKind::InvalidInput, 1),

@@ -19,13 +19,13 @@ use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
 use crate::store::ChangeCounts;
 
-/// The number of digits of a version's digest that people see.
+/// The number of digits of a version's digest in output for people.
 const SHORT_DIGITS: usize = 12;
 /// The number of spaces between two columns.
 const GAP: usize = 2;
 /// The smallest width of a text column.
 const COLUMN_MIN: usize = 8;
-/// The largest width that a column is padded to. A longer text shifts only the rest of its own line.
+/// The largest width of a padded column. A longer text shifts only the following cells of the same line.
 const COLUMN_MAX: usize = 40;
 /// The number of rows that set the column widths before the first line is written.
 pub(crate) const ROWS_ALIGNED: usize = 256;
@@ -42,7 +42,7 @@ pub(crate) fn short_hex(digits: &str) -> &str {
     digits.get(..SHORT_DIGITS).unwrap_or(digits)
 }
 
-/// Formats the digits of a path in the trie.
+/// Formats a path in the trie as hexadecimal digits.
 pub(crate) fn nibbles(path: &[u8]) -> String {
     path.iter().map(|digit| format!("{digit:x}")).collect()
 }
@@ -53,7 +53,7 @@ pub(crate) struct Cell {
     text: String,
     meaning: Option<Meaning>,
     right: bool,
-    /// Whether its column may be omitted if a line is too narrow.
+    /// Whether the table may omit the cell's column on a narrow terminal.
     minor: bool,
     /// Whether the cell is a diagram, drawn next to the other columns.
     drawing: bool,
@@ -75,7 +75,7 @@ pub(crate) fn drawing(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// Makes a cell omissible on a narrow terminal.
+/// Marks a cell as minor, so a narrow terminal omits its column.
 pub(crate) fn minor(cell: Cell) -> Cell {
     Cell { minor: true, ..cell }
 }
@@ -104,8 +104,8 @@ pub(crate) fn right(text: impl AsRef<str>) -> Cell {
 /// A row: the name and the cell of each column.
 pub(crate) type Columns = Vec<(&'static str, Cell)>;
 
-/// Rows with aligned columns. The first rows set the widths, so a long stream is printed as it arrives. The names of the
-/// columns are printed if the output has headings.
+/// Rows with aligned columns. The first rows set the widths, so a long stream is printed as it arrives. If the output
+/// has headings, the first line contains the names of the columns.
 #[derive(Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,
@@ -114,7 +114,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Adds a row. Writes the waiting rows once there are enough to align.
+    /// Adds a row. Writes the waiting rows as soon as [`ROWS_ALIGNED`] rows wait.
     pub(crate) fn row(&mut self, output: &mut Output, columns: Columns) -> Result<()> {
         if self.written == 0 && self.rows.is_empty() && output.has_headings() {
             let heading = |(name, cell): &(&'static str, Cell)| Cell {
@@ -133,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Writes the rest, and returns the number of all lines.
+    /// Writes the waiting rows, and returns the total number of written rows.
     pub(crate) fn end(mut self, output: &mut Output) -> Result<u64> {
         self.write(output)?;
         Ok(self.written)
@@ -174,8 +174,8 @@ impl Table {
     }
 }
 
-/// Returns the widths of columns that fit into `room` together, 0 for omitted ones. It first omits the minor columns,
-/// then narrows the widest text columns.
+/// Returns column widths that together fit into `room` characters. The width of an omitted column is 0. Omits the minor
+/// columns first, then narrows the widest text columns.
 fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
     let mut widths = widths.to_vec();
     let total = |widths: &[usize]| {

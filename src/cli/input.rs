@@ -25,12 +25,12 @@ const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 /// The longest line of a script, in bytes.
 const SCRIPT_LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Opens a file; `-` is standard input, from which a shell reads its commands.
+/// Opens a file, or standard input for `-`. The debug shell reads its commands from standard input, so it refuses `-`.
 pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRead>> {
     if file == Path::new("-") {
         if context.kept.is_some() {
             return Err(usage_error(
-                "standard input is not free: the shell reads its commands from it",
+                "standard input is in use: the shell reads its commands from it",
                 "name a file, or pass the text as an argument",
             ));
         }
@@ -70,7 +70,7 @@ pub(crate) fn content_from_input(context: &Context) -> Result<String> {
     })
 }
 
-/// Returns the text of an option; for `-`, the text on standard input.
+/// Returns the text of an option, or the text on standard input for `-`.
 pub(crate) fn text_or_input(context: &Context, text: String) -> Result<String> {
     if text == "-" {
         content_from_input(context)
@@ -89,14 +89,14 @@ pub(crate) fn at_line(number: u64, error: Error) -> Error {
 pub(crate) fn time_of(name: &str, value: &Json) -> Result<Time> {
     loose_time_from_json(value).map_err(|_| {
         Error::invalid(format!("the field `{name}` is not a time"))
-            .with_hint("write it as in 2026-01-31T08:15:00Z, or as seconds since 1970")
+            .with_hint("write the time as 2026-01-31T08:15:00Z, or as seconds since 1970")
     })
 }
 
-/// Lines of bounded length, with their numbers; blank ones are skipped.
+/// A reader of numbered lines of bounded length. Skips blank lines.
 pub(crate) struct Lines<'a> {
     input: &'a mut dyn BufRead,
-    /// The name of the input in messages; empty for the only one.
+    /// The name of the input in messages. Empty if the command reads only one input.
     name: &'a str,
     bytes_max: u64,
     number: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Returns a reader of the lines of `input`.
+    /// Returns a reader of the lines of `input`, each of at most [`LINE_BYTES_MAX`] bytes.
     pub(crate) fn of(input: &'a mut dyn BufRead) -> Self {
         Self {
             input,
@@ -115,7 +115,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Returns a reader of the commands in `input`.
+    /// Returns a reader of the lines of the script `input`, each of at most [`SCRIPT_LINE_BYTES_MAX`] bytes.
     pub(crate) fn of_script(name: &'a str, input: &'a mut dyn BufRead) -> Self {
         Self {
             name,
@@ -129,7 +129,7 @@ impl<'a> Lines<'a> {
         self.number
     }
 
-    /// Returns the place of the last line read, for messages.
+    /// Returns the name of the input and the number of the last line read, for messages.
     pub(crate) fn place(&self) -> String {
         match self.name {
             "" => format!("line {}", self.number),

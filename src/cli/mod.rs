@@ -1,7 +1,7 @@
 //! The `treering` program: arguments in, an exit code out.
 //!
-//! [`run`] parses the command line, hands the verb to its command and returns the exit code of
-//! its result. A command reads and writes through the engine only, and prints through `output.rs`.
+//! [`run`] parses the command line, runs the verb and returns its exit code. A verb reads and writes stores only
+//! through the engine, and prints through `output.rs`.
 //!
 //! # Layer
 //! Layer 10. Depends on all lower layers; no other module depends on it.
@@ -40,7 +40,7 @@ use parse::{Parsed, Unparsed};
 
 /// Runs the program on a command line, whose first argument is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    // A write that exceeds the file size limit fails with an error, and does not end the process.
+    // With this handler, a write that exceeds the file size limit returns an error and does not end the process.
     drop(signal_hook::flag::register(SIGXFSZ, Arc::default()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = output::wants_json(arguments.iter().skip(1).cloned());

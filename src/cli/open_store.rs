@@ -1,10 +1,10 @@
-//! The store that the debug shell keeps open, and the defaults of its commands.
+//! The open store of the debug shell, and the defaults of the shell's commands.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - DBG-1: without `--write` the store is opened read-only, and no command may open it for writing.
+//! - DBG-1: without `--write`, the shell opens the store read-only, and no command opens it for writing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -28,7 +28,7 @@ pub(crate) struct OpenStore {
 }
 
 impl OpenStore {
-    /// Keeps the outcome of opening the store in `path`.
+    /// Stores the result of opening the store in `path`.
     pub(crate) fn new(path: PathBuf, memory: Result<Memory>, writable: bool) -> Self {
         Self {
             memory,
@@ -42,7 +42,7 @@ impl OpenStore {
     /// Returns the open store.
     ///
     /// # Errors
-    /// The reason why no state can be read.
+    /// Returns the error that prevents reading any state.
     pub(crate) fn memory(&self) -> Result<&Memory> {
         self.memory.as_ref().map_err(Error::clone)
     }
@@ -53,16 +53,16 @@ impl OpenStore {
             return Ok(());
         }
         Err(
-            Error::new(ErrorKind::Denied, "the verb writes, and this shell is read-only")
+            Error::new(ErrorKind::Denied, "the verb writes, but this shell is read-only")
                 .with_code(ErrorCode::ReadOnly)
-                .with_hint("start it with treering debug --write, or add --dry-run if the verb accepts it"),
+                .with_hint("run treering debug --write, or add --dry-run if the verb accepts it"),
         )
     }
 
     /// Reads the commits that other processes made since the last command.
     ///
     /// # Errors
-    /// `NotFound` if the store was moved; otherwise the errors of [`Memory::refresh`].
+    /// Returns `NotFound` if the store was moved, and the errors of [`Memory::refresh`].
     pub(crate) fn catch_up(&self) -> Result<()> {
         let Ok(memory) = &self.memory else {
             return Ok(());
@@ -72,15 +72,15 @@ impl OpenStore {
     }
 }
 
-/// The folder of an open store. If the folder is moved, a reader keeps its files open but never sees a new commit.
+/// The folder of an open store. After a move of the folder, a reader still has its files open but sees no new commits.
 pub(crate) struct StoreFolder {
     path: PathBuf,
-    /// Device and inode; `None` if reading them failed.
+    /// The device and inode of the folder. `None` if reading them failed.
     identity: Option<(u64, u64)>,
 }
 
 impl StoreFolder {
-    /// Records the folder that has this path now.
+    /// Records the identity of the folder at this path.
     pub(crate) fn new(path: PathBuf) -> Self {
         let identity = identity(&path);
         Self { path, identity }
@@ -89,7 +89,7 @@ impl StoreFolder {
     /// Checks that the path still names the folder that was opened.
     ///
     /// # Errors
-    /// `NotFound` if the folder was moved, removed or replaced.
+    /// Returns `NotFound` if the folder was moved, removed or replaced.
     pub(crate) fn check(&self) -> Result<()> {
         let now = identity(&self.path);
         if now == self.identity {

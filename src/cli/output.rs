@@ -1,14 +1,15 @@
 //! All output of the program: answers on standard output, notes and errors on standard error.
 //!
-//! With `--json` standard output carries documents only, and notes wait until the end of the run. After a success, each
-//! note is a line of its own; after a failure, the error document contains them. Standard error never mixes the two.
+//! With `--json`, standard output contains only JSON documents, and notes wait until the end of the run. After a
+//! success, each note is one line on standard error. After a failure, the error document on standard error contains the
+//! notes.
 //!
 //! # Layer
 //! Layer 10, part of cli. The only file of the crate that writes to standard output or standard error.
 //!
 //! # Invariants
 //! - CLI-2: with `--json` every line on standard output is one JSON document.
-//! - CLI-3: a reader that closes the pipe ends the verb with success.
+//! - CLI-3: if the reader closes the pipe, the verb ends with success.
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
@@ -31,16 +32,16 @@ use crate::engine::Progress;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::fence_around;
 
-/// The width of a line without a terminal.
+/// The width of a line if the output is not a terminal.
 const WIDTH: usize = 100;
 /// The smallest line width for layouts.
 const WIDTH_LEAST: usize = 40;
 /// The time after which long work shows a progress bar.
 const BAR_AFTER: Duration = Duration::from_millis(300);
 
-/// The largest output in bytes that is buffered until its Markdown fence is written.
+/// The largest number of bytes that wait for their Markdown fence.
 const FENCED_MAX: usize = 4 << 20;
-/// The largest number of characters of a message that people see.
+/// The largest number of characters of a message for people.
 const MESSAGE_MAX: usize = 4_000;
 
 named! {
@@ -58,11 +59,11 @@ named! {
     }
 }
 
-/// The progress bar of an answer that a person waits for.
+/// The progress bar that is shown while a person waits for an answer.
 #[derive(Clone)]
 pub(crate) struct Wait {
     bar: ProgressBar,
-    /// The start of the wait; `None` while the user types, or once the answer is printed.
+    /// The time when the wait started. `None` while the user types, and after the first byte of the answer.
     since: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -74,7 +75,7 @@ impl Wait {
         }
     }
 
-    /// Returns a buffered destination whose first byte ends the wait.
+    /// Returns a buffered writer to `out`. Its first written byte ends the wait.
     fn screen(&self, out: Box<dyn io::Write>) -> BufWriter<Screen> {
         let wait = self.clone();
         BufWriter::with_capacity(1 << 16, Screen { wait, out })
@@ -92,9 +93,9 @@ impl Wait {
         }
     }
 
-    /// Shows the progress once the wait is long enough. All work for one answer shares one bar.
+    /// Draws the bar if the wait is longer than [`BAR_AFTER`]. All work for one answer shares one bar.
     fn show(&self, progress: &Progress) {
-        // The lock is held while the bar is drawn, because another thread may end the wait.
+        // Holds the lock while it draws the bar, because another thread may end the wait.
         let since = self.since.lock();
         // Without a total the bar cannot show progress.
         if progress.total == 0 || since.is_none_or(|since| since.elapsed() < BAR_AFTER) {
@@ -109,7 +110,7 @@ impl Wait {
     }
 }
 
-/// The destination of answers. The first byte of an answer removes the bar.
+/// The writer of answers. The first written byte removes the progress bar.
 struct Screen {
     wait: Wait,
     out: Box<dyn io::Write>,
@@ -127,12 +128,12 @@ impl io::Write for Screen {
     }
 }
 
-/// Collects the output of a run as text, for its caller.
+/// Collects the output of a run as text for the caller of the run.
 #[derive(Clone, Default)]
 pub(crate) struct Capture(Arc<Mutex<Vec<u8>>>);
 
 impl Capture {
-    /// Returns the text so far.
+    /// Returns the text that was collected so far.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock()).into_owned()
     }
@@ -155,18 +156,18 @@ pub(crate) struct Output {
     pub(crate) headings: bool,
     style: human::Style,
     out: BufWriter<Screen>,
-    /// Lines that wait for their Markdown fence, whose length depends on the text.
+    /// Lines that are buffered until their Markdown fence is written, because the fence's length depends on the text.
     fenced: String,
     /// Set when the user interrupts the answer.
     stop: Arc<AtomicBool>,
     pub(crate) wait: Wait,
-    /// Whether answers are sent to a pager, which uses the screen.
+    /// Whether a pager shows the answers. Notes then go to the pager too.
     paged: bool,
     notes: Vec<Note>,
 }
 
 impl Output {
-    /// Returns the output of a run; `json` is the value of `--json`.
+    /// Returns the output of a run. `json` is the value of `--json`.
     pub(crate) fn new(json: bool) -> Self {
         let wait = Wait::new();
         let mut output = Self {
@@ -189,7 +190,7 @@ impl Output {
         self.mode == Mode::Json
     }
 
-    /// Writes a document if answers are JSON, and returns whether they are.
+    /// Writes a document if answers are JSON. Returns whether answers are JSON.
     pub(crate) fn json(&mut self, document: &impl Serialize) -> Result<bool> {
         if self.is_json() {
             self.document(document)?;
@@ -209,22 +210,22 @@ impl Output {
         }
     }
 
-    /// Returns the number of parts that an answer shows: all of them to programs, at most `most` to people.
+    /// Returns how many of `all` parts an answer prints: all parts for programs, at most `most` parts for people.
     pub(crate) fn shown_of(&self, all: usize, most: usize) -> usize {
         if self.is_json() { all } else { all.min(most) }
     }
 
-    /// Refuses a format other than JSON if `--json` was given.
+    /// Refuses a verb's other output format if `--json` was given.
     pub(crate) fn check_form(&self) -> Result<()> {
         if self.is_json() {
-            let text = "this format cannot be printed as JSON";
-            let hint = "name a file to write it to, or leave --json out";
+            let text = "this output format cannot be combined with --json";
+            let hint = "name a file for the output, or omit --json";
             return Err(refused(ErrorCode::UnsupportedFormat, text, hint));
         }
         Ok(())
     }
 
-    /// Whether a person at a terminal can be asked.
+    /// Whether the program can ask a person at a terminal.
     pub(crate) fn can_ask(&self) -> bool {
         !self.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
@@ -239,7 +240,7 @@ impl Output {
         self.mode
     }
 
-    /// Sets the output mode from now on. Only people at a terminal get colours.
+    /// Sets the output mode of all further answers. Enables colours only for people at a terminal.
     pub(crate) fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
         self.style = human::Style {
@@ -254,7 +255,7 @@ impl Output {
         self.headings || matches!(self.mode, Mode::Markdown | Mode::Agent)
     }
 
-    /// Returns the flag that ends the command with an error of code `interrupted`, once it is set.
+    /// Returns the stop flag. Once it is set, the command ends with an error of code `interrupted`.
     pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
@@ -264,12 +265,12 @@ impl Output {
         check_stop(&self.stop)
     }
 
-    /// Sends the output from now on to a pager, or to standard output if `None`.
+    /// Redirects all further output to a pager, or to standard output if `pager` is `None`.
     pub(crate) fn redirect(&mut self, pager: Option<Box<dyn io::Write>>) -> Result<()> {
         let flushed = self.flush();
         self.paged = pager.is_some();
         let out = self.wait.screen(pager.unwrap_or_else(|| Box::new(io::stdout())));
-        // If a reader closed the pipe, dropping the buffer must not write to it again.
+        // If the reader closed the pipe, dropping the buffer must not write to the pipe again.
         drop(std::mem::replace(&mut self.out, out).into_parts());
         flushed
     }
@@ -283,7 +284,7 @@ impl Output {
 
     /// Prints the reason why a command of a shell failed, on standard error.
     pub(crate) fn print_failure(&mut self, failure: &Error) {
-        // A closed pipe is reported at the end of the run.
+        // The end of the run reports a closed pipe.
         drop(self.flush());
         let notes = std::mem::take(&mut self.notes);
         report(failure, self.is_json(), notes);
@@ -302,7 +303,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the buffered lines in a fence that none of the lines can close.
+    /// Writes the buffered lines in a Markdown fence that is longer than any fence in the lines.
     fn close_fence(&mut self) -> Result<()> {
         let lines = std::mem::take(&mut self.fenced);
         if lines.is_empty() {
@@ -360,7 +361,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a name and its value. The name is in a column of this width after a margin.
+    /// Writes a name and its value. The name is indented and padded to `width`.
     pub(crate) fn field(
         &mut self,
         margin: usize,
@@ -385,17 +386,17 @@ impl Output {
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
         let message = message.into();
         if self.mode == Mode::Agent && matches!(code, "undo" | "next") {
-            // A model already knows the verbs, so a hint that names one would only cost tokens.
+            // A model already knows the verbs, so a hint that names a verb would only cost tokens.
             return;
         }
         if self.is_json() {
             self.notes.push(Note { code, message });
         } else if self.paged {
             let text = self.paint(Meaning::Quiet, printable(&message));
-            // A write fails if the user exited the pager; the end of the run reports that.
+            // The write fails if the user exited the pager. The end of the run reports the failure.
             drop(writeln!(self.out, "{text}"));
         } else {
-            // Buffered lines are printed first. The end of the run reports a closed pipe.
+            // Prints the buffered lines before the note. The end of the run reports a closed pipe.
             drop(self.out.flush());
             to_stderr(&paint(coloured_errors(), Meaning::Quiet, printable(&message)));
         }
@@ -410,12 +411,12 @@ impl Output {
         }
     }
 
-    /// Prints a message for an empty answer, for people only; programs see an empty stream.
+    /// Prints a message for an empty answer, for people only. Programs get an empty stream.
     pub(crate) fn nothing_found(&mut self) {
         self.note_for_people("nothing_found", "nothing found");
     }
 
-    /// Returns a progress bar for long work, on standard error; `None` without a terminal.
+    /// Returns a progress bar on standard error for long work. Returns `None` without a terminal.
     pub(crate) fn progress(&self) -> Option<Arc<dyn Fn(Progress) + Send + Sync>> {
         if self.is_json() || !io::stderr().is_terminal() {
             return None;
@@ -427,12 +428,12 @@ impl Output {
         Some(Arc::new(move |progress: Progress| wait.show(&progress)))
     }
 
-    /// Ends the run: flushes the output, then reports the failure, if there is one.
+    /// Ends the run: flushes the output, reports a failure, and returns the exit code.
     pub(crate) fn finish(mut self, done: Result<u8>) -> ExitCode {
         let flushed = self.flush();
         let done = done.and_then(|code| flushed.map(|()| code));
         let json = self.is_json();
-        // After a failed flush the buffer has no reader: dropping it must not write again.
+        // After a failed flush, dropping the buffer must not write it again.
         drop(self.out.into_parts());
         match done {
             Ok(code) => {
@@ -468,7 +469,7 @@ fn report(failure: &Error, json: bool, notes: Vec<Note>) {
     let coloured = coloured_errors();
     let mut text = paint(coloured, Meaning::Bad, "error: ");
     text.push_str(&printable(&human::cut(&error.message, MESSAGE_MAX)));
-    // The message names some ids already.
+    // The message already names some of the ids, so they are not repeated.
     let mut others = error.ids.clone();
     others.retain(|id| !text.contains(id));
     for id in others {
@@ -481,14 +482,14 @@ fn report(failure: &Error, json: bool, notes: Vec<Note>) {
     to_stderr(&text);
 }
 
-/// Prints the notes that waited for the end of a run, for programs.
+/// Prints the notes of a run as lines of JSON, for programs.
 fn print_notes(notes: Vec<Note>) {
     for note in notes {
         to_stderr_as_json(&Noted { note });
     }
 }
 
-/// Prints the outcome of a command line that clap refused, or that asked for help.
+/// Prints the help, the version, or the error that clap returned for a command line.
 pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
     use clap::error::ErrorKind as Clap;
     match error.kind() {
@@ -520,7 +521,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
     }
 }
 
-/// Makes a panic, which is a bug, print one line on standard error and exit with code 70.
+/// Installs a panic hook that prints one line on standard error and exits with code 70.
 pub fn report_bugs_in_one_line() {
     std::panic::set_hook(Box::new(|panic| {
         let what = panic.payload_as_str().unwrap_or_default();
@@ -538,7 +539,7 @@ pub fn report_bugs_in_one_line() {
     }));
 }
 
-/// Whether `--json` is among the arguments, for command lines that could not be parsed.
+/// Whether the arguments contain `--json`, for a command line that could not be parsed.
 pub(crate) fn wants_json(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
     arguments
         .by_ref()

@@ -12,12 +12,12 @@ use super::verb::{Entry, Groups};
 const OPTIONS: &str = include_str!("options.txt");
 const START: &str = include_str!("start.txt");
 
-/// The smallest width for two verbs side by side.
+/// The smallest width of a page with two verbs side by side.
 const TWO_COLUMNS: usize = 92;
-/// The column widths of the name of a group and of the name of a verb.
+/// The widths of the columns with the name of a group and the name of a verb.
 const GROUP: usize = 7;
 const VERB: usize = 12;
-/// The width of a verb's summary.
+/// The width of the column with the summary of a verb.
 const ABOUT: usize = 35;
 
 /// Returns the page with lines of at most `width` characters.

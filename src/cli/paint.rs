@@ -10,11 +10,11 @@ use anstyle::{AnsiColor, Style};
 /// The meaning of a coloured piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// A name that can be typed: an id, a digest, a revision.
+    /// A name that the user can type: an id, a digest, a revision.
     Name,
     /// A success, or a new object.
     Good,
-    /// A change, or something to check.
+    /// A change, or a value that needs a check.
     Changed,
     /// A removal, or an error.
     Bad,

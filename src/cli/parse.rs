@@ -1,6 +1,6 @@
-//! Parses the command line: the verbs of the table with their shared options.
+//! Parses the command line: a verb with its arguments and the shared options.
 //!
-//! An option that a verb does not take causes an error that names it.
+//! A shared option that the verb does not accept causes an error that names the option.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -22,7 +22,7 @@ use super::output::printable;
 use super::verb::{self, Entry, Groups};
 use crate::error::{Error, Result};
 
-/// The shared options that only some verbs take, with the reason for the error.
+/// The shared options that only some verbs accept, with the reason that the error prints.
 const TAKEN_BY_SOME: [(&str, &str); 6] = [
     ("at", "only verbs that read a store accept it"),
     ("degraded", "only verbs that read a store accept it"),
@@ -32,7 +32,7 @@ const TAKEN_BY_SOME: [(&str, &str); 6] = [
     ("wait", "only verbs that write accept it"),
 ];
 
-/// Words of other programs, with the verb that does it here.
+/// Verbs of other programs, with the equivalent verb of this program.
 const OTHER_WORDS: [(&[&str], &str); 7] = [
     (&["add", "commit"], "put"),
     (&["cat"], "get"),
@@ -64,14 +64,14 @@ pub(crate) fn definition(verbs: Groups) -> Command {
         .bin_name("treering")
         .version(env!("CARGO_PKG_VERSION"))
         .about(env!("CARGO_PKG_DESCRIPTION"))
-        // A shell alias may already give an option, so the last value counts.
+        // A shell alias may already contain an option, so the last value of an option applies.
         .args_override_self(true)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(verbs)
 }
 
-/// Adds the missing shared options to a verb and its subcommands as hidden ones.
+/// Adds the shared options that a verb or its subcommands do not accept as hidden options, for better errors.
 fn without(refused: &[Arg], verb: Command) -> Command {
     let missing = refused.iter().filter(|option| {
         verb.get_arguments()
@@ -105,18 +105,18 @@ pub(crate) struct Parsed {
 
 /// The reason why a command line has no verb to run.
 pub(crate) enum Unparsed {
-    /// The help of a verb, the version, or a refusal in the words of clap.
+    /// The help of a verb, the version, or an error of clap.
     Clap(clap::Error),
     Refused(Error),
 }
 
 impl Unparsed {
-    /// Returns the outcome of clap, or this program's own error for it.
+    /// Replaces an error of clap by this program's clearer error, if there is one.
     pub(crate) fn of(verbs: Groups, error: clap::Error, arguments: &[OsString]) -> Self {
         in_our_words(verbs, &error, arguments).map_or(Self::Clap(error), Self::Refused)
     }
 
-    /// Returns the error; `hint` is used if clap gives none.
+    /// Returns the error. Uses `hint` if an error of clap contains no hint.
     pub(crate) fn into_error(self, hint: &str) -> Error {
         match self {
             Self::Clap(error) => clap_error(&error, hint),
@@ -137,7 +137,7 @@ impl Parsed {
         Self::of(verbs, definition, matches).map_err(Unparsed::Refused)
     }
 
-    /// Returns the typed verb, or an error if it does not take an option.
+    /// Returns the typed verb with its options. Fails if the verb does not accept an option.
     fn of(verbs: Groups, definition: &Command, matches: ArgMatches) -> Result<Self> {
         let options = SharedOptions::from_arg_matches(&matches).map_err(|error| clap_error(&error, ""))?;
         let missing = || usage_error("the verb is missing", "see treering --help");
@@ -163,7 +163,7 @@ impl Parsed {
                 ));
             }
         }
-        // clap itself refuses the two options if both are on the same side of the verb.
+        // clap refuses the two options only if both are on the same side of the verb.
         if options.json && options.agent {
             return Err(two_modes("--agent"));
         }
@@ -194,7 +194,7 @@ impl Parsed {
     }
 }
 
-/// Returns this program's own error for a command line that clap refused, if there is one.
+/// Returns this program's error for a command line that clap refused, or `None` to print the error of clap.
 fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Error> {
     let own = dashed(error).or_else(|| shortened(error));
     own.or_else(|| other_word(error)).or_else(|| match error.kind() {
@@ -204,7 +204,7 @@ fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> O
     })
 }
 
-/// Returns the error for a value that a verb refuses.
+/// Returns the error for an invalid value of an argument.
 fn bad_value(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Error {
     let mut words = arguments.iter().filter_map(|argument| argument.to_str());
     let verb = words.find(|word| verb::find(verbs, word).is_some());
@@ -214,8 +214,8 @@ fn bad_value(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Erro
     clap_error(error, source.and_then(Error::hint).unwrap_or(&help))
 }
 
-/// Returns the error for a text that begins with a dash, such as an item of a list. The message does not repeat the
-/// text.
+/// Returns the error for a text argument that begins with a dash, such as a list item in Markdown. The message does not
+/// quote the text.
 fn dashed(error: &clap::Error) -> Option<Error> {
     let unknown = (error.kind() == ErrorKind::UnknownArgument)
         .then(|| error.get(ContextKind::InvalidArg))
@@ -224,15 +224,15 @@ fn dashed(error: &clap::Error) -> Option<Error> {
         Some(ContextValue::String(text)) if text.starts_with('-') && text.contains(char::is_whitespace) => {
             Some(usage_error(
                 "a text that begins with a dash is parsed as an option",
-                "write -- before the text, or pass it on standard input if the verb accepts - for it",
+                "write -- before the text, or pass the text on standard input if the verb accepts -",
             ))
         }
         _ => None,
     }
 }
 
-/// Returns the error for a word that is very long or has control characters, which the message of clap leaves out. The
-/// message repeats the start of the word, with escapes.
+/// Returns the error for an unknown word that is very long or contains control characters. The message quotes only the
+/// start of the word, with escapes.
 fn shortened(error: &clap::Error) -> Option<Error> {
     const CHARACTERS: usize = 100;
     let kinds = [
@@ -253,7 +253,7 @@ fn shortened(error: &clap::Error) -> Option<Error> {
     Some(usage_error(message, "see treering --help"))
 }
 
-/// Returns the error for a verb of another program, with the verb here that does it.
+/// Returns the error for a verb of another program. The hint names the equivalent verb of this program.
 fn other_word(error: &clap::Error) -> Option<Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;

@@ -1,4 +1,4 @@
-//! Durations as typed, and ages for people. [`Time`] itself reads and writes times.
+//! Parses durations that the user types, and formats ages for people. [`Time`] parses and formats times.
 //!
 //! # Layer
 //! Layer 10, part of cli. Converts only: the engine supplies the current time.
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ingest::json::loose_time;
 use crate::object::Time;
 
-/// Reads a duration for `--wait`: `30s`, `500ms`, `2m`, or a number of seconds.
+/// Parses a duration for `--wait`: `30s`, `500ms`, `2m`, or a number of seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a duration"))
@@ -26,7 +26,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
     Duration::try_from(signed).map_err(|_| refused())
 }
 
-/// Reads a length of time for `gc`: a [`duration`], or `30d`, `8w`, `2y` (of 365 days), or `forever`.
+/// Parses a duration for `gc`: a [`duration`], or `30d`, `8w`, `2y` (of 365 days each), or `forever`.
 pub(crate) fn span(text: &str) -> Result<Duration> {
     if text == "forever" {
         return Ok(Duration::MAX);
@@ -40,14 +40,14 @@ pub(crate) fn span(text: &str) -> Result<Duration> {
         }
     }
     let hint = "write 12h, 30d, 8w, 2y, 0 or forever";
-    // A bare number would mean seconds, which is too short for history.
+    // Refuses a number without a unit, because it would mean seconds, which is too short for history.
     if text.parse::<f64>().is_ok_and(|count| count != 0.0) {
         return Err(Error::invalid(format!("'{text}' has no unit")).with_hint(hint));
     }
     duration(text).map_err(|error| error.with_hint(hint))
 }
 
-/// Reads a time: an RFC 3339 time, a date (its start in UTC), or an age before `now`: `90s`, `2h`, `3d`.
+/// Parses a time: an RFC 3339 time, a date (its start in UTC), or an age before `now`: `90s`, `2h`, `3d`.
 pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a time"))
@@ -61,7 +61,7 @@ pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     Ok(Time::from_micros(now.as_micros().saturating_sub(before)))
 }
 
-/// Reads the time of an option, if it is given.
+/// Parses the time of an option, if the user typed the option.
 pub(crate) fn given(text: Option<&str>, now: Time) -> Result<Option<Time>> {
     text.map(|text| moment(text, now)).transpose()
 }
@@ -81,7 +81,7 @@ pub(crate) fn ago(time: Time, now: Time) -> String {
     format!("{number} {unit}{plural} ago")
 }
 
-/// Formats a time for its own line: with its age, unless the output must use few tokens.
+/// Formats a time for a line of text: with its age, unless the output must use few tokens.
 pub(crate) fn with_age(time: Time, now: Time, output: &Output) -> String {
     if output.is_compact() {
         return in_column(time, now, output.style());
@@ -89,7 +89,7 @@ pub(crate) fn with_age(time: Time, now: Time, output: &Output) -> String {
     format!("{time}  ({})", ago(time, now))
 }
 
-/// Formats a time for a column: its age on a terminal, the time itself elsewhere.
+/// Formats a time for a column: as an age on a terminal, else as a time.
 pub(crate) fn in_column(time: Time, now: Time, style: Style) -> String {
     if style.width.is_some() {
         return ago(time, now);

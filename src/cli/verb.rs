@@ -1,4 +1,4 @@
-//! A verb: its arguments, the forms of its answer, and its code, in one type.
+//! The trait of a verb, which combines its arguments, the forms of its answer, and its code.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -12,7 +12,7 @@ use super::errors::{Done, clap_error};
 
 /// A verb of the program. Its fields are its arguments.
 pub(crate) trait Verb: Args {
-    /// The forms of its JSON answer.
+    /// The forms of the verb's JSON answer.
     const ANSWERS: &'static [Form] = &[];
 
     /// Runs the verb.
@@ -21,12 +21,12 @@ pub(crate) trait Verb: Args {
 
 /// One form of an answer.
 pub(crate) struct Form {
-    /// The options or the case that produce this form.
+    /// The options or the case that produce this form, for the schema.
     pub(crate) when: &'static str,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
-/// Returns the form of an answer of this type.
+/// Returns the form of an answer of type `A`.
 pub(crate) const fn form<A: JsonSchema>(when: &'static str) -> Form {
     Form {
         when,
@@ -38,7 +38,7 @@ pub(crate) const fn form<A: JsonSchema>(when: &'static str) -> Form {
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) answers: &'static [Form],
-    /// Whether `TREERING_DISABLE` stops it from committing.
+    /// Whether `TREERING_DISABLE` prevents the verb from committing.
     pub(crate) is_switchable: bool,
     define: fn(Command) -> Command,
     /// Runs the verb with the typed arguments.
@@ -58,7 +58,7 @@ pub(crate) fn find(groups: Groups, name: &str) -> Option<&'static Entry> {
     all(groups).find(|verb| verb.name == name)
 }
 
-/// Returns the entry of a verb with the name that the user types.
+/// Returns the entry of a verb. `name` is the name that the user types.
 pub(crate) const fn entry<V: Verb>(name: &'static str) -> Entry {
     Entry {
         name,
@@ -73,7 +73,7 @@ pub(crate) const fn entry<V: Verb>(name: &'static str) -> Entry {
 }
 
 impl Entry {
-    /// Returns the same entry, but `TREERING_DISABLE` stops the verb from committing.
+    /// Returns this entry, marked so that `TREERING_DISABLE` prevents the verb from committing.
     pub(crate) const fn switchable(mut self) -> Self {
         self.is_switchable = true;
         self

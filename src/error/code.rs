@@ -5,13 +5,13 @@
 
 use std::fmt;
 
-/// Declares the codes with the text that programs match on.
+/// Declares the codes, each with the text that programs match on.
 macro_rules! codes {
     ($($(#[$meaning:meta])* $name:ident = $text:literal,)*) => {
-        /// The stable code of an [`Error`](crate::Error). It names the case more exactly than the kind, and is the same
-        /// in every release.
+        /// The stable code of an [`Error`](crate::Error). The code is more specific than the kind, and never changes
+        /// between releases.
         ///
-        /// The output of `--json` contains the code's text in `snake_case`.
+        /// The output of `--json` contains the code as text in `snake_case`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum ErrorCode {
@@ -38,9 +38,9 @@ codes! {
     AlreadyOpen = "already_open",
     /// A prefix or name matches several candidates.
     Ambiguous = "ambiguous",
-    /// The verb is done, but its answer could not be written.
+    /// The verb succeeded, but its answer could not be written.
     AnswerLost = "answer_lost",
-    /// Documents cannot be read, and the call does not allow skipping any.
+    /// Documents cannot be read, and the call does not allow skipping documents.
     BadDocuments = "bad_documents",
     /// The text is not a valid id in this place.
     BadId = "bad_id",
@@ -50,13 +50,13 @@ codes! {
     BadSettings = "bad_settings",
     /// Another process holds the lock.
     Busy = "busy",
-    /// The item changed since the caller looked at it.
+    /// The item changed since the caller read it.
     Changed = "changed",
-    /// An object to reverse was changed by a later commit.
+    /// A later commit changed an object that the undo would reverse.
     ChangedSince = "changed_since",
-    /// A checkpoint is damaged; the log still has everything.
+    /// A checkpoint is damaged. No data is lost, because the log contains all data.
     CheckpointDamaged = "checkpoint_damaged",
-    /// A command that the guard ran failed to start or to end.
+    /// The command that answers a prompt failed or exceeded its time limit.
     CommandFailed = "command_failed",
     /// The policy does not allow commands to run.
     CommandNotAllowed = "command_not_allowed",
@@ -64,7 +64,7 @@ codes! {
     Conflict = "conflict",
     /// Stored bytes differ from the bytes that were written.
     Corrupt = "corrupt",
-    /// The version is current, so erasing it needs its id.
+    /// The version is the current version of its object, so erasing it requires the id.
     Current = "current",
     /// Items would supersede each other in a cycle.
     Cycle = "cycle",
@@ -72,25 +72,25 @@ codes! {
     Damaged = "damaged",
     /// A policy refused the change.
     Denied = "denied",
-    /// The memory is switched off by its settings.
+    /// The settings disable the memory.
     Disabled = "disabled",
     /// The content was erased.
     Erased = "erased",
-    /// The target exists already.
+    /// The target already exists.
     Exists = "exists",
-    /// A file to write exists already.
+    /// The output file already exists.
     FileExists = "file_exists",
-    /// The draft belongs to another memory.
+    /// The draft belongs to another open store.
     ForeignDraft = "foreign_draft",
-    /// The view belongs to another memory.
+    /// The view belongs to another open store.
     ForeignView = "foreign_view",
     /// The object has children.
     HasChildren = "has_children",
-    /// The head is another commit than expected.
+    /// The head is not the commit that the caller expects.
     HeadMoved = "head_moved",
     /// The id belongs to another object of the batch.
     IdInUse = "id_in_use",
-    /// The id already names something else.
+    /// The id already names another object.
     IdTaken = "id_taken",
     /// A bug in Treering.
     Internal = "internal",
@@ -110,9 +110,9 @@ codes! {
     Lost = "lost",
     /// The name is in use.
     NameTaken = "name_taken",
-    /// The store lies on a network file system.
+    /// The store is on a network file system.
     NetworkFileSystem = "network_file_system",
-    /// The call names no criterion to select by.
+    /// The call contains no condition that selects items.
     NoCriteria = "no_criteria",
     /// The file does not exist.
     NoFile = "no_file",
@@ -122,33 +122,33 @@ codes! {
     NoOffset = "no_offset",
     /// The parent does not exist in the state.
     NoParent = "no_parent",
-    /// The call needs a project, session or agent, and none is set.
+    /// The call needs a project, session or agent, but the caller named none.
     NoPlace = "no_place",
     /// The program to run does not exist.
     NoProgram = "no_program",
-    /// No commit fits the revision.
+    /// No commit matches the revision.
     NoRevision = "no_revision",
     /// The log has no such segment.
     NoSegment = "no_segment",
     /// The session does not exist.
     NoSession = "no_session",
-    /// There is no store.
+    /// The folder contains no store, or does not exist.
     NoStore = "no_store",
     /// The text is empty.
     NoText = "no_text",
     /// The path does not name a folder.
     NotAFolder = "not_a_folder",
-    /// Only a person may do this, and the writer is not a person.
+    /// The operation requires a person, but the writer is not a person.
     NotAPerson = "not_a_person",
     /// The folder contains something other than a store.
     NotAStore = "not_a_store",
-    /// The bytes read back differ from the bytes just written.
+    /// The bytes that were read back differ from the bytes that were written.
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
     NotEmpty = "not_empty",
     /// The chosen format cannot express an object of the export.
     NotExportable = "not_exportable",
-    /// The object, commit, file or other target that the call names does not exist.
+    /// The target of the call, such as an object, commit or file, does not exist.
     NotFound = "not_found",
     /// The note belongs to another session.
     NotOwner = "not_owner",
@@ -158,21 +158,21 @@ codes! {
     NothingTaken = "nothing_taken",
     /// The input contains nothing to import.
     NothingToImport = "nothing_to_import",
-    /// The lane has nothing to redo.
+    /// The lane has no commit to redo.
     NothingToRedo = "nothing_to_redo",
-    /// The lane has nothing to undo.
+    /// The lane has no commit to undo.
     NothingToUndo = "nothing_to_undo",
-    /// Other lanes committed in between.
+    /// Other lanes committed after the target state.
     OtherLanes = "other_lanes",
     /// The session has another parent.
     OtherParent = "other_parent",
     /// The item belongs to another scope.
     OtherScope = "other_scope",
-    /// The change may have succeeded in spite of the error.
+    /// The change may have succeeded despite the error.
     OutcomeUnknown = "outcome_unknown",
     /// A quota or limit is exceeded.
     OverLimit = "over_limit",
-    /// Objects would be their own ancestors.
+    /// An object would be its own ancestor.
     ParentCycle = "parent_cycle",
     /// An earlier write or sync of this handle failed.
     Poisoned = "poisoned",
@@ -190,19 +190,19 @@ codes! {
     ReservedKey = "reserved_key",
     /// The name of the operation is reserved for the engine.
     ReservedOp = "reserved_op",
-    /// Another process rewrote the log meanwhile.
+    /// Another process rewrote the log during the operation.
     Rewritten = "rewritten",
     /// Other objects share the content.
     Shared = "shared",
-    /// There is a store already.
+    /// The folder already contains a store.
     StoreExists = "store_exists",
-    /// Another store took the place of the folder while it was open.
+    /// Another folder replaced the folder of the store while the store was open.
     StoreMoved = "store_moved",
     /// The commit was thinned, so its state is gone.
     Thinned = "thinned",
     /// The input cannot be read.
     Unreadable = "unreadable",
-    /// The document has a format that is not supported.
+    /// The format of the document is not supported.
     UnsupportedDocument = "unsupported_document",
     /// A newer version wrote the store.
     UnsupportedFormat = "unsupported_format",
@@ -216,7 +216,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Lets tests compare a code with its text; other code compares variants.
+/// Lets tests compare a code with its text. Other code compares variants.
 #[cfg(test)]
 impl PartialEq<&str> for ErrorCode {
     fn eq(&self, text: &&str) -> bool {

@@ -1,6 +1,6 @@
-//! Damage: the model of every fault in the files of a store.
+//! The model of damage: every fault in the files of a store.
 //!
-//! The log, the checkpoints and the engine name a [`Cause`]. Code compares causes; only `Display` turns them into
+//! The log, the checkpoints and the engine report a [`Cause`]. Code compares causes; only `Display` converts them to
 //! sentences.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Damage {
     /// The path of the file, relative to the store.
     pub file: String,
-    /// The first damaged byte; `None` if the cause affects the file as a whole.
+    /// The offset of the first damaged byte. `None` if the cause affects the file as a whole.
     pub offset: Option<u64>,
     /// The cause of the damage.
     pub cause: Cause,
@@ -30,13 +30,13 @@ pub struct Finding {
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Stored memory is damaged.
+    /// Stored data is damaged.
     Damage,
-    /// The files do not show whether memory was lost.
+    /// The files do not show whether data was lost.
     Unsure,
-    /// A derived file is damaged or missing; Treering rebuilds it.
+    /// A derived file is damaged or missing. Treering rebuilds the file.
     Derived,
-    /// A leftover of a crash, or an unused file; nothing is lost.
+    /// A leftover of a crash, or an unused file. No data is lost.
     Harmless,
 }
 
@@ -44,13 +44,13 @@ named! {
     /// The kind of a finding, for programs.
     #[non_exhaustive]
     pub enum FindingKind {
-        /// The bytes differ from the written ones, or an unfinished write left them.
+        /// The bytes differ from the written bytes, or come from an unfinished write.
         Corrupt => "corrupt",
         /// The file is missing.
         Missing => "missing",
         /// The file is too short.
         Cut => "cut",
-        /// The log lacks batches that a file derived from it covers.
+        /// The log lacks batches that a derived file covers.
         Older => "older",
         /// The file belongs to another store or has the wrong name or type.
         Foreign => "foreign",
@@ -60,7 +60,7 @@ named! {
 }
 
 impl Damage {
-    /// Makes damage at `offset` of `file`.
+    /// Returns damage at `offset` of `file`.
     pub(crate) fn new(file: impl Into<String>, offset: u64, cause: Cause) -> Self {
         Self {
             file: file.into(),
@@ -99,7 +99,7 @@ impl Finding {
     }
 }
 
-/// Declares the causes. Each has one sentence, which is also its documentation.
+/// Declares the causes. The sentence of a cause is also its documentation.
 macro_rules! causes {
     ($($name:ident $({ $($field:ident: $type:ty),+ })? $(($text:ident: $text_type:ty))? = $sentence:literal,)*) => {
         /// The cause of damage to bytes or files of a store.
@@ -108,7 +108,7 @@ macro_rules! causes {
         pub enum Cause {
             $(
                 #[doc = $sentence]
-                $name $({ $(#[doc = "A part of the sentence."] $field: $type),+ })? $(($text_type))?,
+                $name $({ $(#[doc = "A value in the sentence of the cause."] $field: $type),+ })? $(($text_type))?,
             )*
         }
 
@@ -124,90 +124,90 @@ macro_rules! causes {
 
 causes! {
     // Causes in any file.
-    Missing = "it is missing",
-    OtherStore = "it belongs to another store",
-    Foreign = "it belongs to another store or another place in the log",
+    Missing = "the file is missing",
+    OtherStore = "the file belongs to another store",
+    Foreign = "the bytes belong to another store or to another place in the log",
     NotRegular { wanted: &'static str } = "not a {wanted}",
     Undecodable(what: String) = "{what}",
-    Changed = "it changed while it was read",
+    Changed = "the file changed while it was read",
     // Causes in frames and batches.
     CutOff = "the file ends within a frame",
     NoFrame = "no frame starts here",
     HeaderChecksum = "a frame header does not match its checksum",
-    HeaderLimit = "a length in a frame header exceeds its limit",
+    HeaderLimit = "a length in a frame header exceeds the limit",
     BodyChecksum = "a record does not match its checksum",
     UnknownFlags(flags: u8) = "a newer version wrote a frame with the unknown flags {flags:#04x} or with a key",
     UnknownKind(kind: u8) = "a newer version wrote a frame of kind {kind}",
     Padding = "the padding of a frame is not zero",
     OtherBatch = "a frame belongs to another batch",
     SealMismatch = "a seal does not match its batch",
-    BrokenChain = "a batch does not continue the batch before it",
+    BrokenChain = "a batch does not continue the previous batch",
     BatchDigest = "a batch does not match its digest",
     // Causes in segments and the manifest.
-    SegmentMissing = "the manifest lists it, but it is missing",
-    SegmentUnopened = "the manifest lists it, but it cannot be opened",
+    SegmentMissing = "the manifest lists the file, but the file is missing",
+    SegmentUnopened = "the manifest lists the file, but the file cannot be opened",
     Shorter = "the file is shorter than its length in the manifest",
-    LastBatch = "its last batch differs from the one in the manifest",
-    NotContinued = "its header does not continue the segment before it in the manifest",
-    NotListed { segment: u64 } = "it does not list segment {segment}, which contains durable batches",
-    OlderManifest = "it is older than when it was last read",
-    SealedEarly = "its sealed length is too short: durable bytes follow it",
-    BatchGone { batch: u64 } = "durable batch {batch} does not end here as recorded",
+    LastBatch = "the last batch of the segment differs from the manifest",
+    NotContinued = "the segment header does not continue the previous segment in the manifest",
+    NotListed { segment: u64 } = "the manifest does not list segment {segment}, which contains durable batches",
+    OlderManifest = "an older manifest replaced the manifest that was read before",
+    SealedEarly = "the sealed length of the segment is too short, because durable bytes follow it",
+    BatchGone { batch: u64 } = "durable batch {batch} should end at this offset, but does not",
     MarkWithinBatch = "the durable mark is not at the end of a batch",
     Zeros = "zeros have overwritten a batch",
-    EndLost = "durable batches at its end are missing",
-    FormatMissing = "it is missing, but the folder contains a log",
-    // Causes in files that crashes leave, and in tails.
-    NoMark = "it is damaged or belongs to another store; the log is read without it",
-    UnlistedNewer = "the manifest does not list it, but it contains newer batches",
-    UnlistedOlder = "the manifest does not list it, and the log does not need it; the next writer removes it",
-    UnlistedForeign = "the manifest does not list it, and this log did not write it",
-    Unfinished = "a crash left it unfinished, or a process is writing it",
-    RewriteFile = "a running rewrite is writing it, or a crash left it and the next writer removes it",
-    Misnamed = "it is a segment of this store under another name, so only salvage reads it",
-    Stray = "it does not belong to the log",
+    EndLost = "durable batches at the end of the segment are missing",
+    FormatMissing = "the file is missing, but the folder contains a log",
+    // Causes in leftover files of crashes, and in the bytes after the last batch.
+    NoMark = "the file is damaged or belongs to another store; the log is read without the file",
+    UnlistedNewer = "the manifest does not list the file, but the file contains newer batches",
+    UnlistedOlder = "the manifest does not list the file, and the log does not need it; the next writer removes the file",
+    UnlistedForeign = "the manifest does not list the file, and this log did not write it",
+    Unfinished = "a crash left the file unfinished, or a process is writing the file",
+    RewriteFile = "a running rewrite is writing the file, or a crash left the file and the next writer removes it",
+    Misnamed = "the file is a segment of this store under another name, so only salvage reads it",
+    Stray = "the file does not belong to the log",
     TornTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; recovery wrote any complete batch among them to the next segment",
     TornTails { bytes: u64, segments: u64 } = "crashes left {bytes} bytes after the last batches of {segments} segments; recovery wrote any complete batch among them to the next segment",
     UnacknowledgedTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; they were never acknowledged",
     UnprovenTail { bytes: u64 } = "a crash or damage left {bytes} bytes after the last complete commit",
     // Causes that salvage reports.
-    OnlyOlderSegments { listed: usize } = "the {listed} segments that it lists are missing; salvage read older segments, whose content may have been collected or erased since",
-    ReadAs { segment: u64 } = "its name differs from its header; salvage read it as segment {segment}, the number in the header",
-    ReadWithout = "it is damaged; salvage read the segments without it",
-    NotASegment = "it has neither the name nor the header of a segment, so salvage did not read it",
-    HeaderDamaged = "its header is damaged; salvage read its batches without it",
-    Unreadable = "nothing in it can be read",
-    UnlistedHeaderless = "the manifest does not list it and its header is damaged: salvage omitted it",
+    OnlyOlderSegments { listed: usize } = "the {listed} segments that the manifest lists are missing; salvage read older segments, which may contain data that was later thinned or erased",
+    ReadAs { segment: u64 } = "the file name differs from the header; salvage read the file as segment {segment}, the number in the header",
+    ReadWithout = "the file is damaged; salvage read the segments without the file",
+    NotASegment = "the file has neither the name nor the header of a segment, so salvage did not read it",
+    HeaderDamaged = "the segment header is damaged; salvage read the batches without the header",
+    Unreadable = "the file contains no readable data",
+    UnlistedHeaderless = "the manifest does not list the segment and the segment header is damaged, so salvage omitted the segment",
     RewrittenTwice = "`gc` or `erase` rewrote the log from this segment on; without the manifest, salvage cannot know whether the rewrite finished, and treats it as finished",
-    WrittenMeanwhile = "a process wrote to the store during the salvage: new commits may be missing, and moved ones may be reported as lost; stop the writers and salvage again",
+    WrittenMeanwhile = "a process wrote to the store during the salvage: new commits may be missing, and moved commits may be reported as lost; stop the writers and salvage again",
     RewriteCounted = "the manifest is older than this segment; salvage read the segment as part of the newer log",
-    RewriteCutOff = "an interrupted rewrite wrote it; salvage read the log before the rewrite",
-    ErasureUnsure = "an erasure wrote it and was interrupted, or the manifest is too old; salvage treats it as interrupted and keeps the records that it would have erased",
+    RewriteCutOff = "an interrupted rewrite wrote the segment; salvage read the log before the rewrite",
+    ErasureUnsure = "an interrupted erasure wrote the segment, or the manifest is too old; salvage treats the erasure as interrupted and keeps the records to erase",
     // Causes in checkpoints.
     TableChecksum = "the table of checksums does not match its checksum",
     BlockChecksum = "a block does not match its checksum",
     OutsideBlocks = "a row points outside the file",
-    OtherHeader = "its header differs from the written one",
-    NodeOutside = "the place of a node is outside the section of nodes",
+    OtherHeader = "the header differs from the written header",
+    NodeOutside = "the offset of a node is outside the section of nodes",
     BeyondSection = "a row reaches beyond its section",
-    NoHistory = "it contains no history tree",
+    NoHistory = "the file contains no history tree",
     RowMissing = "a row is missing",
-    RowOrder = "its rows are not in order",
+    RowOrder = "the rows are not in order",
     IndexMismatch = "the rows of an index do not match the commits",
-    ReferenceSection = "its references do not fill their section",
-    MadeFromOtherLog = "it was made from another log",
-    MadeFromLaterLog = "it was made from a later state of this log: the log was replaced by an older copy",
-    MadeBeforeRewrite = "it was made before the log was rewritten",
-    LogWrittenElsewhere = "recovery moved the end of the log since it was made; the log is read instead",
-    LogOlderThanCheckpoint = "the log is older than a checkpoint of it",
+    ReferenceSection = "the references do not fill their section",
+    MadeFromOtherLog = "the checkpoint was made from another log",
+    MadeFromLaterLog = "the checkpoint was made from a later state of this log: an older copy replaced the log",
+    MadeBeforeRewrite = "the checkpoint was made before the log was rewritten",
+    LogWrittenElsewhere = "recovery moved the end of the log after the checkpoint was made; the log is read instead",
+    LogOlderThanCheckpoint = "the log is older than one of its checkpoints",
     // Causes in derived files.
-    DerivedCut = "its length differs from the written one",
-    DerivedForeign = "it was written under another name or for another store",
-    DerivedVersion = "another version of the program wrote it",
-    DerivedChecksum = "it does not match its checksum",
+    DerivedCut = "the file length differs from the written length",
+    DerivedForeign = "the file was written under another name or for another store",
+    DerivedVersion = "another version of the program wrote the file",
+    DerivedChecksum = "the file does not match its checksum",
     BlockChecksums { bytes: u64 } = "{bytes} bytes do not match their checksums",
-    // Causes in the meaning of the records.
-    StateMismatch { seq: u64 } = "the state of commit {seq} differs from the one that the commit names",
+    // Causes in records that contradict each other.
+    StateMismatch { seq: u64 } = "the state of commit seq:{seq} does not match the root in the commit",
     RecordMissing(what: String) = "{what} is missing",
     Contradiction(what: String) = "{what}",
 }
@@ -253,7 +253,7 @@ struct Answer {
     kind: FindingKind,
     /// The path of the file, relative to the store.
     file: String,
-    /// The first damaged byte.
+    /// The offset of the first damaged byte.
     offset: Option<u64>,
     /// The sentence of the cause.
     what: String,

@@ -335,10 +335,10 @@ fn hints_lead_on_and_not_in_circles() {
     }
     folder.put("a", "x");
     folder.json(&["remove", "a"]);
-    assert!(hint(&["get", "a"]).contains("seq:2 removed it"));
+    assert!(hint(&["get", "a"]).contains("seq:2 removed the object"));
     folder.put("b", "x");
-    assert!(hint(&["get", "b", "--at", "seq:1"]).contains("seq:3 stored it"));
-    assert!(hint(&["history", "b", "--at", "seq:1"]).contains("seq:3 stored it"));
+    assert!(hint(&["get", "b", "--at", "seq:1"]).contains("seq:3 stored the object"));
+    assert!(hint(&["history", "b", "--at", "seq:1"]).contains("seq:3 stored the object"));
     let error = folder.refused(2, &["put", "a", "--kind", "k", "--at", "@"]);
     assert!(
         error["message"]

@@ -100,7 +100,7 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
     let none = "{\"qid\":\"1\",\"query\":\"zeppelin\"}\n{\"qid\":\"2\",\"query\":\"zeppelin\",\"scope\":\"project:cafe\"}\n";
     let told = folder.feed(&["recall", "--queries", "-", "--json"], none).err;
     assert!(
-        told.contains("1 line without a scope found nothing") && told.contains("--all-scopes"),
+        told.contains("1 line without a scope had no hits") && told.contains("--all-scopes"),
         "{told}"
     );
     let bad = folder.feed(&["recall", "--queries", "-", "--json"], "{\"qid\":\"1\"}\n");

@@ -222,7 +222,7 @@ fn switched_off_it_stores_nothing_and_says_so() {
             assert!(answer[name].is_null(), "{line}: {answer}");
         }
         assert!(
-            run(&[]).contains("TREERING_DISABLE switches the memory off"),
+            run(&[]).contains("TREERING_DISABLE disables the memory"),
             "{line}"
         );
     }
@@ -338,5 +338,5 @@ fn people_are_told_what_is_over_before_it_began_and_what_is_only_alike() {
     assert!(!ran.err.contains("already expired"), "{ran:?}");
     folder.run(&["remember", "tag secret"]);
     let alike = folder.run(&["remember", "key secret"]);
-    assert!(!alike.out.contains("says the same"), "{alike:?}");
+    assert!(!alike.out.contains("means the same"), "{alike:?}");
 }

@@ -288,7 +288,7 @@ fn gc_thins_by_the_policy_and_says_what_it_frees() {
     let refused = folder.refused(1, &["list", "--at", "2020-01-01T00:00:00Z"]);
     assert_eq!(refused["code"], "thinned", "{refused}");
     let told = folder.run(&["show", "kept"]);
-    assert!(told.err.contains("the commit before was thinned"), "{told:?}");
+    assert!(told.err.contains("the previous commit was thinned"), "{told:?}");
     assert_eq!(folder.json(&["gc"])["thinned"], 0);
     for wrong in ["soon", "1x", "-1d"] {
         let refused = folder.refused(2, &["gc", "--hourly", wrong]);

@@ -325,7 +325,7 @@ fn what_is_harmless_is_called_so() {
     let folder = store();
     folder.write(".treering/log/notes.txt", "somebody's");
     let told = folder.run(&["verify"]);
-    let line = "harmless  log/notes.txt: it does not belong to the log";
+    let line = "harmless  log/notes.txt: the file does not belong to the log";
     assert!(told.code == 0 && told.out.contains(line), "{told:?}");
     let told = folder.run(&["head", "--degraded"]);
     assert_eq!((told.code, told.err.as_str()), (0, ""), "nothing is degraded");

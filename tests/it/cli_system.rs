@@ -51,7 +51,7 @@ fn a_full_disk_is_told_and_loses_nothing() {
     assert_eq!(ran.out.matches("verify 0").count(), 2, "{ran:?}");
     assert!(ran.out.contains("\"content\":\"kept\""), "{ran:?}");
     assert!(
-        ran.err.contains("\"code\":\"io\"") && ran.err.contains("free some space"),
+        ran.err.contains("\"code\":\"io\"") && ran.err.contains("free disk space"),
         "{ran:?}"
     );
 }

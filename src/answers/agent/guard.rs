@@ -51,7 +51,7 @@ pub(crate) struct GuardDropped {
     pub(crate) dropped: bool,
 }
 
-/// An object that a staged change would write, as a line of `guard show`. A version has the form that `export` writes.
+/// An object that a staged change would write, as a line of `guard show`. Both versions have the form of `export`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StagedObject {
     pub(crate) id: Id,
@@ -61,7 +61,7 @@ pub(crate) struct StagedObject {
 }
 
 impl StagedObject {
-    /// Returns both versions of an object.
+    /// Returns the line of a changed object.
     ///
     /// # Errors
     /// Fails if a content was not loaded.

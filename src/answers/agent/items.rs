@@ -14,7 +14,7 @@ use crate::engine::CommitInfo;
 use crate::object::{Id, Object, Origin, Scope, Time};
 use crate::scan::Verdict;
 
-/// The commit of an answer; all fields are null if there is no commit.
+/// The commit of an answer. All fields are null if the verb made no commit.
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct CommitIfAny {
     pub(crate) commit: Option<CommitDigest>,
@@ -52,7 +52,7 @@ pub(crate) struct ItemRemembered {
     pub(crate) head: CommitInfo,
 }
 
-/// An item that contradicts the new one.
+/// An item that contradicts the new item.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Conflict {
     #[serde(flatten)]
@@ -129,13 +129,13 @@ impl From<&Item> for ItemLine {
     }
 }
 
-/// The effect of `forget` or `unforget` on the state; `commit` is null if nothing changed.
+/// The effect of `forget` or `unforget` on the state. `commit` is null if nothing changed.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Outcome {
     pub(crate) dry_run: bool,
     pub(crate) commit: Option<CommitDigest>,
     pub(crate) seq: Option<u64>,
-    /// The root of the state afterwards.
+    /// The root of the state after the verb.
     pub(crate) root: Root,
 }
 
@@ -143,9 +143,9 @@ pub(crate) struct Outcome {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemsForgotten {
     pub(crate) forgotten: Vec<ItemLine>,
-    /// The items that were kept because they are pinned.
+    /// The items that `forget` kept because they are pinned.
     pub(crate) pinned: Vec<Id>,
-    /// The named items that fail another condition.
+    /// The items that are named by id but do not meet another condition.
     pub(crate) others: Vec<Id>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
@@ -155,7 +155,7 @@ pub(crate) struct ItemsForgotten {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemsRestored {
     pub(crate) restored: Vec<ItemLine>,
-    /// The items that need no restore, because the state has their full text.
+    /// The items that need no restore, because the state contains their full text.
     pub(crate) unchanged: Vec<Id>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
@@ -197,7 +197,7 @@ impl From<Forgotten> for ForgottenLine {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Expires {
     pub(crate) id: Id,
-    /// The time of expiry; null if the item never expires.
+    /// The time of expiry. Null if the item never expires.
     pub(crate) expires: Option<Time>,
     pub(crate) changed: bool,
     #[serde(flatten)]
@@ -218,7 +218,7 @@ pub(crate) struct DecayPass {
 pub(crate) struct ItemPromoted {
     pub(crate) id: Id,
     pub(crate) digest: ObjectDigest,
-    /// The version that the person saw.
+    /// The version that the person reviewed.
     pub(crate) promoted: ObjectDigest,
     pub(crate) from: Origin,
     pub(crate) to: Origin,

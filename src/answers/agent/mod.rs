@@ -1,4 +1,4 @@
-//! The answers of an agent's verbs whose fields differ from the agent's own values.
+//! The answers of an agent's verbs whose JSON fields differ from the fields of the agent's types.
 //!
 //! # Layer
 //! Layer 8, part of answers.

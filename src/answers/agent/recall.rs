@@ -15,9 +15,9 @@ use crate::agent::{Reached, RecallHit, Recalled};
 pub(crate) struct Found {
     #[serde(flatten)]
     pub(crate) recalled: Recalled,
-    /// The scopes that were searched; null for all.
+    /// The searched scopes. Null if all scopes were searched.
     pub(crate) scopes: Option<Vec<String>>,
-    /// The way in which the index reached the state; null for summaries, which need no index.
+    /// How the index was brought up to date with the state. Null for summaries, which need no index.
     pub(crate) index: Option<Reached>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct FoundForLine {
     pub(crate) ms: f64,
 }
 
-/// Returns the schema of `qid`. It is usually a text, but the answer repeats any JSON value of the line.
+/// Returns a text schema for `qid`. The answer repeats the `qid` of the line, which is usually a text.
 fn text(generator: &mut SchemaGenerator) -> Schema {
     String::json_schema(generator)
 }

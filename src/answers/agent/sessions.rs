@@ -13,7 +13,7 @@ use crate::digest::ObjectDigest;
 use crate::engine::CommitInfo;
 use crate::object::{Id, Origin, Scope, Time};
 
-/// A note, as `note read` and a line of `note list` show it.
+/// A note, as the answer of `note read` and as a line of `note list`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NoteLine {
     #[serde(flatten)]
@@ -21,7 +21,7 @@ pub(crate) struct NoteLine {
     pub(crate) text: String,
 }
 
-/// Everything about a note but its text.
+/// All fields of a note except its text.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AboutNote {
     pub(crate) id: String,
@@ -61,7 +61,7 @@ impl From<NoteRead> for AboutNote {
     }
 }
 
-/// A note that fits a query, as a line of `note search`.
+/// A note that matches a query, as a line of `note search`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NoteHit {
     #[serde(flatten)]
@@ -92,7 +92,7 @@ pub(crate) struct NoteDeleted {
     pub(crate) commit: CommitInfo,
 }
 
-/// The answer of `session append`: all batches together.
+/// The answer of `session append`, for all batches of a call.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct EntriesAppended {
     pub(crate) session: String,
@@ -106,7 +106,7 @@ pub(crate) struct EntriesAppended {
     pub(crate) held: Vec<String>,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
-    /// The number of entries that were read.
+    /// The number of entries in the batches so far.
     #[serde(skip)]
     pub(crate) seen: usize,
 }

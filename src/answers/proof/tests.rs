@@ -1,10 +1,10 @@
-//! Tests that correct proof documents hold, and that every part of a document is checked.
+//! Tests that the checker accepts correct proof documents, and checks every part of a document.
 
 use super::*;
 use crate::digest::KeyPath;
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
-/// Returns the document about one id in a state of a few objects.
+/// Returns the proof document about `id` in a state that contains the objects `held`.
 fn document_about(id: &str, held: &[&str]) -> serde_json::Value {
     let suite = HashSuite::new(HashAlgorithm::Blake3);
     let mut trie = Trie::new();
@@ -43,7 +43,7 @@ fn presence_and_absence_are_proven() {
 
 #[test]
 fn no_field_of_a_document_can_be_changed_dropped_or_added() {
-    // INVARIANT CLI-6: each leaf of the document is part of the check.
+    // INVARIANT CLI-6: the checker checks each leaf value of the document.
     for document in [document_about("b", &HELD), document_about("nobody", &HELD)] {
         let pointers = leaves(&document);
         assert!(pointers.len() > 8);

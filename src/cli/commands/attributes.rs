@@ -1,4 +1,4 @@
-//! Attributes as typed: `name=text` or `name:=JSON`.
+//! Parses attributes that the user types: `name=text` or `name:=JSON`.
 //!
 //! # Layer
 //! Layer 10, part of cli. Pure.
@@ -7,10 +7,10 @@ use super::prelude::*;
 use crate::ingest::json as lines;
 use crate::object::Value;
 
-/// Reads an attribute in the form `name=text` or `name:=JSON`.
+/// Parses an attribute in the form `name=text` or `name:=JSON`.
 pub(super) fn attribute(text: &str) -> Result<(String, Value)> {
     let at = text.find('=').ok_or_else(|| {
-        let message = format!("--attr {}: there is no '='", one_line(text));
+        let message = format!("--attr {}: the '=' is missing", one_line(text));
         usage_error(message, "write name=text, or name:=JSON")
     })?;
     let (name, value) = (&text[..at], &text[at + 1..]);

@@ -1,4 +1,4 @@
-//! Tables and lists of fields, with their cells taken from the JSON of an answer.
+//! Tables and lists of fields. The cells of a table contain the values of an answer's JSON.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -13,13 +13,13 @@ use crate::cli::output::Meaning;
 use crate::error::Result;
 use crate::store::ChangeCounts;
 
-/// The fields that name a row.
+/// The JSON fields that contain the name of a row.
 const NAMES: [&str; 6] = ["id", "name", "lane", "session", "frame", "file"];
-/// The fields with a time.
+/// The JSON fields that contain a time.
 const TIMES: [&str; 2] = ["time", "last"];
 
 impl Context {
-    /// Writes the rows as [`Self::rows`] does. People see these fields of each row as its columns.
+    /// Writes the rows as [`Self::rows`] does. The columns for people are the named `fields` of each row.
     pub(super) fn table<R: Serialize>(
         &mut self,
         rows: impl IntoIterator<Item = Result<R>>,
@@ -28,7 +28,7 @@ impl Context {
         self.rows(rows, |row, context| columns(row, fields, context))
     }
 
-    /// Writes names and values in two columns, without the names that have no value.
+    /// Writes names and values in two columns. Omits the fields without a value.
     pub(super) fn fields<'a>(
         &mut self,
         margin: usize,
@@ -43,7 +43,7 @@ impl Context {
     }
 }
 
-/// Returns a cell for each of these fields of a row.
+/// Returns a cell for each named field of a row.
 pub(super) fn columns(row: &impl Serialize, fields: &[&'static str], context: &Context) -> Columns {
     // Serialisation cannot fail: a row contains only texts, numbers and lists.
     let row = serde_json::to_value(row).unwrap_or_default();
@@ -75,12 +75,12 @@ pub(super) fn named(text: impl AsRef<str>) -> Cell {
     coloured(Meaning::Name, text)
 }
 
-/// Returns the cell of a text that may be missing.
+/// Returns the cell of an optional text.
 pub(super) fn optional(text: Option<&str>) -> Cell {
     plain(text.unwrap_or_default())
 }
 
-/// Returns the reason or source of a commit on one line, or why it is missing.
+/// Returns the reason or source of a commit on one line, or the cause of its absence.
 pub(super) fn recorded(text: Option<&str>, is_erased: bool, is_lost: bool) -> Option<String> {
     match text {
         Some(text) => Some(human::one_line(text)),

@@ -7,13 +7,13 @@ use super::prelude::*;
 use crate::answers::proof::{self, ProofFails, ProofHolds};
 use crate::digest::Root;
 
-/// The largest document that is read, in bytes: a proof of 64 levels with 15 siblings each takes less than a tenth.
+/// The largest accepted document, in bytes. A proof of 64 levels with 15 siblings each needs less than a tenth.
 const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
 
 /// Check a proof; needs no store
 ///
 /// # Notes
-/// Exit code 0: the proof holds. 5: it does not.
+/// Exit code 0: the proof holds. 5: the proof does not hold.
 ///
 /// # Examples
 /// ```text
@@ -25,14 +25,14 @@ const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
 pub(crate) struct CheckProof {
     /// The proof document; - is standard input
     file: PathBuf,
-    /// The expected root of the proof, all 64 digits
+    /// The expected root of the state, all 64 digits
     #[arg(long, value_name = "ROOT")]
     root: Option<Root>,
 }
 
 impl Verb for CheckProof {
     const ANSWERS: &'static [Form] = &[
-        form::<ProofHolds>("it holds"),
+        form::<ProofHolds>("the proof holds"),
         form::<ProofFails>("the proof does not hold"),
     ];
 
@@ -45,7 +45,7 @@ impl Verb for CheckProof {
                 Some(root) if root.to_hex() != checked.root => {
                     let root = checked.root;
                     Err(format!(
-                        "the document is for the root {root}, not for the requested one"
+                        "the document is for the root {root}, not for the requested root"
                     ))
                 }
                 _ => Ok(checked),
@@ -54,20 +54,20 @@ impl Verb for CheckProof {
             Ok(answer) => context.answer(&answer, |answer, context| {
                 let holds = context.output.paint(Meaning::Good, "the proof holds");
                 let what = match &answer.object {
-                    Some(object) => format!("is in the state as {object}"),
+                    Some(object) => format!("is in the state, with the digest {object}"),
                     None => "is not in the state".to_owned(),
                 };
                 context.line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;
                 context.line(format_args!("root {}", answer.root))?;
                 if self.root.is_none() {
-                    let note = "compare that root with the one you trust, or name it with --root";
+                    let note = "compare the root above with a root that you trust, or pass the trusted root with --root";
                     context.note("root", note);
                 }
                 Ok(())
             }),
             Err(reason) => {
                 let failed = Error::corrupt(format!("the proof does not hold: {}", one_line(&reason)));
-                // People read the reason in the error.
+                // The error contains the reason for people, so only the JSON answer repeats it.
                 context.output.json(&ProofFails { ok: false, reason })?;
                 Err(failed.with_code(ErrorCode::ProofFailed))
             }

@@ -18,7 +18,7 @@ use crate::cli::parse::definition_shown;
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Completions {
-    /// The shell
+    /// The shell that reads the completions
     shell: clap_complete::Shell,
 }
 

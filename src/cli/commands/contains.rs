@@ -1,4 +1,4 @@
-//! `contains`: whether a store keeps a commit or root.
+//! `contains`: checks whether a store contains a commit or root.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -8,12 +8,12 @@ use super::prelude::*;
 use crate::answers::store::Contained;
 use crate::engine::Containment;
 
-/// Check if a digest is kept here
+/// Check if the store keeps a digest
 ///
 /// The digest names a commit or a root.
 ///
 /// # Notes
-/// Exit code 0: kept or thinned. 1: absent.
+/// Exit code 0: the commit or root is kept or thinned. 1: it is absent.
 ///
 /// # Examples
 /// ```text
@@ -23,7 +23,7 @@ use crate::engine::Containment;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Contains {
-    /// A commit's or root's digest, or 8 or more digits of it
+    /// The digest of a commit or root, or its first 8 or more digits
     digest: String,
 }
 
@@ -32,7 +32,7 @@ impl Verb for Contains {
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
-        // With --at, the question is whether the state was kept at that time.
+        // With --at, a commit that is newer than the selected state counts as absent.
         let newest = context.view(&memory)?.commit().commit.seq;
         let mut state = memory.contains(&self.digest)?;
         if context.at().is_some() && state == Containment::Kept {

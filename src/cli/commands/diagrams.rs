@@ -59,8 +59,8 @@ fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: Di
     }
 }
 
-/// Returns the state of the newest snapshot whose root differs from that of `view`; else the commit before; else
-/// `view`.
+/// Returns the state of the newest earlier snapshot whose root differs from the root of `view`. Without such a
+/// snapshot, returns the state of the previous commit, or `view` if `view` is the first state.
 fn newest_snapshot_before(memory: &Memory, view: &View) -> Result<View> {
     let commit = view.commit().commit;
     let snapshots = memory.snapshots()?;

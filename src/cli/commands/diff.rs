@@ -18,13 +18,13 @@ use crate::engine::Change;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Diff {
-    /// From this state
+    /// The older state, before the changes
     #[arg(value_name = "REV")]
     from: String,
-    /// To this state [default: @]
+    /// The newer state, after the changes [default: @]
     #[arg(value_name = "REV2")]
     to: Option<String>,
-    /// Exit with 1 if they differ
+    /// Exit with 1 if the states differ
     #[arg(long)]
     exit_code: bool,
     /// Print at most N rows
@@ -54,7 +54,7 @@ impl Verb for Diff {
     }
 }
 
-/// Prints the changes between two states: at most `limit` of them, then their number.
+/// Prints at most `limit` changes between two states, and then the number of all changes.
 pub(in crate::cli) fn show_changes(
     output: &mut Output,
     older: &View,

@@ -1,4 +1,4 @@
-//! `doctor`: each problem of the store, with the command that fixes it.
+//! `doctor`: lists each problem of the store with the command that fixes it.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -12,7 +12,7 @@ use crate::answers::store::{Diagnosis, Examined};
 use crate::cli::context::{explain, quoted};
 use crate::engine::{self, Problem, ProblemSeverity, Remedy};
 
-/// The remedy if nothing in the store can be read.
+/// The remedy if no state of the store is readable.
 const NOTHING_LEFT: &str = "restore a backup of the store, or read an export with treering put --jsonl";
 
 /// List problems and their remedies
@@ -20,7 +20,8 @@ const NOTHING_LEFT: &str = "restore a backup of the store, or read an export wit
 /// Each problem is listed with the command that fixes it.
 ///
 /// # Notes
-/// For damage, run the named command. A warning needs attention, a notice does not. Exit code 5: damage.
+/// For damage, run the printed command. A warning needs attention, a notice does not. Exit code 5: the store is
+/// damaged.
 ///
 /// # Examples
 /// ```text
@@ -74,14 +75,14 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
     }
     if answer.problems.is_empty() {
         let store = shown(&store);
-        output.line(format_args!("nothing is wrong with the store in {store}"))?;
+        output.line(format_args!("no problems found in the store {store}"))?;
     }
     Ok(())
 }
 
-/// Returns the command that fixes a problem. `None` means that nothing has to be done, or that no command can do it.
+/// Returns the command that fixes a problem. Returns `None` if the problem needs no action, or if no command fixes it.
 fn command(problem: &Problem, path: &Path) -> Option<String> {
-    // Without a folder in front, a name that begins with a dash would be read as an option.
+    // The prefix `./` prevents a path that begins with a dash from being parsed as an option.
     let path = &if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
         Path::new(".").join(path)
     } else {
@@ -107,14 +108,14 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
     }
 }
 
-/// Returns the first free name beside the store that ends with `suffix`.
+/// Returns the first unused path next to the store that ends with `suffix`.
 fn free_name(path: &Path, suffix: &str) -> PathBuf {
     let mut names = numbered(path, suffix);
     let free = names.find(|name| name.symlink_metadata().is_err());
     free.unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns the error of a store that does not open.
+/// Adds a hint to the error of a store that cannot be opened.
 pub(super) fn not_opened(error: Error, path: &Path) -> Error {
     if error.kind() == ErrorKind::NotFound {
         return explain(error.with_code(ErrorCode::NoStore), path);

@@ -7,7 +7,7 @@ use super::prelude::*;
 use crate::answers::commits::{ErasePreview, Erased, ErasedParts};
 use crate::engine::{ErasedKind, Erasing};
 
-/// The number of records that people see.
+/// The number of records in the output for people.
 const RECORDS_SHOWN: usize = 20;
 
 /// Erase data from every file
@@ -16,9 +16,9 @@ const RECORDS_SHOWN: usize = 20;
 ///
 /// # Notes
 /// For an ID, removes the object and erases all its versions from history, drafts and snapshots. A DIGEST (8 digits or
-/// more) names one earlier version, a content, a reason or a source. Roots and digests of commits stay, and the history
-/// still verifies. Later reads answer who erased it, and why. Backups and freed blocks of the device are beyond its
-/// reach.
+/// more) names one earlier version, a content, a reason or a source. Roots and digests of commits do not change, and
+/// the history still verifies. Later reads report who erased the data, and why. Erasure cannot reach backups and freed
+/// blocks of the device.
 ///
 /// # Examples
 /// ```text
@@ -36,13 +36,13 @@ pub(crate) struct Erase {
     /// Also erase contents that other objects share, and earlier versions that name an erased parent
     #[arg(long)]
     everywhere: bool,
-    /// Also erase every version that was derived from an erased one
+    /// Also erase every version that was derived from an erased version
     #[arg(long)]
     derived: bool,
     /// Print what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Erase without asking; there is no undo
+    /// Confirm the erasure, which cannot be undone
     #[arg(long)]
     yes: bool,
 }
@@ -67,12 +67,12 @@ impl Verb for Erase {
             context.note("dry_run", "nothing was changed");
             return Ok(DONE);
         }
-        let text = format!("nothing was erased: {sum} would be lost for good");
+        let text = format!("nothing was erased; with --yes, {sum} would be erased permanently");
         Err(usage_error(text, "add --yes to confirm"))
     }
 }
 
-/// Prints a preview of the erasure, and returns it in a few words.
+/// Prints a preview of the erasure, and returns its counts as text.
 fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String> {
     let memory = context.open_to_read()?;
     let (report, refused) = match memory.erase_preview(&erasing) {
@@ -110,7 +110,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
         let head = context.head_line(&answer.commit);
         context.line(head)
     })?;
-    let note = "erased content cannot be restored; backups of this folder still have it";
+    let note = "erased data cannot be restored; backups of this folder may still contain it";
     context.note("gone", note);
     Ok(DONE)
 }
@@ -155,7 +155,7 @@ impl ErasedParts {
     }
 }
 
-/// Lists the first ids and the number of the others.
+/// Formats the first ids and the number of the others.
 fn named(ids: &[String]) -> String {
     let shown = ids.iter().take(RECORDS_SHOWN).map(|id| one_line(id));
     let mut named: Vec<_> = shown.collect();

@@ -1,10 +1,11 @@
-//! `export`: every object, as lines that `put --jsonl` reads or as files that `ingest` reads.
+//! `export`: writes every object, as lines that `put --jsonl` reads or as files that `ingest` reads. Also writes
+//! diagrams.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - CLI-7: nothing is written outside the given path. Org and Markdown exports overwrite no file without `--force`.
+//! - CLI-7: an export writes nothing outside the given path. Without `--force`, it overwrites no regular file.
 
 use super::prelude::*;
 use crate::answers::objects::StoredLine;
@@ -47,17 +48,17 @@ pub(crate) enum DiagramOf {
     Tree,
     /// Commits, snapshots, rollbacks and undos
     History,
-    /// The trie nodes of two states, shared or not
+    /// The trie nodes of two states, which shows the shared nodes
     Trie,
 }
 
 /// Write every object to a file
 ///
-/// The lines have the form that `put --jsonl` reads. Other forms are documents and diagrams.
+/// The default output is JSON lines that `put --jsonl` reads. Other formats are documents and diagrams.
 ///
 /// # Notes
-/// The page of --format html needs no network and no other file; open it in a browser. A killed export leaves its part
-/// in FILE.unfinished-XXXXXX; no later export removes it.
+/// The page of --format html needs no network and no other file; open it in a browser. A killed export leaves a partial
+/// file FILE.unfinished-XXXXXX. No later export removes that file.
 ///
 /// # Examples
 /// ```text
@@ -72,16 +73,16 @@ pub(crate) enum DiagramOf {
 pub(crate) struct Export {
     /// The file to write, or a folder for Org and Markdown [default: standard output]
     pub(crate) path: Option<PathBuf>,
-    /// The form to write
+    /// The format to write
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
     /// Overwrite existing files
     #[arg(long)]
     pub(crate) force: bool,
-    /// The subject of a diagram; a page shows all three [default: tree]
+    /// The subject of the diagram; a page shows all three subjects [default: tree]
     #[arg(long = "picture", value_name = "WHAT")]
     pub(crate) diagram: Option<DiagramOf>,
-    /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
+    /// The older state of a trie diagram [default: the newest earlier snapshot]
     #[arg(long, value_name = "REV")]
     pub(crate) from: Option<String>,
     /// Draw only this object and the objects below it
@@ -97,7 +98,7 @@ pub(crate) struct Export {
 
 impl Verb for Export {
     const ANSWERS: &'static [Form] = &[
-        form::<StoredLine>("one per line, as put --jsonl reads them"),
+        form::<StoredLine>("one per line, in the form of put --jsonl"),
         form::<Exported>("into a file"),
         form::<Drawn>("a diagram into a file"),
         form::<BlocksWritten>("blocks into a folder"),
@@ -155,7 +156,7 @@ impl Verb for Export {
 }
 
 impl Export {
-    /// Returns the path, unless it is `-`, which is standard output.
+    /// Returns the path of the output. Returns `None` for standard output.
     pub(in crate::cli) fn named_path(&self) -> Option<&Path> {
         self.path.as_deref().filter(|path| *path != Path::new("-"))
     }
@@ -178,7 +179,7 @@ fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     Ok(())
 }
 
-/// Refuses options that the form does not use, rather than ignoring them.
+/// Refuses options that have no effect in the selected format.
 fn check_options(verb: &Export) -> Result<()> {
     let is_page = verb.format == ExportFormat::Html;
     let diagram = verb.format.is_diagram();
@@ -198,7 +199,8 @@ fn check_options(verb: &Export) -> Result<()> {
     refuse_unused("export", &options)
 }
 
-/// Refuses options that are given and not used: the name of each, whether it is given, and whether it is used.
+/// Refuses the first option that the user typed and the verb does not use. Each option has its name, whether the user
+/// typed it, and whether the verb uses it.
 pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Result<()> {
     let mut options = options.iter();
     let unused = options.find(|(_, is_given, is_used)| *is_given && !is_used);
@@ -209,7 +211,7 @@ pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Resul
     Err(usage_error(format!("{option} has no effect here"), hint))
 }
 
-/// Returns the line of a version. It omits a missing parent, because no import would accept the line.
+/// Returns the JSON line of a version. Omits a parent that is not exported, because an import would refuse the line.
 fn line_of(version: &ingest::Version) -> Result<serde_json::Value> {
     let mut line = lines::stored_object_to_json(&version.object, version.past)?;
     if let Some(fields) = line.as_object_mut().filter(|_| version.is_orphan) {
@@ -244,7 +246,7 @@ fn export_folder(
         let name = names.find(is_free).unwrap_or_default();
         files.push((name.into(), objects));
     }
-    // All paths are checked before anything is written.
+    // The checks of all paths precede the first write, so a refused export writes nothing.
     for (path, _) in &files {
         refuse_links(folder, path)?;
         refuse_existing(&folder.join(path), force)?;
@@ -276,20 +278,20 @@ fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
         let note = format!(
-            "{what}, such as {first}, came from versions outside this state. Reading this export lowers their origin to import; an export as JSON Lines keeps it"
+            "{what}, such as {first}, came from versions outside this state. An import of this export lowers their origin to import; an export as JSON Lines preserves the origin"
         );
         context.note("origins", note);
     }
 }
 
-/// Whether a path means a folder: an existing folder, or a name without an extension.
+/// Whether a path names a folder: an existing folder, or a new path without an extension or with a final slash.
 fn is_folder(path: &Path) -> bool {
     path.is_dir()
         || (!path.exists() && path.extension().is_none())
         || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Refuses to overwrite a regular file (CLI-7). Pipes and devices may be written to.
+/// Refuses a folder, and a regular file without `force` (CLI-7). Allows a pipe or a device.
 fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Ok(());
@@ -302,7 +304,7 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a path below the folder if a symlink leads it outside (CLI-7).
+/// Refuses a path with a symlink below the folder, because the symlink may lead outside the folder (CLI-7).
 fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
     let mut below = folder.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
@@ -319,11 +321,11 @@ fn not_written(path: &Path, error: io::Error) -> Error {
     Error::io(format_args!("writing {}", shown(path)), error)
 }
 
-/// Writes a text, or a part of it.
+/// A function that writes the next part of a text.
 pub(super) type Put<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
-/// Writes a temporary file in the same folder, and renames it when it is complete. A symlink keeps its name, and its
-/// target is replaced and keeps its permissions. A pipe or a device is written to directly.
+/// Writes a temporary file in the same folder, syncs it, and renames it to `path`. If `path` is a symlink, replaces its
+/// target. The new file has the permissions of the replaced file. Writes directly to a pipe or a device.
 pub(super) fn write_file(path: &Path, write: impl FnOnce(Put<'_>) -> Result<()>) -> Result<()> {
     let failed = |error| not_written(path, error);
     let there = fs::metadata(path).ok();
@@ -338,12 +340,12 @@ pub(super) fn write_file(path: &Path, write: impl FnOnce(Put<'_>) -> Result<()>)
     let mut prefix = target.file_name().unwrap_or_default().to_owned();
     prefix.push(".unfinished-");
     let mut unfinished = tempfile::Builder::new();
-    // The mode of any new file: the umask limits it.
+    // The file gets the mode of any new file, limited by the umask.
     unfinished
         .prefix(&prefix)
         .permissions(Permissions::from_mode(0o666));
     let beside = target.parent().unwrap_or(Path::new(""));
-    // Dropping the path removes the file.
+    // Dropping `unfinished` removes the file.
     let (file, unfinished) = unfinished.tempfile_in(beside).map_err(failed)?.into_parts();
     let file = write_all(path, file, write)?;
     let kept = there.map_or(Ok(()), |there| file.set_permissions(there.permissions()));
@@ -359,7 +361,7 @@ fn write_all(path: &Path, file: File, write: impl FnOnce(Put<'_>) -> Result<()>)
     out.into_inner().map_err(|error| failed(error.into_error()))
 }
 
-/// Returns a path with an ending, then the same with `-2`, `-3` and so on.
+/// Returns candidate paths: the path with `ending`, then with `ending-2`, `ending-3` and so on.
 pub(super) fn numbered(path: &Path, ending: &str) -> impl Iterator<Item = PathBuf> {
     (1_u64..).map(move |number| {
         let mut name = path.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! `find`: searches for a text in the objects of a state, or in everything that the log keeps.
+//! `find`: searches for a text in the objects of a state, or in all records of the log.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -15,7 +15,7 @@ const AROUND: usize = 30;
 
 /// Find a text in any field
 ///
-/// It searches all objects and ignores case.
+/// The search covers all objects and ignores case.
 ///
 /// # Notes
 /// With --history it searches every version, reason, source, actor, session, op and name in the log, to find text that
@@ -29,9 +29,9 @@ const AROUND: usize = 30;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Find {
-    /// The text
+    /// The text to find
     text: String,
-    /// Search everything that the log keeps, instead of one state
+    /// Search all records in the log, instead of one state
     #[arg(long, conflicts_with = "at")]
     history: bool,
     /// Print at most N rows
@@ -39,7 +39,7 @@ pub(crate) struct Find {
     limit: Option<usize>,
 }
 
-/// An object that holds the text.
+/// An object that contains the text.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Holder {
     id: String,
@@ -50,12 +50,12 @@ pub(crate) struct Holder {
     found: String,
 }
 
-/// A record of the log that holds the text.
+/// A record of the log that contains the text.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(crate) struct RecordHolder {
     /// The sort of record: `version`, `content`, `text`, `commit` or `reference`.
     is_a: &'static str,
-    /// The digest that `erase` accepts; null for a reference.
+    /// The digest that `erase` accepts. Null for a reference.
     digest: Option<String>,
     /// The object, commit or reference that the record belongs to.
     of: String,
@@ -108,7 +108,7 @@ fn search_state<'a>(
 /// Searches the fields of all records in the log.
 fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     let mut found = Vec::new();
-    // The log may hold a record twice.
+    // The log may contain a record twice.
     let mut seen = HashSet::new();
     // A content or text record may precede the record that refers to it.
     let mut owners: HashMap<String, (String, &str)> = HashMap::new();
@@ -141,10 +141,11 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
 
 /// The fields of a record and their texts.
 type Texts = Vec<(String, String)>;
-/// The fields of a record whose texts are records of their own, and the digests of those.
+/// The fields of a record whose texts are separate records, with the digests of those text records.
 type Names = Vec<(&'static str, Option<String>)>;
 
-/// Returns a record of the log as a holder without an excerpt, with its texts.
+/// Returns a [`RecordHolder`] without an excerpt for a record, with the record's texts and the digests of its text
+/// records.
 fn parts_of(record: TextRecord) -> (RecordHolder, Texts, Names) {
     let holder = |is_a, digest, of: &str| RecordHolder {
         is_a,
@@ -193,15 +194,15 @@ fn parts_of(record: TextRecord) -> (RecordHolder, Texts, Names) {
     }
 }
 
-/// Returns the fields that have a text.
+/// Returns the fields that are not `None`.
 fn texts(fields: &[(&str, Option<&str>)]) -> Texts {
     let texts = fields.iter();
     let texts = texts.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
     texts.collect()
 }
 
-/// Returns the fields of an object with their texts. For an attribute: the value as printed, the name, and the texts in
-/// the value.
+/// Returns the fields of an object with their texts. An attribute yields its printed value, its name, and each text
+/// inside its value.
 fn fields_of(object: &Object) -> Vec<(String, String)> {
     let mut texts = texts(&[
         ("id", Some(object.id().as_str())),
@@ -212,7 +213,7 @@ fn fields_of(object: &Object) -> Vec<(String, String)> {
         ("content", object.content()),
     ]);
     for (name, value) in &object.attributes() {
-        // JSON writes quotes and line breaks in another form, so the texts themselves are searched too.
+        // JSON escapes quotes and line breaks, so the search also covers the unescaped texts.
         let mut found = vec![human::value(value), name.clone()];
         add_texts(value, &mut found);
         texts.extend(found.into_iter().map(|text| (name.clone(), text)));

@@ -1,4 +1,4 @@
-//! A location in a file, as text for people.
+//! Formats a location in a file for people.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -19,7 +19,7 @@ pub(super) fn show_finding(
     output.labelled(meaning, label, &text)
 }
 
-/// Formats a location, such as `log/00000001.seg at 4096`. Without an offset, it is the whole file.
+/// Formats a location, such as `log/00000001.seg at 4096`. Without an offset, returns only the file.
 pub(super) fn place(file: Option<&str>, offset: Option<u64>) -> String {
     let file = one_line(file.unwrap_or("the store"));
     match offset.filter(|offset| *offset > 0) {

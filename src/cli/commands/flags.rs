@@ -1,6 +1,6 @@
 //! Prints a note about scan findings in the objects of `put` and `ingest`. The objects are stored unchanged.
 //!
-//! `remember` redacts, quarantines and refuses; the verbs of the engine store every text unchanged.
+//! `remember` redacts, quarantines or refuses such texts. `put` and `ingest` store every text unchanged.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -16,11 +16,11 @@ use crate::scan::{Scanner, Verdict};
 /// The number of objects that a note names.
 const NAMED_MAX: usize = 5;
 
-/// Prints a note about scan findings in the objects that a verb wrote. The settings decide which findings count; if they
-/// cannot be read, the defaults apply.
+/// Prints a note about scan findings in the objects that a verb wrote. The settings decide which findings are reported.
+/// If the settings cannot be read, the defaults apply.
 pub(super) fn note_flags(context: &mut Context, memory: &Memory, changes: Vec<Change>) -> Result<()> {
     let (settings, _) = context.settings().unwrap_or_default();
-    // This scanner redacts nothing, so its marker key is not used.
+    // This scanner redacts nothing, so it does not use its marker key.
     let scanner = Scanner::new(settings.scan, [0; 32]);
     let after = memory.view();
     let (mut rules, mut ids) = (BTreeSet::new(), Vec::new());
@@ -56,7 +56,7 @@ pub(super) fn note_flags(context: &mut Context, memory: &Memory, changes: Vec<Ch
     Ok(())
 }
 
-/// Collects the texts of a value and of the values in it.
+/// Collects the texts of a value and of its nested values.
 fn add_texts<'a>(name: &'a str, value: &'a Value, fields: &mut Vec<(&'a str, &'a str)>) {
     match value {
         Value::Text(text) => fields.push((name, text)),

@@ -1,4 +1,4 @@
-//! `log --follow`: prints new commits as other processes make them.
+//! `log --follow`: prints each commit of another process as soon as it is made.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -14,13 +14,13 @@ use crate::object::lane_of;
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Prints each new commit until the user stops it, the store moves, or `limit` commits were printed.
+/// Prints each new commit, until the user stops the verb, the store is moved, or `limit` commits were printed.
 pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Done {
     let folder = StoreFolder::new(context.store()?);
     let mut seen = memory.view().commit().commit.seq;
     let note = format!("waiting for commits after seq:{seen}; Ctrl-C stops");
     context.output.note("watching", note);
-    // A pager would wait for the end of the output.
+    // Prints without the pager, which would wait for the end of the output.
     context.output.redirect(None)?;
     let mut left = limit;
     while left > 0 {
@@ -32,7 +32,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
             (seen, left) = (seen + 1, left - 1);
             match memory.resolve(&Revision::Seq(seen), "") {
                 Ok(info) => say_line(context, &LogLine::of(memory, &info)?)?,
-                // A strict gc may thin a commit before it is printed.
+                // Skips a commit that a strict gc thinned before this verb printed it.
                 Err(error) if error.code() == ErrorCode::Thinned => {}
                 Err(error) => return Err(error),
             }

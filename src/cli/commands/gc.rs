@@ -15,11 +15,11 @@ use crate::engine::Retention;
 ///
 /// # Notes
 /// Every policy keeps the commits of snapshots, drafts and erasures, and the targets of a rollback, undo or redo. A
-/// thinned commit's digest stays in the chain, but its state is lost for good. So a policy that keeps less than the
-/// standard one, or another --now, needs --yes. The policy holds for this run only: a writer that closes the store may
-/// collect by the standard policy, but nothing younger than 7 days. If the clock is more than a day ahead of the newest
-/// commit, ages count from that commit. Other processes may read and write during gc. A duration is 12h, 30d, 8w, 2y, 0
-/// or forever.
+/// thinned commit's digest stays in the chain, but its state is lost permanently. So --now, or a policy that keeps less
+/// than the standard policy, needs --yes. The policy applies to this run only. A writer that closes the store may thin
+/// commits older than 7 days by the standard policy. If the clock is more than a day ahead of the newest commit, gc
+/// computes ages from the time of that commit. Other processes may read and write during gc. A duration is 12h, 30d,
+/// 8w, 2y, 0 or forever.
 ///
 /// # Examples
 /// ```text
@@ -33,25 +33,25 @@ pub(crate) struct Gc {
     /// Print what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Allow a stricter policy than the standard one; there is no undo
+    /// Allow a stricter policy than the standard policy; thinning cannot be undone
     #[arg(long)]
     yes: bool,
-    /// Keep every commit younger than this [default: 7d]
+    /// Keep every commit younger than DURATION [default: 7d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     keep_all: Option<Duration>,
-    /// But keep at most the N newest of them [default: 5000]
+    /// Of the commits that --keep-all selects, keep only the N newest [default: 5000]
     #[arg(long, value_name = "N")]
     newest: Option<u64>,
-    /// For commits younger than this, keep the last one of each hour [default: 30d]
+    /// For commits younger than DURATION, keep the last commit of each hour [default: 30d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     hourly: Option<Duration>,
-    /// For commits younger than this, keep the last one of each day [default: 365d]
+    /// For commits younger than DURATION, keep the last commit of each day [default: 365d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     daily: Option<Duration>,
-    /// For commits younger than this, keep the last one of each week [default: forever]
+    /// For commits younger than DURATION, keep the last commit of each week [default: forever]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     weekly: Option<Duration>,
-    /// The time from which ages are counted: an RFC 3339 time, a date, or an age (2h, 3d) [default: now]
+    /// Compute the ages of commits at this time: an RFC 3339 time, a date, or an age (2h, 3d) [default: now]
     #[arg(long, value_name = "TIME")]
     now: Option<String>,
 }
@@ -72,7 +72,7 @@ impl Verb for Gc {
                 context.answer(&Collected { report, dry_run }, show_collected)?;
             }
             if is_refused {
-                let text = format!("nothing was thinned: the states of {lost} would be lost for good");
+                let text = format!("nothing was thinned; --yes would discard the states of {lost}");
                 return Err(usage_error(text, "add --yes to confirm"));
             }
         }
@@ -100,7 +100,7 @@ impl Gc {
         }
     }
 
-    /// Whether it keeps less than the standard policy, or counts ages from another time than now.
+    /// Whether the policy keeps less than the standard policy, or `--now` sets the time for ages.
     fn is_stricter(&self, retention: &Retention) -> bool {
         let standard = Retention::default();
         retention.all < standard.all
@@ -111,7 +111,7 @@ impl Gc {
             || self.now.is_some()
     }
 
-    /// Returns the time from which ages are counted, if it was given.
+    /// Returns the time of `--now`, if the user typed it.
     fn now(&self, memory: &Memory) -> Result<Option<Time>> {
         time::given(self.now.as_deref(), memory.view().now())
     }
@@ -130,7 +130,7 @@ fn show_collected(answer: &Collected, context: &mut Context) -> Result<()> {
     let (now, before) = (bytes(report.bytes), bytes(report.bytes_before));
     let freed = report.bytes_before.saturating_sub(report.bytes);
     let percent = freed * 100 / report.bytes_before.max(1);
-    // If a rewrite frees nothing, the log can grow a little, because the changes of a batch may be written again.
+    // A rewrite that frees nothing can enlarge the log a little, because it may write the changes of a batch again.
     let log = match freed {
         0 => format!("{now}, nothing freed"),
         freed => format!("{now} of {before}: {} ({percent} %) freed", bytes(freed)),

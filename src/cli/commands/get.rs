@@ -1,4 +1,4 @@
-//! `get`: one object with all its fields.
+//! `get`: shows one object with all its fields.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -7,7 +7,7 @@ use super::prelude::*;
 use crate::answers::objects::Whole;
 use crate::engine;
 
-/// The number of children that people see.
+/// The number of children in the output for people.
 const CHILDREN_SHOWN: usize = 20;
 /// The largest width of the column of attribute names.
 const ATTRIBUTE_MAX: usize = 24;
@@ -23,10 +23,10 @@ const ATTRIBUTE_MAX: usize = 24;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Get {
-    /// The object; left out with --digest
+    /// The object to show; omit ID if --digest names a version
     #[arg(value_name = "ID", required_unless_present = "digest")]
     id: Option<String>,
-    /// One version by its digest, or 8 or more digits of it, even if it is not in this state
+    /// The digest of a version, or its first 8 or more digits; also shows a version that is not in this state
     #[arg(long, value_name = "DIGEST", conflicts_with = "id")]
     digest: Option<String>,
 }
@@ -49,20 +49,20 @@ impl Verb for Get {
     }
 }
 
-/// Returns the version of a full or abbreviated digest.
+/// Returns the version that a full or abbreviated digest names.
 pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<Object> {
     let unknown = || {
         Error::not_found(format!(
             "no version of an object starts with {}",
             one_line(digits)
         ))
-        .with_hint("treering inspect digest DIGITS lists everything that the digits may name")
+        .with_hint("treering inspect digest DIGITS lists everything whose digest starts with DIGITS")
     };
     if let Ok(digest) = digits.parse::<ObjectDigest>() {
         memory.check_kept(digest)?;
         return memory.version(digest)?.ok_or_else(unknown);
     }
-    // Two meanings are enough to show that the digits are ambiguous.
+    // A second match proves that the digits are ambiguous.
     let meanings = memory.meanings(digits, view, 2)?;
     let mut versions = meanings.into_iter().filter_map(|meaning| match meaning {
         engine::Meaning::Version(digest, _, _) => Some(digest),
@@ -73,7 +73,7 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
         (None, _) => Err(unknown()),
         (Some(_), Some(_)) => Err(Error::invalid(format!("{digits} matches several versions"))
             .with_code(ErrorCode::Ambiguous)
-            .with_hint("give more digits; treering inspect digest DIGITS lists them")),
+            .with_hint("type more digits; treering inspect digest DIGITS lists the matching versions")),
     }
 }
 
@@ -125,7 +125,7 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
     }
     match answer.content_erased_by {
         Some(_) if listed.object.is_lost() => {
-            output.line("  the content was lost, and could not be salvaged")?;
+            output.line("  the content was damaged, and the salvage could not recover it")?;
         }
         Some(by) => {
             let by = short(by.as_bytes());

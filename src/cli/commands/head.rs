@@ -1,4 +1,4 @@
-//! `head`: the root that names the whole state.
+//! `head`: shows the root, which identifies the whole state.
 //!
 //! # Layer
 //! Layer 10, part of cli.

@@ -10,7 +10,7 @@ use crate::object::lane_of;
 
 /// List the changes of one object
 ///
-/// The newest comes first.
+/// Lists the newest change first.
 ///
 /// # Examples
 /// ```text
@@ -21,9 +21,9 @@ use crate::object::lane_of;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct History {
-    /// The object
+    /// The object whose changes are listed
     id: String,
-    /// Also the trust, source and reason of each change
+    /// Also show the trust, source and reason of each change
     #[arg(long)]
     long: bool,
     /// Print at most N rows
@@ -60,7 +60,7 @@ impl Verb for History {
 }
 
 fn cells_of(row: &HistoryLine, context: &Context) -> Columns {
-    // A thinned commit made the change. The number and the author of the commit are unknown.
+    // If a thinned commit made the change, the commit's number and author are unknown.
     let lane = lane_of(row.session.as_deref(), row.actor.as_deref());
     let lane = if row.thinned { "-" } else { lane };
     let seq = if row.thinned { "<=" } else { "" };

@@ -1,7 +1,7 @@
 //! `ingest`: turns documents into objects, in one commit.
 //!
-//! All files are read before the store is opened. One unreadable file makes the whole call fail, so the memory never
-//! holds half of the input without a warning. The error names each unreadable file.
+//! The verb reads all files before it opens the store. One unreadable file makes the whole call fail, so the store
+//! never contains a part of the input without a warning. The error names each unreadable file.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -21,23 +21,23 @@ use crate::cli::errors::input_error;
 use crate::engine::{Committed, Progress, Writer};
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
 
-/// The largest file that is read, in bytes.
+/// The largest accepted file, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// The largest number of missing documents that a note names.
 const NAMED_MAX: usize = 20;
 /// The hint for unreadable files.
 const LEAVE_OUT: &str = "correct these files, or skip them with --skip-bad";
-/// The message about a file without a known ending.
-const SUPPORTED: &str = ".org, .md and .jsonl are supported; give the format of another file with --format";
+/// The message about a file without a known extension.
+const SUPPORTED: &str = ".org, .md and .jsonl are supported; pass the format of another file with --format";
 
 /// Turn documents into objects
 ///
-/// It reads Org, Markdown and JSON Lines.
+/// The formats are Org, Markdown and JSON Lines.
 ///
 /// # Notes
-/// Reads every .org, .md and .jsonl file below a folder. Ingesting again updates changed objects and removes those that
-/// left the document; unchanged input makes no commit. Everything is one commit, after a snapshot in the ring of your
-/// lane (snap:0).
+/// Reads every .org, .md and .jsonl file below a folder. Ingesting a document again updates its changed objects and
+/// removes the objects that it no longer contains; unchanged input makes no commit. All changes are one commit, after a
+/// snapshot in the ring of your lane (snap:0).
 ///
 /// # Examples
 /// ```text
@@ -48,13 +48,13 @@ const SUPPORTED: &str = ".org, .md and .jsonl are supported; give the format of 
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Ingest {
-    /// Files and folders
+    /// The files to ingest, and folders of files
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The format of the documents
     #[arg(long, default_value = "auto", value_parser = ["auto", "org", "markdown", "jsonl"])]
     pub(crate) format: String,
-    /// Skip and report unreadable files; without it, one such file refuses all
+    /// Skip and report unreadable files; without this option, an unreadable file makes the whole call fail
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// The scope of the objects
@@ -69,7 +69,7 @@ impl Verb for Ingest {
     const ANSWERS: &'static [Form] = &[form::<Ingested>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        // `auto` names no format: the extension of each file decides.
+        // `auto` yields `None`: the extension of each file then selects the format.
         let format = Format::from_name(&self.format);
         let mut read = read_documents(context, &self, format)?;
         let unreadable = read.skipped.len();
@@ -149,7 +149,8 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// Writes the documents. A document that the memory refuses stops the whole call, or is skipped with `skip_bad`.
+/// Writes the documents. If the memory refuses a document, skips that document with `skip_bad`, else fails without a
+/// commit.
 fn write(
     memory: &Memory,
     read: &mut Read,
@@ -178,12 +179,12 @@ fn write(
 fn or_left_out(why: Error) -> Error {
     let hint = match why.hint() {
         None => LEAVE_OUT.to_owned(),
-        Some(hint) => format!("{hint}, or leave it out with --skip-bad"),
+        Some(hint) => format!("{hint}, or skip the document with --skip-bad"),
     };
     why.with_hint(hint)
 }
 
-/// Describes documents in a sentence: their number, the current folder and their names.
+/// Formats documents for a sentence: their number, the current folder and their names.
 fn looked_for(ids: &[String]) -> Result<String> {
     let folder = env::current_dir().map_err(|error| Error::io("reading the current folder", error))?;
     let what = counted(ids.len() as u64, "document");
@@ -195,20 +196,20 @@ fn looked_for(ids: &[String]) -> Result<String> {
     Ok(format!("{what} in {}: {named}{more}", shown(&folder)))
 }
 
-/// The input that is read before the store is opened.
+/// The input, which the verb reads before it opens the store.
 #[derive(Default)]
 struct Read {
     documents: Vec<Document>,
     /// The paths of the files that `--skip-bad` skipped, with the reasons.
     skipped: Vec<(String, Error)>,
-    /// The given folders, in the form of document paths.
+    /// The folders of the command line, as document paths.
     folders: Vec<String>,
-    /// Every document found in them, read or not.
+    /// The paths of all documents in these folders, including skipped documents.
     found: HashSet<String>,
 }
 
-/// Returns the stored documents whose files are missing from the given folders. Paths are relative to the current
-/// folder, and the store does not record which folder that was. Such a document may belong to another folder of the
+/// Returns the stored documents whose files are missing from the given folders. Document paths are relative to the
+/// current folder, and the store does not record that folder. So a missing document may belong to another folder of the
 /// same name.
 fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     if input.folders.is_empty() {
@@ -225,19 +226,19 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     Ok(documents)
 }
 
-/// Whether a document has a path, or is below it as a folder.
+/// Whether a document's path is `folder`, or is below it.
 fn is_below(id: &Id, folder: &str) -> bool {
     let (path, folder) = (Path::new(id.as_str()), Path::new(folder));
     path.starts_with(folder) && path.is_absolute() == folder.is_absolute()
 }
 
-/// Returns the document path of a file or folder.
+/// Returns the path that identifies a file or folder as a document in the store.
 fn known_path(path: &Path) -> Result<String> {
     let text = path.to_str().ok_or_else(|| {
         Error::invalid(format!("the name of {} is not UTF-8", shown(path))).with_hint("rename the file")
     })?;
     let current = env::current_dir().map_err(|error| Error::io("reading the current folder", error))?;
-    // If the name of the current folder is not UTF-8, the document path is the path as given.
+    // If the name of the current folder is not UTF-8, the document path is the typed path.
     let known = match current.to_str() {
         Some(current) => ingest::document_path(current, text),
         None => text.to_owned(),
@@ -276,11 +277,11 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
     }
     let (bad, all) = (read.skipped.len(), counted(files.len() as u64, "document"));
     let paths = read.skipped.into_iter().map(|(path, _)| path).collect();
-    let text = format!("{bad} of {all} cannot be read; nothing was written");
+    let text = format!("cannot read {bad} of {all}; nothing was written");
     Err(refused(ErrorCode::BadDocuments, text, LEAVE_OUT).with_ids(paths))
 }
 
-/// Returns the files for the given paths.
+/// Returns the files at the given paths, and the documents below given folders.
 fn files_of(
     context: &mut Context,
     paths: &[PathBuf],
@@ -305,7 +306,7 @@ fn files_of(
         } else if format.is_some() || form_of(path).is_some() {
             files.push(path.clone());
         } else {
-            // A name that is not UTF-8 also has no known format, but the error must name the encoding as the cause.
+            // A name that is not UTF-8 has no known format either, but its error must name the encoding as the cause.
             known_path(path)?;
             let text = format!("{} has an unknown format", shown(path));
             return Err(refused(ErrorCode::UnsupportedDocument, text, SUPPORTED));
@@ -315,12 +316,12 @@ fn files_of(
 }
 
 fn form_of(path: &Path) -> Option<Format> {
-    // The file extension decides. A file whose name is not UTF-8 is read too: reading refuses it, where skipping would
-    // hide it.
+    // The file extension selects the format. A file whose name is not UTF-8 gets a format too, so that reading it fails
+    // with an error. Without a format, the file would be skipped silently.
     Format::from_path(&path.to_string_lossy())
 }
 
-/// Adds the documents below a folder in the order of their names. It skips hidden files, symlinks and special files.
+/// Adds the documents below a folder in the order of their names. Skips hidden files, symlinks and special files.
 fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let is_shown =
         |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
@@ -329,7 +330,7 @@ fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         let entry = entry.map_err(|error| {
             let at = shown(error.path().unwrap_or(folder));
             let cause = error.into_io_error().unwrap_or(io::ErrorKind::Other.into());
-            Error::io(format_args!("looking into {at}"), cause)
+            Error::io(format_args!("reading the folder {at}"), cause)
         })?;
         if entry.file_type().is_file() && form_of(entry.path()).is_some() {
             files.push(entry.into_path());

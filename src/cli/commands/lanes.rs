@@ -1,4 +1,4 @@
-//! `lanes`: the lanes of the store, one for each session or actor that commits.
+//! `lanes`: lists the lanes of the store, one for each session or actor that commits.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -25,15 +25,15 @@ pub(crate) struct Lanes {
     limit: Option<usize>,
 }
 
-/// A lane, and its newest commit.
+/// A lane, with the time of its newest commit.
 #[derive(Serialize, JsonSchema)]
 struct Lane {
     lane: String,
     head: CommitDigest,
     seq: u64,
-    /// The number of its commits that are kept.
+    /// The number of kept commits in the lane.
     commits: u64,
-    /// The time of its newest commit.
+    /// The time of the newest commit in the lane.
     last: Time,
 }
 

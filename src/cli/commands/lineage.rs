@@ -1,4 +1,4 @@
-//! `lineage`: the sources of an object, and the objects derived from it.
+//! `lineage`: lists the sources of an object, and the objects derived from it.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -9,7 +9,7 @@ use super::prelude::*;
 
 /// List sources and derivations
 ///
-/// The versions that an object is derived from, level by level, then the objects that are derived from it.
+/// Lists the versions that an object is derived from, level by level, and then the objects that are derived from it.
 ///
 /// # Examples
 /// ```text
@@ -19,9 +19,9 @@ use super::prelude::*;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Lineage {
-    /// The object
+    /// The object whose lineage is listed
     id: String,
-    /// At most N versions
+    /// Print at most N versions
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     limit: usize,
 }
@@ -31,11 +31,11 @@ pub(crate) struct Lineage {
 pub(crate) struct Relative {
     /// The relation: `itself`, `from, N up` or `into`.
     relation: String,
-    /// The id; null if the version is not kept.
+    /// The id of the object. Null if the store no longer contains the version.
     id: Option<String>,
     version: ObjectDigest,
     origin: Option<Origin>,
-    /// Whether this state holds it: `yes`, `no` or `as a later version`.
+    /// Whether this state contains the version: `yes`, `no` or `as a later version`.
     in_this_state: &'static str,
 }
 
@@ -56,7 +56,7 @@ impl Verb for Lineage {
         };
         let versions: HashSet<ObjectDigest> = versions.into_iter().collect();
         let check_stop = context.stopper();
-        // The versions that are still to be returned, with their levels; each version is returned once.
+        // The queue of versions to return, with their levels. Each version is returned once.
         let mut waiting = VecDeque::from([(0, newest)]);
         let mut seen = HashSet::from([newest]);
         let up = std::iter::from_fn(|| {
@@ -84,7 +84,7 @@ impl Verb for Lineage {
         let fields = ["relation", "id", "version", "origin", "in_this_state"];
         context.table(relatives.by_ref().take(self.limit), &fields)?;
         if relatives.next().transpose()?.is_some() {
-            let note = format!("only {} versions are shown: raise --limit", self.limit);
+            let note = format!("only the first {} versions are shown: raise --limit", self.limit);
             context.note("more", note);
         }
         Ok(DONE)
@@ -92,7 +92,7 @@ impl Verb for Lineage {
 }
 
 impl Relative {
-    /// Returns the line of a version; `object` is `None` if it is not kept.
+    /// Returns the line of a version. `object` is `None` if the store no longer contains the version.
     fn of(view: &View, relation: String, version: ObjectDigest, object: Option<&Object>) -> Result<Self> {
         let held = object.map(|object| view.get(object.id())).transpose()?.flatten();
         Ok(Self {

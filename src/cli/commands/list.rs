@@ -25,19 +25,19 @@ const RECENT: usize = 10;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct List {
-    /// Only this kind
+    /// Only objects of this kind
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Only this scope
+    /// Only objects in this scope
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
-    /// Only ids that start with this
+    /// Only ids that start with this text
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
     /// Only the children of this object
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Only items whose attribute has this value: k=text, or k:=JSON; may be repeated
+    /// Only objects whose attribute has this value: k=text, or k:=JSON; may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     attributes: Vec<String>,
     /// Only objects last written in or after this commit, or at or after this time
@@ -49,7 +49,7 @@ pub(crate) struct List {
     /// Sort by the last change, newest first [default limit: 10]
     #[arg(long)]
     recent: bool,
-    /// Also expired items
+    /// Also list expired items
     #[arg(long)]
     include_expired: bool,
     /// Print at most N rows
@@ -88,7 +88,7 @@ impl Verb for List {
         }
         context.note_unreadable(&memory);
         if !found && !query.include_expired && self.limit != Some(0) && has_expired(&view, query)? {
-            let note = "all matches have expired: --include-expired shows them";
+            let note = "all matching objects have expired: --include-expired lists them";
             context.output.note("expired", note);
         } else if shown == 0 {
             context.output.nothing_found();
@@ -109,13 +109,13 @@ impl List {
             parent: self.parent.as_deref().map(Id::new).transpose()?,
             attributes: attributes.collect::<Result<_>>()?,
             include_expired: self.include_expired,
-            // With filters or another order, the limit applies to the final list instead of the query.
+            // With filters or `--recent`, the limit applies after filtering and sorting, not in the query.
             limit: self.limit.filter(|_| !is_filtered),
         })
     }
 }
 
-/// Returns the columns of an object: with the time of its change if the list is sorted by it, else with its scope.
+/// Returns the columns of an object. The last column is the time of the change with `--recent`, else the scope.
 fn cells_of(row: &Listed, is_recent: bool, context: &Context) -> Columns {
     let (id, kind) = (("id", named(&row.id)), ("kind", plain(&row.kind)));
     let gist = ("gist", coloured(Meaning::Quiet, gist(&row.object)));
@@ -148,7 +148,7 @@ fn has_expired(view: &View, query: Query) -> Result<bool> {
     Ok(expired.next().transpose()?.is_some())
 }
 
-/// Returns a typed time, or the time of the commit of a revision.
+/// Parses a time, or resolves a revision and returns the time of its commit.
 fn moment(context: &Context, memory: &Memory, text: Option<&str>) -> Result<Option<Time>> {
     let Some(text) = text else { return Ok(None) };
     match time::moment(text, memory.view().now()) {

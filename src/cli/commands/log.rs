@@ -31,19 +31,19 @@ pub(crate) struct Log {
     /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Print each new commit as it is made, until Ctrl-C or --limit
+    /// Print each new commit, until Ctrl-C or --limit
     #[arg(long, conflicts_with_all = ["refs", "until"])]
     follow: bool,
-    /// List the references instead: snapshots, drafts, rejected
+    /// Instead list the references: snapshots, drafts, rejected changes
     #[arg(long, conflicts_with = "op")]
     refs: bool,
-    /// Only this operation: put, ingest, remove, rollback, undo, ...
+    /// Only commits of this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
     op: Option<String>,
-    /// Only from this time on: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
+    /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only until this time
+    /// Only commits until this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 }
@@ -78,7 +78,7 @@ impl Verb for Log {
             .commits()
             .filter(|info| info.as_ref().map_or(true, is_wanted));
         let mut commits = commits.take(self.limit.unwrap_or(usize::MAX));
-        // The first rows set the number of lanes in the graph.
+        // The lanes of the first rows set the number of lanes in the graph.
         let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
         let mut graph = Graph {
             timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
@@ -92,7 +92,7 @@ impl Verb for Log {
                 continue;
             }
             let cells = graph.cells(context, &memory, &info, &line);
-            // Below the oldest listed commit, a gap is shown only if no limit cut the list off.
+            // The graph shows a gap below the oldest listed commit only if `--limit` did not shorten the list.
             let older = match commits.peek() {
                 Some(Ok(older)) => Some(older.commit.seq),
                 _ => self.limit.is_none().then_some(0),
@@ -110,18 +110,18 @@ impl Verb for Log {
     }
 }
 
-/// The graph and the snapshots that `log` shows next to the commits.
+/// The graph and the snapshots next to the commits in the output of `log`.
 struct Graph {
     timeline: Timeline,
-    /// The snapshots of each commit, as the user types them.
+    /// The snapshots of each commit by seq, in the form that the user types.
     snapshots: HashMap<u64, Vec<String>>,
 }
 
 impl Graph {
-    /// Returns the cells of a commit, for people.
+    /// Returns the columns of a commit for people.
     fn cells(&mut self, context: &Context, memory: &Memory, info: &CommitInfo, line: &LogLine) -> Columns {
         let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
-        // A salvage may have lost the target.
+        // The target may be missing, because a salvage can lose commits.
         let target = line.target.and_then(|target| found(target).ok());
         let target = target.map(|target| target.commit.seq);
         let snapshots = self.snapshots.get(&line.seq).map(|names| names.join(", "));
@@ -155,7 +155,7 @@ impl Graph {
     }
 }
 
-/// The row of thinned commits, below the row of a commit.
+/// Returns the row that counts thinned commits, below the row of a commit.
 fn thinned_cells(above: &Columns, thinned: u64) -> Columns {
     let cell = |name: &'static str| match name {
         "" => drawing(":"),

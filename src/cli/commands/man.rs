@@ -12,7 +12,7 @@ use crate::cli::verb::{self, Groups};
 
 /// Print the man page
 ///
-/// With a folder, it writes the page of each verb there.
+/// With DIR, writes the page of each verb into that folder.
 ///
 /// # Examples
 /// ```text
@@ -22,7 +22,7 @@ use crate::cli::verb::{self, Groups};
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Man {
-    /// The folder for treering.1, treering-put.1 and so on
+    /// The folder to write treering.1, treering-put.1 and so on into
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
@@ -32,11 +32,11 @@ impl Verb for Man {
 
     fn run(self, context: &mut Context) -> Done {
         if let Some(folder) = &self.folder {
-            // A person who types `man put` wants to read a page, not to make a folder of that name.
+            // The user of `man put` probably wants to read a page, not to create a folder `put`.
             let named = folder.to_str().and_then(|name| verb::find(context.verbs, name));
             if let Some(verb) = named.filter(|_| !folder.exists()) {
                 let help = format!("see treering {0} --help, or name the folder ./{0}", verb.name);
-                return Err(usage_error("man takes a folder, not a verb", help));
+                return Err(usage_error("man accepts a folder, not a verb", help));
             }
             let (pages, path) = (write_pages(context.verbs, folder)?, shown(folder));
             let text = format!("wrote {} into {path}", counted(pages, "man page"));
@@ -51,7 +51,7 @@ impl Verb for Man {
     }
 }
 
-/// Writes a page for the program and one for each verb, and returns the number of pages.
+/// Writes a man page for the program and a man page for each verb. Returns the number of pages.
 fn write_pages(verbs: Groups, folder: &Path) -> Result<u64> {
     let failed = |error| Error::io(format_args!("writing man pages into {}", shown(folder)), error);
     std::fs::create_dir_all(folder).map_err(failed)?;

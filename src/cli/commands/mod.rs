@@ -1,35 +1,36 @@
 //! The verbs, one file for each.
 //!
-//! The file of a verb has everything about it: a struct with its arguments, whose comments are its help; [`Verb`] for that struct,
-//! which lists the forms of its answer and runs it; and the output for people. To add a verb, write its file and
-//! add one line to [`GROUPS`]: the help, the overview, completions, man pages and `schema` follow from there.
+//! The file of a verb contains three parts. A struct declares the arguments, and its comments are the help. The
+//! struct's [`Verb`] implementation lists the forms of the answer and runs the verb. The last part prints the output
+//! for people. To add a verb, write its file and add one line to [`GROUPS`]. The help, the overview, completions, man
+//! pages and `schema` use [`GROUPS`].
 //!
 //! ```text
-//! /// Show the present root                                  <- a line for the overview and `-h`
+//! /// Show the present root                                  <- the summary in the overview and in `-h`
 //! ///
-//! /// # Examples                                             <- behind the options, as is a section `# Notes`
+//! /// # Examples                                             <- printed after the options, like a section `# Notes`
 //! #[derive(Args, Debug)]
-//! #[command(args = args::reads(), verbatim_doc_comment)]     <- the shared options that it takes
+//! #[command(args = args::reads(), verbatim_doc_comment)]     <- the shared options that the verb accepts
 //! pub(crate) struct Head {}
 //!
 //! impl Verb for Head {
 //!     const ANSWERS: &'static [Form] = &[form::<answers::Head>("")];
 //!
 //!     fn run(self, context: &mut Context) -> Done {
-//!         let memory = context.open_to_read()?;          <- the run closes it
+//!         let memory = context.open_to_read()?;          <- `Parsed::run` closes the memory
 //!         let view = context.view(&memory)?;
 //!         let answer = answers::Head::of(&memory, &view);
-//!         context.answer(&answer, |answer, context| {    <- JSON is the struct itself
-//!             ...                                        <- what people read
+//!         context.answer(&answer, |answer, context| {    <- the struct is the JSON answer
+//!             ...                                        <- the output for people
 //!         })
 //!     }
 //! }
 //! ```
 //!
-//! [`Context::say`] prints an answer that is one line for people. A verb with many answers passes an iterator of them to
-//! [`Context::table`], with the fields that are columns for people, or to [`Context::rows`], with a function that returns
-//! the columns. The types of answers are in `crate::answers`, where servers also find them. A verb never checks whether
-//! the output is JSON.
+//! [`Context::say`] prints an answer that is one line for people. A verb with many answers passes an iterator of
+//! answers to [`Context::table`], with the fields to print as columns for people, or to [`Context::rows`], with a
+//! function that returns the columns. `crate::answers` contains the types of answers, because servers also use them. A
+//! verb never checks whether the output is JSON.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -173,7 +174,7 @@ impl Context {
         self.answer(answer, |_, context| context.line(text))
     }
 
-    /// Prints an answer as [`Self::say`] does. People also get a note, such as the next step.
+    /// Prints an answer as [`Self::say`] does. Also prints a note for people, such as the next step.
     fn say_with_note(
         &mut self,
         answer: &impl Serialize,
@@ -197,8 +198,8 @@ impl Context {
         self.output.note_for_people("undo", format!("{what}: {command}"));
     }
 
-    /// Prints the answer of a verb that commits. People see the change, the new head, and the command that reverses a new
-    /// commit.
+    /// Prints the answer of a verb that commits. The output for people contains the change, the new head, and the
+    /// command that reverses a new commit.
     fn say_commit(&mut self, answer: &impl Serialize, what: &str, commit: &CommitInfo, is_new: bool) -> Done {
         let head = self.head_line(commit);
         self.say(answer, format_args!("{what}; {head}"))?;

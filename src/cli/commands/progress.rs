@@ -1,4 +1,4 @@
-//! Progress of lines that are committed in batches: it knows which lines are stored when a batch fails.
+//! Tracks lines that are committed in batches, to report which lines are stored when a batch fails.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -13,32 +13,33 @@ use crate::cli::human::counted;
 use crate::error::Result;
 use crate::error::{Error, ErrorCode};
 
-/// The number of refused lines that people see.
+/// The number of refused lines in the output for people.
 pub(super) const REFUSED_SHOWN: usize = 20;
 
-/// The progress of an input: the lines that are stored so far.
+/// The progress of an input: the lines stored so far, and the current batch.
 #[derive(Default)]
 pub(super) struct BatchProgress {
-    /// The lines that are stored.
+    /// The outcome of the lines in stored batches.
     kept: Tally,
-    /// The number of the last line that is stored or refused, with all lines before it.
+    /// The number of the last line up to which every line is stored or refused.
     done: u64,
     /// The commit of the newest stored batch.
     seq: Option<u64>,
-    /// The names of quarantined lines.
+    /// The names under which quarantined lines are stored.
     held: Vec<String>,
     /// The batch that is being read or committed.
     batch: Tally,
     /// The number of the last line of the batch.
     last: u64,
-    /// Whether the input ends with the batch; else it may have more lines.
+    /// Whether the input ends with the batch. If not, the input may contain more lines.
     has_ended: bool,
 }
 
-/// The outcome for a group of lines.
+/// The outcome of storing a group of lines.
 #[derive(Clone, Default)]
 struct Tally {
-    /// The number of lines stored or already present; for an uncommitted batch, the number of all its lines.
+    /// The number of lines that are stored or were already present. For an uncommitted batch, the number of all its
+    /// lines.
     count: u64,
     /// The number of those lines that the scan flagged.
     flagged: u64,
@@ -60,11 +61,11 @@ impl BatchProgress {
     /// Records the number of flagged lines in the batch, and the refused lines with their reasons.
     #[cfg(feature = "agent")]
     pub(super) fn stage(&mut self, flagged: u64, refused: impl Iterator<Item = (u64, String)>) {
-        // A retry repeats the whole batch.
+        // A retry stages the whole batch again, so the new values replace the old values.
         (self.batch.flagged, self.batch.refused) = (flagged, refused.collect());
     }
 
-    /// Records the batch as stored. The lines `waiting` are excluded and belong to the next batch.
+    /// Records the batch as stored, except the lines `waiting`, which belong to the next batch.
     pub(super) fn end(&mut self, seq: Option<u64>, waiting: impl ExactSizeIterator<Item = u64>) {
         let tally = std::mem::take(&mut self.batch);
         let left = waiting.len() + tally.refused.len();
@@ -76,13 +77,13 @@ impl BatchProgress {
         self.seq = seq.or(self.seq);
     }
 
-    /// Records the name under which the batch's quarantined lines are kept.
+    /// Records the name under which the batch's quarantined lines are stored.
     #[cfg(feature = "agent")]
     pub(super) fn hold(&mut self, held: Option<&str>) {
         self.held.extend(held.map(str::to_owned));
     }
 
-    /// Records each line that another reader takes from the input.
+    /// Records the result of reading a line. For a verb that does not call [`Self::begin`].
     #[cfg(feature = "agent")]
     pub(super) fn follow(&mut self, read: &Result<Option<(u64, &[u8])>>) {
         match read {
@@ -91,13 +92,13 @@ impl BatchProgress {
                 self.last = *number;
             }
             Ok(None) => self.has_ended = true,
-            // An unreadable batch is dropped whole.
+            // An unreadable line drops its whole batch.
             Err(_) => self.batch = Tally::default(),
         }
     }
 
-    /// Adds the stored lines to the error. If nothing of the failed batch is stored, a note names them instead. Other
-    /// notes name the refused lines, which must not be sent again.
+    /// Adds a hint about the stored lines to the error of a batch. If the failed batch certainly stored no line, prints
+    /// a note about the stored lines instead. Further notes list the refused lines, which the user must not send again.
     pub(super) fn failed(&mut self, context: &mut Context, error: Error) -> Error {
         let has_batch = self.batch.count > 0;
         let hint = if let Some(rest) = error.rest_of_change() {
@@ -106,7 +107,7 @@ impl BatchProgress {
             }
             self.done(rest)
         } else if has_batch && error.code() == ErrorCode::OutcomeUnknown {
-            // The batch contains none of the refused lines, whether it is stored or not.
+            // The refused lines are not part of the commit, so they are missing even if the batch is stored.
             self.kept.refused.append(&mut self.batch.refused);
             self.unknown()
         } else {
@@ -120,7 +121,7 @@ impl BatchProgress {
         }
     }
 
-    /// Prints a note about the stored batches before the failed one.
+    /// Prints a note about the stored batches before the failed batch.
     fn note_kept(&self, context: &mut Context) {
         if self.done == 0 {
             return;
@@ -135,7 +136,7 @@ impl BatchProgress {
         context.output.note("kept", text);
     }
 
-    /// Prints notes about the lines that are not stored.
+    /// Prints notes about the refused and the quarantined lines.
     fn note_refused(&self, context: &mut Context) {
         let refused = &self.kept.refused;
         let most = context.output.shown_of(refused.len(), REFUSED_SHOWN);
@@ -154,7 +155,7 @@ impl BatchProgress {
         }
     }
 
-    /// Returns the number of stored lines; `of` names the input.
+    /// Formats the number of stored lines. `of` follows the number, such as ` of the input`.
     fn lines(&self, of: &str) -> String {
         let Tally { count, flagged, .. } = self.kept;
         let flagged = match flagged {
@@ -164,15 +165,15 @@ impl BatchProgress {
         format!("{}{of}{flagged}", counted(count, "line"))
     }
 
-    /// Returns a hint about the stored lines, if lines are left to send. `rest` is the remaining step of the change.
+    /// Returns a hint about the stored lines if the input has unsent lines. `rest` is the remaining step of the change.
     fn done(&self, rest: &str) -> Option<String> {
-        // If no line is stored, the error is not about a change of these lines.
+        // If no line is stored, the change in the error is not a change of these lines.
         let has_rest = self.done > 0 && !self.has_ended;
         has_rest.then(|| format!("{}{}; {rest}", self.before(), self.more_from(self.done + 1)))
     }
 
-    /// Returns advice for a batch that may be stored or not. `None` if the batch is the whole input, because the error
-    /// then says enough.
+    /// Returns a hint for a batch with an unknown outcome. Returns `None` if the batch is the whole input, because the
+    /// error itself then suffices.
     fn unknown(&self) -> Option<String> {
         let (from, last) = (self.done + 1, self.last);
         let which = match from {
@@ -183,11 +184,11 @@ impl BatchProgress {
         let after = self.more_from(last + 1);
         Some(format!(
             "{which}lines {from} to {last} are either all stored or all missing: \
-             the next write decides, so read `treering log` after it before you send those again{after}"
+             the next write decides. After it, check `treering log` before you send these lines again{after}"
         ))
     }
 
-    /// Tells the user to send the lines from this number on, unless the input has ended.
+    /// Returns the instruction to send the lines from number `line` on, or an empty text if the input has ended.
     fn more_from(&self, line: u64) -> String {
         if self.has_ended {
             return String::new();

@@ -6,9 +6,9 @@
 use super::prelude::*;
 use crate::answers::proof::ProofDocument;
 
-/// Prove if a state holds an object
+/// Prove if an object is in a state
 ///
-/// The proof shows that one object is in the state of a root, or that it is not.
+/// The proof shows that one object is in the state of a root, or that it is absent.
 ///
 /// # Examples
 /// ```text
@@ -18,7 +18,7 @@ use crate::answers::proof::ProofDocument;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Prove {
-    /// The object, present or not
+    /// The id of an object, which may be absent
     id: String,
 }
 
@@ -29,7 +29,7 @@ impl Verb for Prove {
         let id = Id::new(&self.id)?;
         let (memory, view) = context.open_view()?;
         let answer = ProofDocument::of(&memory, &view, &id)?;
-        // A proof is for another program, so it is JSON in every mode.
+        // Other programs read the proof, so it is JSON in every output mode.
         context.output.document(&answer)?;
         let what = if answer.object.is_some() { "is" } else { "is not" };
         let note =

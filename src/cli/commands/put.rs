@@ -1,13 +1,13 @@
 //! `put`: stores one object from the command line, or many from JSON Lines.
 //!
-//! Lines are read one by one and committed in batches. A stream of any length needs the memory of one batch, and
-//! batches before a bad line stay committed.
+//! The verb reads lines one by one and commits them in batches. A stream of any length needs memory for one batch only.
+//! The batches before a refused line stay committed.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - CLI-5: nothing is kept of the batch that holds a refused line; the message names the line.
+//! - CLI-5: a batch that contains a refused line stores nothing; the message names the line.
 
 use super::prelude::*;
 use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
@@ -20,12 +20,12 @@ use crate::engine::{Authorisation, Change, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{NewObject, Position, Value};
 
-/// The largest number of earlier versions that wait for the line of their object. A larger batch raises it.
+/// The largest number of earlier versions that wait for the line of their object. A larger `--batch` raises the limit.
 const PAST_LINES_MAX: usize = 10_000;
 
 /// Store one object, or many
 ///
-/// It replaces an existing object as a whole: what you leave out is removed.
+/// Replaces an existing object completely: fields that you omit are removed.
 ///
 /// # Examples
 /// ```text
@@ -43,7 +43,7 @@ pub(crate) struct Put {
     /// The kind of the object
     #[arg(long, required_unless_present = "jsonl", value_name = "KIND")]
     kind: Option<String>,
-    /// An attribute: k=text, or k:=JSON (null: absent); may be repeated
+    /// An attribute: k=text, or k:=JSON (null sets no attribute); may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     attributes: Vec<String>,
     /// The scope [default: global]
@@ -55,10 +55,10 @@ pub(crate) struct Put {
     /// The order key among the children of its parent
     #[arg(long, value_name = "KEY")]
     position: Option<String>,
-    /// The text; - reads it from standard input
+    /// The text of the object; - reads the text from standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     content: Option<String>,
-    /// Read objects from FILE, one on each line; - is standard input
+    /// Read objects from FILE, one JSON object on each line; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "kind", "attributes", "scope", "parent", "position", "content"])]
     jsonl: Option<PathBuf>,
     /// Commit after every N lines [default: one commit for all]
@@ -129,8 +129,8 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
         if value == Value::Null {
             object.attributes.remove(&name);
         } else if object.attributes.insert(name.clone(), value).is_some() {
-            let text = format!("--attr names '{name}' twice");
-            return Err(usage_error(text, "give each attribute once"));
+            let text = format!("the attribute '{name}' occurs twice in --attr");
+            return Err(usage_error(text, "pass each attribute once"));
         }
     }
     object.content = match verb.content.as_deref() {
@@ -140,7 +140,7 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
     Ok(object)
 }
 
-/// The number of objects that one run scans. Scanning more for a mere note would make a bulk load slow.
+/// The largest number of objects that one run scans. The scan only yields a note, so it must not slow down a bulk load.
 pub(super) const SCANNED_MAX: usize = 10_000;
 
 /// The totals of a stream of lines so far.
@@ -148,7 +148,7 @@ pub(super) const SCANNED_MAX: usize = 10_000;
 struct Sums {
     tally: Tally,
     last: Option<CommitInfo>,
-    /// The changes of the commits, up to the number that the scan reads.
+    /// The changes of the commits, at most one more than the scan reads.
     changes: Vec<Change>,
 }
 
@@ -156,7 +156,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let mut input = open_input(context, file)?;
     let mut reader = Lines::of(&mut *input);
     let writer = context.writer();
-    // The first batch is read before the store is opened. If it is refused, no store is created for it.
+    // The verb reads the first batch before it opens the store, so a refused batch creates no store.
     let first = Batch::read(&mut reader, size, Vec::new())?;
     let memory = context.open_or_create(|empty| {
         first.clone().write(empty, &writer, &mut Sums::default())?;
@@ -176,11 +176,11 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
             return Ok(std::mem::take(&mut batch.lines));
         }
     };
-    // The earlier versions that no commit stored are left.
+    // `left` contains the earlier versions that no commit stored.
     let left = put_all().map_err(|error| progress.failed(context, error))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
-        let note = format!("not stored: {what}, from line {number} on, because no later line has the object");
+        let note = format!("not stored: {what}, from line {number} on: no later line contains the object");
         context.note("past", note);
     }
     let view = memory.view();
@@ -213,8 +213,8 @@ struct Batch {
 }
 
 impl Batch {
-    /// Reads lines until the batch, with the waiting lines, has `size` of them. An earlier version cannot be committed
-    /// alone, so a batch ends with an object.
+    /// Reads lines until the batch, including the waiting lines, has `size` lines. A commit needs an object besides
+    /// earlier versions, so the batch ends with an object.
     fn read(reader: &mut Lines<'_>, size: u64, waiting: Vec<Line>) -> Result<Self> {
         let most = usize::try_from(size).unwrap_or(usize::MAX);
         let mut past = waiting.len();
@@ -227,7 +227,7 @@ impl Batch {
             };
             past += usize::from(line.past);
             if past > most.max(PAST_LINES_MAX) {
-                let text = format!("the line of their object is missing for {past} earlier versions");
+                let text = format!("{past} earlier versions in one batch have no line of their object yet");
                 let refused = refused(ErrorCode::OverLimit, text, "use a larger --batch");
                 return Err(at_line(number, refused));
             }
@@ -237,12 +237,12 @@ impl Batch {
     }
 
     /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
-    /// returns the lines of earlier versions that history still lacks.
+    /// returns the lines of the earlier versions that are not in history yet.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Removals);
         let mut tally = Tally::default();
-        // The last line of each id, for errors that only the commit can detect.
+        // The last line of each id, to add the line number to an error of the commit.
         let mut stated: HashMap<Id, u64> = HashMap::new();
         let mut past = Vec::new();
         for (number, line) in self.lines {

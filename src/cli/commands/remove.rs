@@ -8,7 +8,7 @@ use crate::answers::commits::{Removed, counts};
 
 /// Remove an object
 ///
-/// The object leaves the state; history keeps it.
+/// The object is removed from the state; history still contains it.
 ///
 /// # Examples
 /// ```text
@@ -18,9 +18,9 @@ use crate::answers::commits::{Removed, counts};
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Remove {
-    /// The object
+    /// The object to remove
     id: String,
-    /// Also all objects below it
+    /// Also remove all objects below it
     #[arg(long)]
     recursive: bool,
 }

@@ -12,8 +12,8 @@ use crate::answers::commits::{Moved, RestorePreview};
 /// Each object gets the version that it had in an earlier state.
 ///
 /// # Notes
-/// Restores all of them in one commit and leaves every other object unchanged. An object that did not exist at REV is
-/// removed.
+/// Restores all named objects in one commit and leaves every other object unchanged. An object that did not exist at
+/// REV is removed.
 ///
 /// # Examples
 /// ```text
@@ -27,10 +27,10 @@ pub(crate) struct Restore {
     /// The state to restore from
     #[arg(value_name = "REV")]
     revision: String,
-    /// The objects
+    /// The objects to restore
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Also all objects below them
+    /// Also restore all objects below them
     #[arg(long)]
     recursive: bool,
     /// Print what would change, and change nothing

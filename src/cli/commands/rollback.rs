@@ -88,15 +88,17 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
 pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &Committed) -> Done {
     let answer = Moved::of(memory, committed)?;
     let (what, back) = match answer.op.as_deref() {
-        None => return context.say(&answer, "nothing changed: the state is already the requested one"),
+        None => {
+            return context.say(&answer, "nothing changed: this is already the requested state");
+        }
         Some("undo") => ("undone", "redo"),
-        Some("redo") => ("done again", "undo"),
+        Some("redo") => ("redone", "undo"),
         Some("restore") => ("restored", "undo"),
         Some(_) => ("rolled back to", "undo"),
     };
     let head = context.state_line(answer.seq, answer.root);
     let counts = context.counts_line(answer.counts);
-    // An undo reverses the newest commit of a lane, which may differ from the one the caller expects.
+    // The output names the target, because an undo may reverse another commit than the user expects.
     let found = |target: CommitDigest| context.resolve(memory, &target.to_hex()).ok();
     let meant = answer.target.and_then(found);
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));

@@ -1,4 +1,4 @@
-//! `salvage`: writes a new store with everything that still verifies.
+//! `salvage`: writes a new store with all data that still verifies.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -10,16 +10,16 @@ use crate::answers::store::Salvaged;
 use crate::cli::context::quoted;
 use crate::engine;
 
-/// The number of lost objects that people see.
+/// The number of lost objects in the output for people.
 const LOST_SHOWN: usize = 20;
 
-/// Save intact data in a new store
+/// Save intact data into a new store
 ///
-/// The new store gets everything in the damaged store that still verifies.
+/// The new store gets all data of the damaged store that still verifies.
 ///
 /// # Notes
-/// Salvage only reads FROM, and TO must not exist; --store has no effect. If the newest version of an object is lost,
-/// the object gets an earlier one (older), or is missing (lost). Exit code 5: something is lost.
+/// Salvage does not change FROM, and TO must not exist; --store has no effect. If the newest version of an object is
+/// lost, the new store contains an earlier version (older) or no version (lost). Exit code 5: some data is lost.
 ///
 /// # Examples
 /// ```text
@@ -67,14 +67,14 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<()> {
     for id in &report.older_ids {
         let id = one_line(id);
         output.line(format_args!(
-            "{older}  object {id}: its newest version is lost, so it gets an earlier one"
+            "{older}  object {id}: its newest version is lost, so an earlier version replaces it"
         ))?;
     }
     let some = |count, what, how| (count > 0).then(|| format!("{}{how}", counted(count, what)));
     let mut objects: Vec<String> = Vec::new();
     objects.extend(report.lost_ids.iter().map(|id| format!("object {id}")));
     let keys = report.lost_keys.iter();
-    objects.extend(keys.map(|key| format!("an object whose id is lost, key path {key}")));
+    objects.extend(keys.map(|key| format!("an object with a lost id, key path {key}")));
     let contents = report.lost_contents.iter();
     objects.extend(contents.map(|id| format!("the content of object {id}")));
     let more = objects.len().saturating_sub(LOST_SHOWN) as u64;

@@ -12,7 +12,7 @@ use crate::answers::program::{Noted, Refusal, Version};
 use crate::cli::agent_context::Disabled;
 use crate::cli::verb::{self, Groups};
 
-/// The documents that are printed in addition to the answers of verbs.
+/// The JSON documents that the program prints in addition to the answers of verbs.
 const OTHERS: &[(&str, &[Form])] = &[
     #[cfg(feature = "agent")]
     (
@@ -66,7 +66,7 @@ impl Verb for Schema {
     }
 }
 
-/// Returns every name that has a schema.
+/// Returns every verb or other document that has a schema.
 fn names(verbs: Groups) -> Vec<&'static str> {
     let typed = verb::all(verbs).filter(|verb| !verb.answers.is_empty());
     let mut names: Vec<_> = typed.map(|verb| verb.name).collect();
@@ -76,7 +76,7 @@ fn names(verbs: Groups) -> Vec<&'static str> {
     names
 }
 
-/// Returns the schema of all forms of an answer; `None` if there are none.
+/// Returns the schema of all forms of an answer. Returns `None` if the answer has no JSON form.
 fn of(verbs: Groups, name: &str) -> Option<Value> {
     let of_verb = verb::find(verbs, name).map_or(&[][..], |verb| verb.answers);
     let others = OTHERS.iter().filter(|(other, _)| *other == name);
@@ -92,7 +92,7 @@ fn of(verbs: Groups, name: &str) -> Option<Value> {
     Some(schema)
 }
 
-/// Returns the schema of one form. It writes each type out at its use, and allows no other fields.
+/// Returns the schema of one form, without references to type definitions. The schema allows no other fields.
 fn of_form(form: &Form) -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;

@@ -1,4 +1,4 @@
-//! `show`: one commit, and its changes.
+//! `show`: shows one commit and its changes.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -24,7 +24,7 @@ pub(crate) struct Show {
     /// The commit [default: @]
     #[arg(value_name = "REV")]
     revision: Option<String>,
-    /// At most N changes
+    /// Print at most N changes
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
@@ -34,11 +34,11 @@ pub(crate) struct Show {
 pub(crate) struct Shown {
     #[serde(flatten)]
     commit: LogLine,
-    /// The history root before the commit.
+    /// The root of the history tree before the commit.
     history_root: HistoryRoot,
     /// The digests that the commit erased.
     erased: Vec<String>,
-    /// The first changes; null if they are unknown because the commit before was thinned.
+    /// The first changes. Null if the changes are unknown, because the previous commit was thinned.
     changes: Option<Vec<Change>>,
 }
 
@@ -76,7 +76,7 @@ impl Verb for Show {
             if let (Some(older), Some(changes)) = (&older, &changes) {
                 show_changes(&mut context.output, older, &newer, changes, limit)?;
             } else if info.commit.seq > 0 {
-                let note = "the commit before was thinned, so the changes of this one are unknown";
+                let note = "the previous commit was thinned, so the changes of this commit are unknown";
                 context.note("first", note);
             }
             Ok(())

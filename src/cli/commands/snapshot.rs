@@ -10,8 +10,8 @@ use crate::object::check_snapshot_name;
 /// Name the current state
 ///
 /// # Notes
-/// Without a name, the snapshot goes into the ring of your lane, which keeps the newest 20 (snap:0 is the newest). A
-/// named snapshot stays until you delete it.
+/// Without a name, the snapshot joins the ring of your lane. A ring keeps its newest 20 snapshots (snap:0 is the
+/// newest). A named snapshot stays until you delete it.
 ///
 /// # Examples
 /// ```text
@@ -22,9 +22,9 @@ use crate::object::check_snapshot_name;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Snapshot {
-    /// A permanent name; a lane keeps only its newest 20 snapshots without one
+    /// A permanent name; a lane keeps only its newest 20 snapshots without a name
     name: Option<String>,
-    /// Delete the snapshot NAME; the state it names stays in the history
+    /// Delete the snapshot NAME; its state stays in the history
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     delete: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Verb for Snapshot {
         };
         let revision = answer.snapshot.revision();
         if answer.deleted {
-            let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
+            let note = format!("the state stays in history; treering log --at seq:{seq} still shows it");
             let text = format!("deleted the snapshot {revision}");
             return context.say_with_note(&answer, text, "kept", note);
         }

@@ -8,7 +8,7 @@ use super::tally::{Tally, tally};
 use crate::answers::store::Statistics;
 use crate::engine::KindSpace;
 
-/// Count and measure the store
+/// Print counts and sizes
 ///
 /// # Examples
 /// ```text
@@ -19,10 +19,10 @@ use crate::engine::KindSpace;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Stats {
-    /// Also show the space of the log by record kind, and the space that gc would free: reads the whole log
+    /// Also show the space of the log by record kind, and the space that gc would free; this reads the whole log
     #[arg(long)]
     space: bool,
-    /// Count objects and bytes by kind, scope, origin, or the attribute NAME instead
+    /// Instead count objects and bytes by kind, scope, origin, or the attribute NAME
     #[arg(long, value_name = "NAME", conflicts_with = "space")]
     by: Option<String>,
 }
@@ -36,7 +36,7 @@ impl Verb for Stats {
             return tally(context, &memory, by);
         }
         let view = context.view(&memory)?;
-        // The counts of files and versions are for the whole store, so a past state has none.
+        // The counts of files and versions describe the whole store, so a past state has no such counts.
         let is_present = context.at().is_none();
         let stats = is_present.then(|| memory.stats()).transpose()?;
         let space = (is_present && self.space).then(|| memory.space()).transpose()?;
@@ -77,7 +77,7 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
     ];
     context.fields(0, fields)?;
     if !is_present {
-        let note = "sizes exist only for the whole store: leave --at out to see them";
+        let note = "sizes exist only for the whole store: omit --at to see them";
         context.note("past", note);
     }
     match &answer.space {
@@ -100,12 +100,12 @@ impl Statistics {
         context.fields(0, kinds.iter().map(|kind| (kind.kind, Some(size(kind)))))?;
         context.line("")?;
         let named = "kept for snapshots, drafts, erasures, rollbacks and undos";
-        let policy = "kept by the standard policy for its age";
+        let policy = "kept because of its age, by the standard policy";
         let fields = [
             ("present", kept(self.present_bytes, "the state at the head")),
             ("named", kept(self.named_bytes, named)),
             ("policy", kept(self.policy_bytes, policy)),
-            ("free", kept(self.dead_bytes, "gc would free this")),
+            ("free", kept(self.dead_bytes, "freed by the next gc")),
         ];
         context.fields(0, fields)
     }

@@ -1,4 +1,4 @@
-//! `stats --by`: objects and bytes, counted by a field.
+//! `stats --by`: counts objects and bytes by a field.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -10,15 +10,15 @@ use super::prelude::*;
 /// The objects that share one value.
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct Tally {
-    /// The value; null for the objects without the attribute.
+    /// The value of the field. Null for the objects without the attribute.
     value: Option<String>,
     objects: u64,
     bytes: u64,
-    /// The percentage of all objects.
+    /// The percentage of all objects that have this value.
     share: f64,
 }
 
-/// Counts the objects of a state by kind, scope, origin, or the attribute of that name.
+/// Counts the objects of a state by kind, scope, origin, or the attribute with the name `by`.
 pub(super) fn tally(context: &mut Context, memory: &Memory, by: &str) -> Done {
     let view = context.view(memory)?;
     let mut tallies: BTreeMap<Option<String>, Tally> = BTreeMap::new();

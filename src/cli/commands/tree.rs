@@ -1,4 +1,4 @@
-//! `tree`: the objects as an indented tree.
+//! `tree`: lists the objects as an indented tree.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -11,7 +11,7 @@ const INDENT_MAX: u64 = 64;
 
 /// List the objects as a tree
 ///
-/// It lists all objects, or those below ID.
+/// Lists all objects, or only ID and the objects below it.
 ///
 /// # Examples
 /// ```text
@@ -21,12 +21,12 @@ const INDENT_MAX: u64 = 64;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Tree {
-    /// The object at the top
+    /// The object at the top of the tree
     id: Option<String>,
-    /// At most N levels below the top
+    /// Print at most N levels below the top
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     depth: u64,
-    /// At most N objects
+    /// Print at most N objects
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     limit: usize,
 }
@@ -51,7 +51,7 @@ impl Verb for Tree {
             Some(id) => vec![Id::new(id)?],
             None => tops(&view, self.limit)?,
         };
-        // The stack is read from its end, so the first object is its last element.
+        // The loop pops from the end of the stack, so the first object is its last element.
         let mut waiting: Vec<_> = tops.into_iter().rev().map(|id| (id, 0)).collect();
         let mut next = || -> Result<Option<Node>> {
             let Some((id, depth)) = waiting.pop() else {
@@ -75,7 +75,7 @@ impl Verb for Tree {
         let nodes = std::iter::from_fn(|| next().transpose());
         context.rows(nodes.take(self.limit), cells_of)?;
         if !waiting.is_empty() {
-            let note = format!("only {} objects are shown: raise --limit", self.limit);
+            let note = format!("only the first {} objects are shown: raise --limit", self.limit);
             context.note("more", note);
         }
         Ok(DONE)

@@ -1,4 +1,4 @@
-//! `undo` and `redo`: reverse the newest change of a lane, and apply it again.
+//! `undo` reverses the newest commit of a lane, and `redo` repeats the reversed commit.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -12,7 +12,7 @@ use crate::engine::{Change, Reversing};
 
 /// Reverse your last change
 ///
-/// It reverses the newest commit of your lane.
+/// Your last change is the newest commit of your lane.
 ///
 /// # Examples
 /// ```text
@@ -35,7 +35,7 @@ impl Verb for Undo {
     }
 }
 
-/// Redo the change that was undone
+/// Repeat the change that was undone
 ///
 /// # Examples
 /// ```text
@@ -58,14 +58,14 @@ impl Verb for Redo {
     }
 }
 
-/// The effect that an undo or redo would have.
+/// A preview of an undo or redo.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Preview {
     op: &'static str,
     /// The current head.
     commit: CommitDigest,
     seq: u64,
-    /// The commit that would be reversed or repeated.
+    /// The commit that undo would reverse or redo would repeat.
     target: CommitDigest,
     #[serde(flatten)]
     counts: ChangeCounts,
@@ -73,7 +73,7 @@ pub(crate) struct Preview {
     dry_run: bool,
 }
 
-/// Undoes or redoes a change, or prints what that would change.
+/// Undoes or redoes a change. With `dry_run`, only prints a preview.
 fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
     let writer = context.writer();
     if !dry_run {

@@ -9,16 +9,16 @@ use crate::answers::store::{StateAt, Verified};
 use crate::cli::context::explain;
 use crate::engine::{self, FindingKind, VerifyDepth, VerifyReport};
 
-/// The files that even a degraded reader needs.
+/// The files without which even a degraded reader cannot open the store.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 
 /// Check every byte of the store
 ///
-/// It also checks each digest and commit.
+/// Also checks each digest and commit.
 ///
 /// # Notes
-/// Writes nothing, and works on a store that does not open. Each finding is corrupt, missing, cut, older or foreign;
-/// harmless findings do not change the exit code. Exit code 5: damage.
+/// Writes nothing, and also checks a store that cannot be opened. Each finding is corrupt, missing, cut, older or
+/// foreign; harmless findings do not change the exit code. Exit code 5: the store is damaged.
 ///
 /// # Examples
 /// ```text
@@ -28,7 +28,7 @@ const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Verify {
-    /// Check only frames and seals, not the digests of objects
+    /// Check only the checksums of frames and seals, not the digests of objects
     #[arg(long)]
     quick: bool,
 }
@@ -62,9 +62,9 @@ impl Verb for Verify {
     }
 }
 
-/// Reads every object of the state of `--at`, with its content.
+/// Reads every object in the state of `--at`, with its content, to verify it.
 fn read_state(context: &Context) -> Result<StateAt> {
-    // The report already contains every warning.
+    // The report already contains every warning, so this opens the store without printing warnings.
     let memory = context.reading_options().open(context.store()?)?;
     let view = context.view(&memory)?;
     for object in view.objects() {
@@ -123,7 +123,7 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let mut files = report.damage.iter().map(|finding| &finding.damage.file);
     let hint = match files.find(|file| NEEDED_TO_READ.contains(&file.as_str())) {
         Some(file) => format!(
-            "the store cannot be read without the file {file}; treering salvage writes a new store without it"
+            "the store cannot be read without an intact file {file}; treering salvage writes a new store without it"
         ),
         None => {
             "treering doctor names the repair; --degraded reads the newest state before the damage".to_owned()

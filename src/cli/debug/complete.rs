@@ -1,4 +1,4 @@
-//! Completion and hints at the prompt, from the program's commands, and from ids, revisions and digests.
+//! Completion and hints at the prompt. Candidates are commands, ids, revisions and digests.
 //!
 //! # Layer
 //! Layer 10, part of cli. A key press reads no object and does not block: a background thread indexes ids, and
@@ -29,7 +29,7 @@ const CANDIDATES_MAX: usize = 200;
 /// The number of newest commits whose digests are candidates.
 const COMMITS_MAX: usize = 10_000;
 
-/// The source of candidates.
+/// The source of completion candidates: the commands and the state of the store.
 pub(super) struct Completion {
     /// All commands: the verbs, and the commands of the shell.
     commands: Command,
@@ -57,12 +57,12 @@ impl Completion {
         let is_free = self.indexing.as_ref().is_none_or(JoinHandle::is_finished);
         if is_free && view.indexed_ids("").is_none() {
             let thread = thread::Builder::new().name("treering-ids".to_owned());
-            // The command that needs the ids reports an unreadable one.
+            // This thread ignores an unreadable object, because the command that reads the object reports it.
             self.indexing = thread.spawn(move || drop(view.index_ids())).ok();
         }
     }
 
-    /// Returns the words that complete `start` after the words `before`.
+    /// Returns the candidates that begin with `start` and can follow the words `before`.
     fn candidates(&self, before: &[String], start: &str) -> Vec<String> {
         let at = Place::behind(&self.commands, before);
         let mut found: Vec<String> = match at.argument {
@@ -82,8 +82,8 @@ impl Completion {
         found
     }
 
-    /// Returns candidates for the value of an argument: its possible values, else those that the name of the value
-    /// implies, such as ids for `ID`.
+    /// Returns candidates for the value of an argument: its possible values, or values that the value's name implies,
+    /// such as ids for `ID`.
     fn values(&self, argument: &Arg, start: &str) -> Vec<String> {
         let possible = argument.get_possible_values();
         if !possible.is_empty() {
@@ -124,11 +124,11 @@ fn digests(memory: &Memory, start: &str) -> Vec<String> {
     Vec::from_iter(found)
 }
 
-/// The place of the cursor among the commands.
+/// The command and the argument at the cursor.
 struct Place<'a> {
     /// The innermost command before the cursor.
     command: &'a Command,
-    /// The argument whose value comes next; `None` if a command comes next.
+    /// The argument whose value is at the cursor. `None` if a command is at the cursor.
     argument: Option<&'a Arg>,
 }
 
@@ -165,12 +165,12 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Returns the whole words before the cursor, and the start of the word at the cursor.
+/// Returns the complete words before the cursor, and the offset at which the word at the cursor starts.
 fn at_cursor(line: &str) -> Option<(Vec<String>, usize)> {
     let start = line
         .rfind(char::is_whitespace)
         .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
-    // There are no candidates inside quotes.
+    // Splitting fails inside quotes, where completion offers no candidates.
     let before = words::split(&line[..start]).ok()?;
     Some((before, start))
 }
@@ -194,7 +194,7 @@ impl Completer for Completion {
 impl Hinter for Completion {
     type Hint = String;
 
-    /// Returns the positional arguments of a typed command, until the first one is typed.
+    /// Returns the names of a command's arguments, if the line contains only the command.
     fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<String> {
         if at < line.len() {
             return None;

@@ -1,4 +1,4 @@
-//! The commands of the shell itself. They begin with a dot and change the defaults of the verbs.
+//! The shell's own commands. They begin with a dot and change the defaults of the verbs.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -16,28 +16,28 @@ use crate::engine::Writer;
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, bin_name = "", disable_help_subcommand = true)]
 pub(super) enum Dot {
-    /// Set the state that verbs read; @ is the head. Without REV, print it
+    /// Set the state that verbs read; @ is the head. Without REV, print the state
     #[command(name = ".at")]
     At {
         #[arg(value_name = "REV")]
         revision: Option<String>,
     },
-    /// Set the lane of undo and snap:N. Without NAME, print it
+    /// Set the lane of undo and snap:N. Without NAME, print the lane
     #[command(name = ".lane")]
     Lane { name: Option<String> },
-    /// Set the output mode. Without MODE, print it
+    /// Set the output mode. Without MODE, print the mode
     #[command(name = ".mode")]
     Mode { mode: Option<Mode> },
-    /// Print the time that each command took
+    /// Print the duration of each command
     #[command(name = ".timer")]
     Timer { switch: Option<Switch> },
     /// Print each command before its answer
     #[command(name = ".echo")]
     Echo { switch: Option<Switch> },
-    /// List all commands, or explain one
+    /// List all commands, or show the help of one command
     #[command(name = ".help")]
     Help { command: Vec<String> },
-    /// Leave the shell, as Ctrl-D does
+    /// Exit the shell; Ctrl-D also exits
     #[command(name = ".quit", alias = ".exit")]
     Quit,
 }
@@ -107,7 +107,7 @@ impl Shell<'_> {
         })
     }
 
-    /// Sets a setting, or prints it.
+    /// Changes a setting, or prints its value if `to` is `None`.
     fn switch(&mut self, name: &str, setting: fn(&mut Self) -> &mut bool, to: Option<Switch>) -> Done {
         if let Some(to) = to {
             *setting(self) = to == Switch::On;
@@ -123,7 +123,7 @@ impl Shell<'_> {
             .answer(&json!({ name: value }), |_, context| context.line(text))
     }
 
-    /// Prints the page of a command, or the lists of verbs and of commands of the shell.
+    /// Prints the help of a command, or lists all verbs and shell commands.
     fn help(&mut self, command: &[String]) -> Done {
         if command.is_empty() {
             return self.overview();

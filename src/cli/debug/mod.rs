@@ -1,8 +1,7 @@
 //! `debug`: a shell over one open store.
 //!
-//! The shell reads lines from a terminal, from `-f`, from `-c` or from standard input. It runs each line as the program
-//! would, with the same parser and verbs. Some commands of its own, which begin with a dot, change the defaults of the
-//! verbs.
+//! The shell reads lines from a terminal, from `-f`, from `-c` or from standard input. It runs each line with the
+//! parser and the verbs of the program. Shell commands begin with a dot and change the defaults of the verbs.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -24,14 +23,14 @@ use crate::cli::output::Mode;
 
 use shell::Shell;
 
-/// A shell over one open store
+/// Run verbs in a shell on one store
 ///
-/// It is read-only without --write.
+/// The shell is read-only without --write.
 ///
 /// # Notes
-/// At a terminal it reads commands with completion and history. Otherwise it runs the commands of -f and -c, or of
-/// standard input, one per line, and stops at the first failure. A damaged store opens at the newest state before the
-/// damage.
+/// At a terminal, the shell reads commands with completion and history. Otherwise it runs the commands of -f and -c, or
+/// of standard input, one per line, and stops at the first failure. The shell opens a damaged store at the newest state
+/// before the damage.
 ///
 /// # Examples
 /// ```text
@@ -46,7 +45,8 @@ pub(crate) struct Debug {
     /// Run this command and exit; may be repeated
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]
     commands: Vec<String>,
-    /// Run the commands in FILE (- is standard input), one on each line, and exit; may be repeated, and runs before -c
+    /// Run the commands in FILE, one on each line, and exit; - is standard input; may be repeated; all files run before
+    /// -c
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Allow verbs that write
@@ -55,7 +55,7 @@ pub(crate) struct Debug {
     /// The output mode
     #[arg(long, value_name = "MODE", conflicts_with = "json")]
     mode: Option<Mode>,
-    /// Continue after a failed command; the exit code is still that of the first failure
+    /// Continue after a failed command; the exit code is the code of the first failure
     #[arg(long)]
     keep_going: bool,
 }
@@ -109,7 +109,7 @@ impl Verb for Debug {
     }
 }
 
-/// Runs the commands of files and arguments.
+/// Runs the commands of `-f` and `-c`, or of standard input.
 struct Script<'a> {
     shell: Shell<'a>,
     keep_going: bool,
@@ -120,7 +120,7 @@ struct Script<'a> {
 }
 
 impl Script<'_> {
-    /// Runs the lines of a file. `Err` ends the script.
+    /// Runs the lines of a file. An error ends the script.
     fn read(&mut self, name: &str, mut script: impl BufRead) -> Result<()> {
         let mut lines = Lines::of_script(name, &mut script);
         while let Some((_, line)) = lines.next_line()? {

@@ -1,4 +1,4 @@
-//! Opens the store for a shell: for writing, for reading, or degraded if it is damaged.
+//! Opens the store for a shell: for writing, for reading, or degraded if the store is damaged.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -7,11 +7,11 @@ use crate::cli::commands::prelude::*;
 use crate::cli::context::{explain, looks_like_store};
 use crate::cli::open_store::OpenStore;
 
-/// Opens the store of the context and keeps it in the context. `--at`, `--session` and `--actor` become defaults. Only
+/// Opens the store and stores it in the context. `--at`, `--session` and `--actor` become defaults of the shell. Only
 /// an interactive shell waits for indexes.
 ///
 /// # Errors
-/// The errors of opening the store. A damaged store opens too, unless `writable` is set.
+/// Fails if the store cannot be opened. Damage is an error only if `writable` is set.
 pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool) -> Result<()> {
     let path = context.store()?;
     let open = |context: &Context| {
@@ -53,7 +53,7 @@ fn note_damage(context: &mut Context, damage: &Error, memory: Option<&Memory>) {
             let commit = memory.view().commit().commit;
             let (seq, time) = (commit.seq, commit.time);
             let state = format!(
-                "the shell reads the state at seq:{seq} of {time}\nlater commits cannot be read: see verify and inspect recovery"
+                "the shell reads the state at seq:{seq} of {time}\nlater commits cannot be read: verify and inspect recovery show why"
             );
             ("degraded", state)
         }

@@ -1,4 +1,4 @@
-//! The pager of `$PAGER`, as a destination of answers.
+//! Sends answers to the pager of `$PAGER`.
 //!
 //! # Layer
 //! Layer 10, part of cli. Starts a process only at a terminal.
@@ -22,7 +22,8 @@ impl Pager {
         let mut command = Command::new(words.next()?);
         command.args(words).stdin(Stdio::piped());
         if env::var_os("LESS").is_none() {
-            // Makes `less` exit if the answer fits on the screen, keep it there, and show colours.
+            // These flags make `less` show colours, exit if the answer fits on the screen, and leave the answer on the
+            // screen.
             command.env("LESS", "FRX");
         }
         let mut child = command.spawn().ok()?;
@@ -33,7 +34,7 @@ impl Pager {
 
     /// Sends the output to the terminal again, and waits until the user exits the pager.
     pub(super) fn finish(mut self, output: &mut Output) {
-        // A user who exits the pager early does not need the rest of the answer.
+        // If the user exits the pager early, the output ignores the failed write.
         drop(output.redirect(None));
         drop(self.0.wait());
     }

@@ -15,7 +15,7 @@ use crate::cli::errors::clap_error;
 use crate::cli::output::Mode;
 use crate::cli::parse::{self, Parsed, Unparsed};
 
-/// A parsed line: a verb of the program, or a command of the shell itself.
+/// A parsed line: a verb of the program, or one of the shell's own commands.
 pub(super) enum Command {
     Dot(Dot),
     Verb(Box<Parsed>),
@@ -23,7 +23,7 @@ pub(super) enum Command {
     Help(String),
 }
 
-/// A running shell. The context holds the open store and the defaults of the verbs.
+/// A running shell. The context contains the open store and the defaults of the verbs.
 pub(super) struct Shell<'a> {
     pub(super) context: &'a mut Context,
     /// The verbs and their options.
@@ -32,7 +32,7 @@ pub(super) struct Shell<'a> {
     pub(super) timer: bool,
     /// Whether the shell prints each command before its answer.
     pub(super) echo: bool,
-    /// Whether `.quit` was given.
+    /// Whether the user typed `.quit`.
     pub(super) ended: bool,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Parses a line; `None` for an empty line or a comment.
+    /// Parses a line. Returns `None` for an empty line or a comment.
     pub(super) fn parse(&mut self, line: &str) -> Result<Option<Command>> {
         let mut words = words::split(line)?;
         let Some(first) = words.first_mut() else {
@@ -60,7 +60,7 @@ impl<'a> Shell<'a> {
         self.parse_words(&words).map(Some)
     }
 
-    /// Parses the words of a command: a verb as the program does, or a command that begins with a dot.
+    /// Parses the words of a command: a verb of the program, or a shell command that begins with a dot.
     pub(super) fn parse_words(&mut self, words: &[String]) -> Result<Command> {
         let verbs = self.context.verbs;
         let program = std::iter::once(OsString::from("treering"));
@@ -86,7 +86,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Runs a command on the newest state of the store.
+    /// Runs a command after it reads the newest commits of the store.
     pub(super) fn carry_out(&mut self, line: &str, command: Command) -> Done {
         self.context.output.wait.begin();
         self.catch_up();
@@ -116,7 +116,7 @@ impl<'a> Shell<'a> {
         if let Err(error) = kept.catch_up() {
             let newest = kept.memory().map(|memory| memory.view().commit().commit.seq);
             let seq = newest.unwrap_or_default();
-            let note = format!("cannot read beyond seq:{seq}: {error}");
+            let note = format!("cannot read commits after seq:{seq}: {error}");
             self.context.output.note("stale", note);
         }
     }
@@ -126,7 +126,7 @@ impl<'a> Shell<'a> {
         Ok(DONE)
     }
 
-    /// Runs a verb. Options on the line apply to this line only.
+    /// Runs a verb. Options on the line do not change the defaults of the shell.
     fn run_verb(&mut self, parsed: &Parsed) -> Done {
         if parsed.options.store.is_some() {
             return Err(one_store());
@@ -154,7 +154,7 @@ pub(super) fn one_store() -> Error {
     )
 }
 
-/// Returns the hint if clap has none: the shell command with its dot, or the list of commands.
+/// Returns the hint for an unknown command: the shell command with its dot, or the list of commands.
 fn hint(word: &str) -> String {
     let dotted = format!(".{word}");
     match Dot::command().find_subcommand(&dotted) {

@@ -1,4 +1,4 @@
-//! The shell at a terminal: prompt, line editing, history, pager, and Ctrl-C that stops the command only.
+//! The shell at a terminal: prompt, line editing, history, and pager. Ctrl-C stops only the running command.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -22,10 +22,11 @@ use crate::cli::context::xdg_folder;
 use crate::cli::output::{Mode, paint};
 use crate::cli::verb::Groups;
 
-/// The number of history lines that are kept.
+/// The largest number of lines in the history.
 const HISTORY_LINES: usize = 5_000;
 
-/// Verbs whose text may be a secret, or a search for a secret to erase. The history file never holds their lines.
+/// Verbs whose arguments may contain a secret, such as a search for a secret to erase. The history file never contains
+/// their lines.
 const PRIVATE_VERBS: [&str; 10] = [
     "put", "find", "remember", "recall", "note", "session", "guard", "envelope", "import", "erase",
 ];
@@ -40,7 +41,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     let mut editor = editor(shell.context.verbs, coloured)?;
     let history = history_file();
     if let Some(file) = &history {
-        // The first session has no history.
+        // The load fails in the first session, which has no history file.
         drop(editor.load_history(file));
     }
     greet(shell.context)?;
@@ -57,7 +58,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
             Err(error) => return Err(terminal_error(error)),
         };
         if is_kept(&line) {
-            // The shell continues if the history cannot be saved.
+            // The shell continues after a failed save of the history.
             drop(editor.add_history_entry(line.as_str()));
             if let Some(file) = &history {
                 drop(editor.append_history(file));
@@ -69,13 +70,13 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     Ok(DONE)
 }
 
-/// Whether the history file may hold a line.
+/// Whether the history file may contain a line.
 fn is_kept(line: &str) -> bool {
     let verb = line.split_whitespace().next();
     verb.is_some_and(|verb| !PRIVATE_VERBS.contains(&verb))
 }
 
-/// Runs one line and prints its failure: the user stays in the shell.
+/// Runs one line. Prints a failure, which does not end the shell.
 fn run(shell: &mut Shell<'_>, line: &str) {
     let done = shell.parse(line).and_then(|command| {
         let Some(command) = command else { return Ok(DONE) };

@@ -9,7 +9,7 @@
 use crate::cli::errors::usage_error;
 use crate::error::Result;
 
-/// Returns the words of `line`; none for an empty line or a comment.
+/// Returns the words of `line`. Returns no words for an empty line or a comment.
 pub(super) fn split(line: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -36,7 +36,7 @@ fn quoted(characters: &mut std::str::Chars<'_>, quote: char, word: &mut String) 
         }
     }
     Err(usage_error(
-        format!("a quote {quote} is not closed"),
+        format!("the quote {quote} is not closed"),
         format!("close the quote, or write \\{quote} for the character itself"),
     ))
 }

@@ -1,4 +1,4 @@
-//! A diagram in the Graphviz language.
+//! Writes a diagram in DOT, the language of Graphviz.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::Diagram;
 
-/// Returns the diagram as DOT: `dot -Tsvg` draws it.
+/// Returns the diagram as DOT, which `dot -Tsvg` converts to SVG.
 pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "digraph {} {{", diagram.name);
@@ -25,7 +25,7 @@ pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
     }
     let in_chain = diagram.name == "history";
     for (number, row) in diagram.rows.iter().enumerate() {
-        // Rows without parents form a chain: a commit points to the one before it.
+        // Rows without parents form a chain: each commit has an edge from the row above it.
         let from = row.parent.or_else(|| number.checked_sub(1).filter(|_| in_chain));
         if let Some(from) = from {
             let _ = writeln!(out, "  n{from} -> n{number};");
@@ -39,7 +39,7 @@ pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
     out
 }
 
-/// Returns a quoted string. DOT knows two escapes in it, and takes all other characters literally.
+/// Returns a quoted DOT string. Escapes quotes, backslashes and line breaks, and replaces other control characters.
 fn quoted(text: &str) -> String {
     let mut safe = String::from("\"");
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! The commits as a diagram, with their snapshots, and an arc for each rollback.
+//! Draws the commits as a diagram, with their snapshots, and an arc for each rollback.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -11,10 +11,10 @@ use crate::cli::human::{counted, short, short_counts};
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::Result;
 
-/// Draws at most `most` commits up to that of `view`, the newest first.
+/// Draws at most `most` commits, newest first, from the commit of `view` on.
 ///
 /// # Errors
-/// `Corrupt` or `Io` if a state or a text cannot be read.
+/// Returns `Corrupt` or `Io` if a state or a text cannot be read.
 pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Result<Diagram> {
     let head = view.commit();
     let title = format!(
@@ -23,7 +23,7 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
         short(head.commit.root.as_bytes())
     );
     let mut diagram = Diagram::new("history", title);
-    // Every ring is named with its lane.
+    // No lane has the name "", so the name of each ring includes its lane.
     let mut names = SnapshotLine::names(memory, "")?;
     let mut targets = Vec::new();
     let mut rows = BTreeMap::new();

@@ -1,8 +1,7 @@
-//! All diagrams on one self-contained page: no network, no other file.
+//! Writes all diagrams on one self-contained page, which needs no network and no other file.
 //!
-//! The page holds the details of its rows as JSON, in a block that browsers do not execute. Its security policy allows
-//! only one script, named by its digest. A text of a memory therefore could not run even if it were not escaped
-//! (PIC-1).
+//! The page contains the details of its rows as JSON, in a block that browsers do not execute. Its security policy
+//! allows only one script, identified by its digest. So even an unescaped text of a memory could not run (PIC-1).
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -28,7 +27,7 @@ pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
         "dot": DOT,
         "pictures": diagrams,
     });
-    // The data must not contain the end tag of its block; JSON allows an escape for `<`.
+    // The data must not contain the end tag of its block, so each `<` becomes a JSON escape.
     let data = data.to_string().replace('<', "\\u003c");
     let style = concat!(include_str!("page.css"), include_str!("diagram.css"));
     let filled = |name: &str| match name {
@@ -40,7 +39,7 @@ pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
         "SCRIPT" => SCRIPT.to_owned(),
         _ => String::new(),
     };
-    // One pass: inserted text is not searched again.
+    // Replaces all placeholders in one pass, so inserted text never counts as a placeholder.
     let part = |(at, part): (usize, &str)| match at % 2 {
         0 => part.to_owned(),
         _ => filled(part),

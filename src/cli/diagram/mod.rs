@@ -1,13 +1,13 @@
 //! Diagrams of a store: the tree of objects, the history, and the shared trie nodes of two states.
 //!
-//! A diagram is a list of rows, each indented under its parent, with arcs between rows. This one form is written as
-//! Graphviz DOT, as SVG, or as an interactive HTML page with all three diagrams.
+//! A diagram is a list of rows, each indented under its parent, with arcs between rows. The output formats are Graphviz
+//! DOT, SVG, and an interactive HTML page with all three diagrams.
 //!
 //! # Layer
-//! Layer 10, part of cli. Reads views; writes nothing but the diagram.
+//! Layer 10, part of cli. Reads views, and writes only the diagram.
 //!
 //! # Invariants
-//! - PIC-1: no content of a memory can run in a diagram; all of it is escaped as text.
+//! - PIC-1: a diagram escapes all content of a memory as text, so no content can run as a script.
 //! - PIC-2: a diagram counts the rows that it omits.
 
 mod dot;
@@ -31,7 +31,7 @@ use serde::Serialize;
 
 use super::human::{cut, one_line};
 
-/// The default limit of rows, which a browser can draw at once.
+/// The default limit of rows. A browser can draw this number at once.
 pub(super) const ROWS_DRAWN: usize = 2_000;
 
 /// The largest number of characters in a row's text.
@@ -40,12 +40,12 @@ const TEXT: usize = 100;
 /// The number of colours for kinds.
 const COLOURS: u8 = 8;
 
-/// The sort of a row; it decides the mark and the colour.
+/// The sort of a row, which determines its CSS class and its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// An object; each kind has a number of its own.
+    /// An object, with a number for the colour of its kind.
     Object(u8),
-    /// A commit with a new change.
+    /// A commit with new changes.
     Commit,
     /// A commit that restored an earlier state.
     Back,
@@ -62,7 +62,7 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// Returns its CSS class, and the colour of its box in Graphviz.
+    /// Returns the CSS class of the row, and the colour of its box in Graphviz.
     fn look(self) -> (String, &'static str) {
         const KINDS: [&str; COLOURS as usize] = [
             "#dbe9ff", "#ffe8cc", "#dff5dd", "#fbdde6", "#e9e0fb", "#d8f3f3", "#f6f0c4", "#ececec",
@@ -84,7 +84,7 @@ impl Mark {
 /// One line of a diagram. The page reads its fields as JSON.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
-    /// The parent row, which is above it.
+    /// The number of the parent row, which precedes this row.
     pub(super) parent: Option<usize>,
     #[serde(skip)]
     pub(super) mark: Mark,
@@ -94,7 +94,7 @@ pub(super) struct Row {
     pub(super) text: String,
     /// Labels after the name: the snapshots of a commit.
     pub(super) tags: Vec<String>,
-    /// Further fields, for the tooltip and the page.
+    /// Further fields, for the tooltip and for the details on the page.
     pub(super) details: Vec<(&'static str, String)>,
 }
 
@@ -118,12 +118,12 @@ impl Row {
 /// A diagram.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Diagram {
-    /// One of the words `tree`, `history` and `trie`.
+    /// `tree`, `history` or `trie`.
     pub(super) name: &'static str,
     #[serde(skip)]
     pub(super) title: String,
     pub(super) rows: Vec<Row>,
-    /// The arcs from a rollback, undo or redo to the commit that it refers to.
+    /// The arcs between row numbers, from a rollback, undo or redo to its target commit.
     #[serde(skip)]
     pub(super) arcs: Vec<(usize, usize)>,
 }
@@ -148,7 +148,7 @@ impl Diagram {
         self.push(Row::new(parent, Mark::LeftOut, format!("... {what}"), ""));
     }
 
-    /// Returns the depth of each row; parents come before their children.
+    /// Returns the depth of each row. Parents precede their children.
     fn depths(&self) -> Vec<usize> {
         let mut depths: Vec<usize> = Vec::with_capacity(self.rows.len());
         for row in &self.rows {

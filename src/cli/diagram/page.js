@@ -1,5 +1,5 @@
 "use strict";
-// Layout numbers come with the data: they are those of the drawing.
+// The data contains the layout constants of the drawing.
 const data = JSON.parse(document.getElementById("data").textContent);
 const search = document.getElementById("search");
 const found = document.getElementById("found");
@@ -45,7 +45,7 @@ function show(name) {
   describe();
 }
 
-// A row shows if nothing above it is closed and, while something is looked for, if it or something below it matches.
+// Shows a row if no row above it is closed. During a search, the row or a row below it must also match.
 function layOut(wanted) {
   let y = data.top;
   for (const row of current.rows) {
@@ -135,7 +135,7 @@ for (const button of document.querySelectorAll("[data-picture]")) {
   button.addEventListener("click", () => { location.hash = button.dataset.picture; });
 }
 
-// #history shows a picture, #history/3 chooses a row in it, #tree?words looks for them.
+// #history shows a diagram, #history/3 selects a row in the diagram, #tree?words searches for the words.
 function follow() {
   const [place, words] = decodeURIComponent(location.hash.slice(1)).split("?");
   const [name, number] = place.split("/");

@@ -1,4 +1,4 @@
-//! A diagram as SVG: rows of text, each under its parent, with arcs in the left margin.
+//! Writes a diagram as SVG: rows of text, each under its parent, with arcs in the left margin.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::{Diagram, escaped};
 
-/// The height of a row, in pixels. The page's script lays out the rows again with the same numbers.
+/// The height of a row, in pixels. The script of the HTML page uses the same layout constants.
 pub(super) const ROW: usize = 24;
 /// The indentation of a child, in pixels.
 pub(super) const INDENT: usize = 22;

@@ -1,4 +1,4 @@
-//! Diagrams of a small store, and of one whose texts try to inject markup.
+//! Diagrams of a small store, and of a store whose texts try to inject markup.
 
 use super::*;
 use crate::engine::{Memory, Revision, Writer};
@@ -17,8 +17,8 @@ fn put(memory: &Memory, name: &str, parent: Option<&str>, content: &str) {
     memory.put(object, &Writer::user().reason(content)).unwrap();
 }
 
-/// Returns a store with forty notes under one parent, a snapshot, a commit that changes one object and adds one, and a
-/// rollback.
+/// Returns a store with forty notes below one parent, a snapshot, and two later commits, of which one changes a note
+/// and one adds a note.
 fn store() -> Memory {
     let memory = Memory::in_memory().unwrap();
     put(&memory, "top", None, "all of it");
@@ -41,8 +41,7 @@ fn diagrams(memory: &Memory) -> [Diagram; 3] {
     ]
 }
 
-/// Whether tags open and close in pairs, and no text contains an unescaped sign. It knows enough XML for these
-/// diagrams.
+/// Whether tags open and close in pairs, and all text is escaped. Supports only the XML of these diagrams.
 fn is_well_formed(xml: &str) -> bool {
     let mut open = Vec::new();
     let mut rest = xml;
@@ -152,7 +151,7 @@ fn the_trie_opens_only_what_differs() {
 
 #[test]
 fn text_of_a_memory_stays_text() {
-    // PIC-1: the texts are escaped.
+    // PIC-1: the diagrams escape the texts.
     let memory = store();
     let diagrams = diagrams(&memory);
     for diagram in &diagrams {

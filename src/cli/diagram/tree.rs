@@ -1,4 +1,4 @@
-//! The tree of objects as a diagram.
+//! Draws the tree of objects as a diagram.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -11,10 +11,10 @@ use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::object::{Id, Object};
 
-/// Draws at most `most` objects of a state, or of those at and below `under`.
+/// Draws at most `most` objects of a state. With `under`, draws only this object and the objects below it.
 ///
 /// # Errors
-/// `NotFound` if `under` does not exist; `Corrupt` or `Io` if an object cannot be read.
+/// Returns `NotFound` if `under` does not exist, and `Corrupt` or `Io` if an object cannot be read.
 pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Result<Diagram> {
     let commit = view.commit().commit;
     let of = under.map_or_else(String::new, |id| format!(" below {id}"));
@@ -29,7 +29,7 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
         Some(id) => return Err(Error::not_found(format!("no object has the id {id}"))),
         None => tops(view, most)?,
     };
-    // The stack is read from its end, so the first object is pushed last.
+    // The loop pops from the end of the stack, so the first object is pushed last.
     let mut waiting: Vec<(Option<usize>, Id)> = tops.into_iter().rev().map(|id| (None, id)).collect();
     while let Some((parent, id)) = waiting.pop() {
         if diagram.rows.len() >= most {
@@ -52,7 +52,8 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
     Ok(diagram)
 }
 
-/// Returns the first `limit` objects without a parent in sibling order, and one more if there are more.
+/// Returns the first `limit` objects without a parent, in sibling order. If further objects exist, also returns the
+/// next one.
 pub(in crate::cli) fn tops(view: &View, limit: usize) -> Result<Vec<Id>> {
     let mut tops = BinaryHeap::new();
     for object in view.kept_objects() {

@@ -1,7 +1,7 @@
-//! The tries of two states as one diagram, with the nodes of one state and the shared nodes.
+//! Draws the tries of two states as one diagram, which distinguishes shared nodes from nodes of one state only.
 //!
-//! A node that both states share is drawn once, without its children. The shared children of a branch are drawn as one
-//! row. Shared nodes are the reason why a snapshot takes little space.
+//! The diagram contains a shared node once, without its children. The shared children of a branch are one row. Shared
+//! nodes show why a snapshot needs little space.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -13,7 +13,7 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::trie::{Node, NodeKind};
 
-/// A pair of nodes at one path that is still to be drawn.
+/// A path to draw, with the node of each state at this path.
 struct Waiting {
     parent: Option<usize>,
     path: Vec<u8>,
@@ -21,11 +21,11 @@ struct Waiting {
     newer: Option<Node>,
 }
 
-/// Draws the nodes that differ between `newer` and `older`: at most `most` rows, plus one row per branch for its shared
-/// children.
+/// Draws the nodes that differ between `newer` and `older`. Draws at most `most` rows, plus one row per branch for its
+/// shared children.
 ///
 /// # Errors
-/// `Corrupt` or `Io` if a node or an object cannot be read.
+/// Returns `Corrupt` or `Io` if a node or an object cannot be read.
 pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: usize) -> Result<Diagram> {
     let name = |view: &View| {
         let root = short(view.root().as_bytes());
@@ -58,8 +58,8 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
     Ok(diagram)
 }
 
-/// Returns the child of a node at `path`. If the other state has a branch where this one has a leaf, the leaf counts as
-/// its own child.
+/// Returns the child of a node at `path`. If `node` is a leaf and the other state has a branch there, the leaf counts
+/// as a child of itself.
 fn child(view: &View, node: Option<&Node>, other: Option<&Node>, path: &[u8]) -> Result<Option<Node>> {
     let Some(leaf) = node.filter(|node| matches!(node.kind, NodeKind::Leaf(_))) else {
         return view.trie_node(path);
@@ -81,7 +81,7 @@ fn push_children(
 ) -> Result<()> {
     let (old, new) = (at.older.as_ref(), at.newer.as_ref());
     let (mut digits, mut leaves) = (Vec::new(), 0);
-    // The stack is read from its end, so the highest digit is pushed first.
+    // The loop pops from the end of the stack, so the highest digit is pushed first.
     for digit in (0..16).rev() {
         let path = [&at.path[..], &[digit]].concat();
         match (child(older, old, new, &path)?, child(newer, new, old, &path)?) {

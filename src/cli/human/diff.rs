@@ -17,16 +17,16 @@ use crate::object::{Object, Time};
 
 /// The number of unchanged lines around a change of content.
 const CONTEXT: usize = 3;
-/// The number of content lines that are shown for one object.
+/// The number of content lines in the diff of one object.
 const CONTENT_LINES: usize = 200;
 /// The largest number of characters of an old or new value in a field line.
 const EXCERPT: usize = 60;
-/// The time limit for finding the shortest diff; after it, a longer diff is used.
+/// The time limit of the search for the shortest diff. After the limit, the output may contain a longer diff.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The margin of every line about an object.
+/// The indentation of every line about an object.
 const INDENT: &str = "    ";
 
-/// Formats the change of an erased object, of which only digests remain; no record has its id.
+/// Formats the change of an erased object. No record contains its id, so the line shows the start of its key path.
 pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     let (mark, meaning) = match change.kind {
         ChangeKind::Added => ('+', Meaning::Good),
@@ -36,13 +36,13 @@ pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     style.paint(meaning, format_args!("{mark} {}", without_id(change.id.as_str())))
 }
 
-/// Formats an erased id for people: the first digits of its key path.
+/// Formats the first digits of the key path of an erased id, for people.
 pub(crate) fn without_id(stand_in: &str) -> String {
     let key = stand_in.strip_prefix("erased:").unwrap_or(stand_in);
     format!("{}? (erased)", key.get(..8).unwrap_or(key))
 }
 
-/// Formats the differences of an object between two states. `None` means that a state does not have it.
+/// Formats the differences of an object between two states. `None` means that the state does not contain the object.
 pub(crate) fn change_lines(
     style: Style,
     id: &str,
@@ -98,7 +98,7 @@ fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
     fields
         .iter()
         .map(|(name, old, new)| {
-            // On a narrow terminal each value gets half of the space after the name.
+            // On a narrow terminal, each value gets half of the space after the name.
             let most = (room.saturating_sub(INDENT.len() + name.chars().count() + 6) / 2).clamp(8, EXCERPT);
             let side = |meaning, text: &Option<String>| match text {
                 Some(text) => style.paint(meaning, cut(&one_line(text), most)),
@@ -113,7 +113,7 @@ fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
         .collect()
 }
 
-/// Returns the fields of an object besides its attributes and content.
+/// Returns all shown fields of an object except its attributes and content.
 fn own_fields(object: &Object) -> [(&'static str, Option<String>); 7] {
     let text = |text: Option<&str>| text.map(str::to_owned);
     let time = |time: Option<Time>| time.map(|time| time.to_string());
@@ -160,14 +160,14 @@ fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
             if lines.len() > CONTENT_LINES {
                 lines.push(format!(
                     "{INDENT}{}",
-                    style.paint(Meaning::Quiet, "the rest is not shown: see treering get")
+                    style.paint(Meaning::Quiet, "the rest is not shown; see treering get")
                 ));
                 return lines;
             }
         }
     }
     if lines.is_empty() {
-        // The lines are equal: the contents differ only in the last line break.
+        // The diff has no lines, so the contents differ only in the last line break.
         lines.push(format!("{INDENT}content: only the last line break differs"));
     }
     lines

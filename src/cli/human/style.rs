@@ -12,7 +12,7 @@ use crate::cli::output::{Meaning, paint};
 pub(crate) struct Style {
     /// Whether colours are enabled.
     pub(crate) coloured: bool,
-    /// The width of a line; `None` without a terminal, because no text is cut then.
+    /// The width of a line. `None` without a terminal, where no text is cut.
     pub(crate) width: Option<usize>,
 }
 
@@ -23,8 +23,7 @@ impl Style {
     }
 }
 
-/// Breaks the text into lines of at most `width` characters, at spaces where possible. Spaces at the start of a line
-/// stay.
+/// Breaks the text into lines of at most `width` characters, at spaces where possible. Preserves leading spaces.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();

@@ -1,7 +1,7 @@
-//! The column of `log` that draws the history: the lane of each commit, and the target of each rollback.
+//! Draws the graph column of `log`: the lane of each commit, and the target of each rollback.
 //!
-//! Each lane has a line of its own. A commit is an `o` on it, or a `*` if a snapshot names it. A rollback leads through
-//! a column on the right down to the commit whose state it restored:
+//! Each lane has a vertical line. A commit is an `o` on the line of its lane, or a `*` if it has a snapshot. A column
+//! on the right connects a rollback with the commit whose state it restored:
 //!
 //! ```text
 //! o--.   9 rollback
@@ -12,33 +12,33 @@
 //! # Layer
 //! Layer 10, part of cli. Pure.
 
-/// The number of lanes with a line; the others share the last line.
+/// The number of lanes with a separate line. All further lanes share the last line.
 const LANES_DRAWN: usize = 4;
-/// The number of rollbacks drawn side by side. For others, the next column of the table names the target.
+/// The number of rollbacks drawn side by side. For further rollbacks, only the `op` column names the target.
 const COLUMNS_DRAWN: usize = 6;
 
-/// The parts of a commit that the drawing needs.
+/// The fields of a commit that the drawing needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark<'a> {
     pub(crate) seq: u64,
     pub(crate) lane: &'a str,
-    /// Whether a snapshot names it.
+    /// Whether the commit has a snapshot.
     pub(crate) named: bool,
     /// The commit whose state a rollback restored.
     pub(crate) back_to: Option<u64>,
 }
 
-/// Draws commits one by one, newest first; the caller may skip some.
+/// Draws commits one by one, newest first. The caller may skip commits.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// The lanes with a line, and whether one of their commits was drawn. The line starts at that commit.
+    /// The lanes with a line, and whether a commit of the lane was drawn. The line starts at the first drawn commit.
     lanes: Vec<(String, bool)>,
     /// The target commit of each column.
     columns: Vec<Option<u64>>,
 }
 
 impl Timeline {
-    /// Starts a drawing of commits in these lanes. The first lanes get a line.
+    /// Starts a drawing of commits in these lanes. The first [`LANES_DRAWN`] lanes get a line.
     pub(crate) fn new<'a>(lanes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut drawn: Vec<(String, bool)> = Vec::new();
         for lane in lanes {
@@ -55,7 +55,7 @@ impl Timeline {
     /// Returns the part of the drawing for the row of a commit.
     pub(crate) fn row(&mut self, mark: Mark<'_>) -> String {
         let mut drawn = self.lane_lines(&mark);
-        // If the target commit was skipped, its column ends at the position of the commit.
+        // If the caller skipped the target commit, its column ends at the next older commit.
         for column in &mut self.columns {
             column.take_if(|target| *target > mark.seq);
         }

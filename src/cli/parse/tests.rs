@@ -1,4 +1,4 @@
-//! Command lines that are accepted, and ones that are refused.
+//! Command lines that the parser accepts or refuses.
 
 use std::time::Duration;
 

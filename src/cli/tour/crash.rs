@@ -1,4 +1,4 @@
-//! `crash-test`: kills a second process while it writes, and counts its commits that the store kept.
+//! `crash-test`: kills a second process while it writes, and checks that the store contains its acknowledged commits.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -13,19 +13,20 @@ use crate::object::NewObject;
 
 /// The number of acknowledged commits before the process is killed.
 const ACKNOWLEDGED: usize = 100;
-/// The number of commits after which the writer ends by itself, if it is not killed.
+/// The number of commits after which the writer exits if nothing killed it.
 const COMMITS_MAX: u64 = 20_000;
 
-/// The snapshot that permits the test in a store: the tour makes it, because the test fills the store with commits.
+/// The snapshot that permits the test in a store, because the test fills the store with commits. The tour creates this
+/// snapshot.
 const PERMIT: &str = "crash-test";
 
-/// Kill a process while it writes, and count its kept commits (for the tour)
+/// Kill a writing process, and check its acknowledged commits (for the tour)
 ///
 /// The store must have a snapshot named crash-test.
 #[derive(Args, Debug)]
 #[command(args = args::writes(), hide = true)]
 pub(crate) struct CrashTest {
-    /// Be that process: commit until killed, and acknowledge each commit
+    /// Run as the writing process: commit until killed, and acknowledge each commit
     #[arg(long)]
     writer: bool,
 }
@@ -38,12 +39,12 @@ struct Acknowledged {
     commit: String,
 }
 
-/// The commits of a killed process.
+/// The acknowledged commits of a killed process.
 #[derive(Serialize, JsonSchema)]
 struct Killed {
     acknowledged: usize,
     kept: usize,
-    /// The status with which the process ended, such as its signal.
+    /// The exit status of the process, such as its signal.
     ended: String,
 }
 
@@ -79,14 +80,14 @@ fn show_killed(answer: &Killed, context: &mut Context) -> Result<()> {
     let (acknowledged, kept) = (answer.acknowledged, answer.kept);
     context.line(format_args!("the process ended with {}", answer.ended))?;
     context.line(format_args!(
-        "{acknowledged} commits were acknowledged before, {kept} of them are in the store"
+        "the process acknowledged {acknowledged} commits, and the store contains {kept} of them"
     ))
 }
 
 /// Refuses a store without the snapshot that permits the test.
 fn check_permit(memory: &Memory) -> Result<()> {
     let permit = memory.resolve(&Revision::Name(PERMIT.to_owned()), "");
-    permit.map_err(|error| error.with_hint("the test fills a store with commits: see treering tour"))?;
+    permit.map_err(|error| error.with_hint("the test fills a store with commits: use treering tour"))?;
     Ok(())
 }
 
@@ -103,21 +104,21 @@ fn write_until_killed(context: &mut Context) -> Done {
             seq: info.commit.seq,
             commit: info.digest.to_hex(),
         })?;
-        // The acknowledgement follows the durable commit: the tour checks that the commit is kept.
+        // The commit is durable before its acknowledgement, so the store must contain each acknowledged commit.
         context.output.flush()?;
     }
     Ok(DONE)
 }
 
-/// Whether the store has the acknowledged commit, and its object.
+/// Whether the store contains the acknowledged commit and its object.
 fn is_kept(memory: &Memory, acknowledged: &Acknowledged) -> Result<bool> {
     let found = memory.resolve(&Revision::Seq(acknowledged.seq), "")?;
     let is_same = found.digest.to_hex() == acknowledged.commit;
     Ok(is_same && memory.view().contains(&Id::new(&acknowledged.id)?)?)
 }
 
-/// Starts a second process of this program that writes into the store, and kills it without warning. Returns the
-/// acknowledged commits, and the end of the process.
+/// Starts a second process of this program that writes into the store, and kills it. Returns the acknowledged commits,
+/// and the exit status of the process.
 fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
     let failed = |error| Error::io("running a second process of treering", error);
     let program = std::env::current_exe().map_err(failed)?;
@@ -132,7 +133,7 @@ fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
     let mut acknowledged = Vec::new();
     let output = child.stdout.take().into_iter();
     for line in output.flat_map(|output| BufReader::new(output).split(b'\n')) {
-        // The kill may tear the last line: only a whole line is an acknowledgement.
+        // The kill may cut the last line, and only a complete line is an acknowledgement.
         acknowledged.extend(serde_json::from_slice::<Acknowledged>(&line.map_err(failed)?).ok());
         if acknowledged.len() == ACKNOWLEDGED {
             child.kill().map_err(failed)?;
@@ -140,7 +141,7 @@ fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
     }
     let status = child.wait().map_err(failed)?;
     if acknowledged.len() < ACKNOWLEDGED {
-        let text = format!("the second process ended by itself ({status})");
+        let text = format!("the second process ended before it was killed ({status})");
         return Err(Error::internal(text));
     }
     Ok((acknowledged, status.to_string()))

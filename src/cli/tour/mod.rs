@@ -1,8 +1,8 @@
-//! The tour: a script of the program's own verbs, on real input that the program contains.
+//! The tour: a script of the program's verbs, on real input that the program contains.
 //!
-//! The tour makes a memory of an agent's notes, a transcript and this project's own pages. A bad turn damages the
-//! memory. The tour shows the damage and rolls it back. Then it kills a second process during a write, and verifies the
-//! store. Each step prints its purpose, its commands, their answers and its duration.
+//! The tour ingests an agent's notes, a transcript and pages of this project. A bad turn of the agent rewrites many
+//! objects. The tour shows the changes and rolls them back. Then it kills a second process during a write, and verifies
+//! the store. Each step prints its purpose, its commands, their answers and its duration.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -31,15 +31,16 @@ use crate::cli::commands::prelude::*;
 
 pub(super) use crash::CrashTest;
 
-/// The steps: one paragraph per step, with its name, a sentence and its commands. A command ends with exit code 0, or with
-/// the code after [`ENDS_WITH`]. A line that begins with [`SAME_ROOT`] names an earlier step with the same root.
+/// The steps, one paragraph per step: a line with the name, a line with the purpose, and the commands. A command must
+/// exit with code 0, or with the code after [`ENDS_WITH`]. A line that begins with [`SAME_ROOT`] names an earlier step
+/// that must have the same root.
 const STEPS: &str = include_str!("steps.txt");
-/// The mark between a command and its exit code, if that is not 0.
+/// The separator between a command and its exit code, if the code is not 0.
 const ENDS_WITH: &str = " # ends with ";
-/// The mark before the name of an earlier step with the same root.
+/// The text before the name of an earlier step with the same root.
 const SAME_ROOT: &str = "the root equals that after ";
 
-/// The input of the commands: path and text.
+/// The input files of the commands: path and text.
 const FILES: [(&str, &str); 9] = [
     (
         "docs/tour/agent-notes.org",
@@ -60,7 +61,7 @@ const FILES: [(&str, &str); 9] = [
 
 /// See a demo on real input
 ///
-/// The tour shows snapshot, diff, rollback and verify.
+/// The demo shows snapshot, diff, rollback and verify.
 ///
 /// # Examples
 /// ```text
@@ -77,13 +78,13 @@ pub(crate) struct Tour {
 
 impl Verb for Tour {
     const ANSWERS: &'static [Form] = &[form::<Map<String, Value>>(
-        "the last answer of each step, by its name",
+        "the last answer of each step, by the name of the step",
     )];
 
     fn run(self, context: &mut Context) -> Done {
         #[cfg(feature = "agent")]
         if is_switched_off() {
-            return Err(Error::denied(ErrorCode::Disabled, "the memory is switched off")
+            return Err(Error::denied(ErrorCode::Disabled, "the memory is disabled")
                 .with_hint("unset TREERING_DISABLE for the tour"));
         }
         let keep = self.keep.or_else(|| context.options.store.clone());
@@ -91,7 +92,7 @@ impl Verb for Tour {
         let folder = TourFolder::new(keep.as_deref())?;
         let mut guide = Guide::new(context, &folder.store);
         let (place, end) = match &keep {
-            Some(keep) => (keep, "It stays."),
+            Some(keep) => (keep, "It is kept."),
             None => (&folder.store, "It is removed at the end."),
         };
         let title = "Treering in a few seconds: an agent's memory, damaged and restored";
@@ -103,7 +104,7 @@ impl Verb for Tour {
     }
 }
 
-/// Runs the steps, prints their answers, and collects them for programs.
+/// Runs the steps, and prints their answers or collects them for programs.
 struct Guide<'a> {
     context: &'a mut Context,
     definition: Command,
@@ -127,7 +128,7 @@ impl<'a> Guide<'a> {
         }
     }
 
-    /// Runs the commands of a step, and checks their exit codes and the root after them.
+    /// Runs the commands of a step, and checks their exit codes and the resulting root.
     fn step(&mut self, step: &str) -> Result<()> {
         let mut lines = step.lines();
         let (name, about) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
@@ -137,7 +138,7 @@ impl<'a> Guide<'a> {
             verb.is_some_and(|verb| self.definition.find_subcommand(verb).is_some())
         };
         if !commands.iter().all(is_known) {
-            // The program was built without the verbs of an agent.
+            // Skips a step whose verb is not in this build, which has no verbs of an agent.
             return Ok(());
         }
         let number = self.steps.len() + 1;
@@ -162,7 +163,7 @@ impl<'a> Guide<'a> {
         let root = last_document(&self.answer("treering head --json")?)?["root"].take();
         for earlier in same.iter().filter_map(|line| line.strip_prefix(SAME_ROOT)) {
             if self.roots.get(earlier) != Some(&root) {
-                let text = format!("after the step {name} the root differs from that of the step {earlier}");
+                let text = format!("the root after the step {name} differs from the step {earlier}");
                 return Err(Error::internal(text));
             }
             self.print(Meaning::Good, &format!("{SAME_ROOT}{earlier}"))?;
@@ -172,8 +173,8 @@ impl<'a> Guide<'a> {
         self.context.output.flush()
     }
 
-    /// Runs a command, checks its exit code and returns its output. ` > FILE` at its end writes the output to a file
-    /// instead.
+    /// Runs a command, checks its exit code and returns its output. If the command ends with ` > FILE`, writes the
+    /// output to the file.
     fn answer(&mut self, command: &str) -> Result<String> {
         let (command, stated) = command.split_once(ENDS_WITH).unwrap_or((command, "0"));
         let (command, file) = match command.split_once(" > ") {
@@ -206,7 +207,7 @@ impl<'a> Guide<'a> {
         Ok(String::new())
     }
 
-    /// Prints the next commands, or writes the document.
+    /// Prints the next commands for people, or the JSON document for programs.
     fn finish(mut self, keep: Option<&Path>, started: Instant) -> Done {
         let ms = started.elapsed().as_micros() as f64 / 1000.0;
         let count = self.steps.len();
@@ -230,27 +231,27 @@ impl<'a> Guide<'a> {
     }
 }
 
-/// The last document of an answer with `--json`.
+/// Returns the last document of an answer with `--json`.
 fn last_document(answer: &str) -> Result<Value> {
     let last = answer.lines().last().unwrap_or("{}");
     serde_json::from_str(last).map_err(|error| output_error(error.into()))
 }
 
-/// A temporary folder with the input, which is the current folder during the tour.
+/// A temporary folder with the input files. It is the current folder during the tour.
 struct TourFolder {
     store: PathBuf,
     /// The current folder before the tour.
     before: PathBuf,
     /// Removes the folder after the tour has left it.
-    _removed_last: TempDir,
+    _folder: TempDir,
 }
 
 impl TourFolder {
-    /// Creates the folder. The store is in it, or in the folder to keep, which must be empty or absent.
+    /// Creates the temporary folder. The store is in it, or in the folder `keep`, which must be empty or absent.
     fn new(keep: Option<&Path>) -> Result<Self> {
         keep.map(check_empty).transpose()?;
         let failed = |error| Error::io("preparing the folder of the tour", error);
-        // No other user can prepare or read the folder that the tour writes to.
+        // Other users can neither create nor read the folder of the tour.
         let mut private = tempfile::Builder::new();
         private
             .prefix("treering-tour-")
@@ -261,7 +262,7 @@ impl TourFolder {
         let folder = Self {
             store: store.map_err(failed)?,
             before: env::current_dir().map_err(failed)?,
-            _removed_last: folder,
+            _folder: folder,
         };
         fs::create_dir_all(path.join("docs/tour")).map_err(failed)?;
         for (name, text) in FILES {
@@ -274,12 +275,12 @@ impl TourFolder {
 
 impl Drop for TourFolder {
     fn drop(&mut self) {
-        // The tour is complete, so a temporary folder that cannot be left or removed is no failure.
+        // The tour is complete, so it ignores an error.
         drop(env::set_current_dir(&self.before));
     }
 }
 
-/// Refuses a folder with files in it.
+/// Refuses a folder that is not empty.
 fn check_empty(path: &Path) -> Result<()> {
     match fs::read_dir(path).and_then(|mut entries| entries.next().transpose()) {
         Ok(None) => Ok(()),
@@ -287,7 +288,7 @@ fn check_empty(path: &Path) -> Result<()> {
             .with_code(ErrorCode::NotEmpty)
             .with_hint("the tour creates its own store: name a new folder with --keep")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io(format_args!("looking into {}", shown(path)), error)),
+        Err(error) => Err(Error::io(format_args!("reading {}", shown(path)), error)),
     }
 }
 
@@ -297,7 +298,7 @@ mod tests {
     use crate::cli::args::SharedOptions;
     use crate::cli::commands::GROUPS;
 
-    /// Takes steps in a new store, and returns the exit code and message of the failure.
+    /// Runs steps in a new store, and returns the exit code and message of the first failure.
     fn failure_of(steps: &[&str]) -> Option<(u8, String)> {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store");
@@ -315,7 +316,7 @@ mod tests {
         let ask = format!("ask\nNo.\ntreering contains {}", "0".repeat(64));
         assert_eq!(failure_of(&[&format!("{ask} # ends with 1")]), None);
         for (step, code) in [
-            // The verb answers with 1, and with 0; it refuses with 1.
+            // The actual exit codes are 1, 0, 1 and 1.
             (ask.as_str(), 70),
             ("look\nRefused.\ntreering head # ends with 5", 70),
             ("look\nThere.\ntreering get tea", 1),

@@ -123,7 +123,8 @@ fn a_store_that_was_moved_is_not_waited_for() {
         .unwrap()
         .unwrap();
     assert!(
-        told.starts_with("cannot read beyond seq:5: ") && told.contains("was replaced by another folder"),
+        told.starts_with("cannot read commits after seq:5: ")
+            && told.contains("was replaced by another folder"),
         "{told}"
     );
     assert_eq!(shell.wait().unwrap().code(), Some(0));

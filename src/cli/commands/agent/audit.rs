@@ -8,12 +8,12 @@ use crate::answers::history::LogLine;
 use crate::cli::commands::prelude::*;
 use crate::object::lane_of;
 
-/// The number of ids that people see on a line.
+/// The number of ids on a line for people.
 const IDS_A_LINE: usize = 3;
 
-/// List who did what, and why
+/// List changes with actor and reason
 ///
-/// One line for each commit, newest first.
+/// Prints one line for each commit, newest first.
 ///
 /// # Examples
 /// ```text
@@ -30,16 +30,16 @@ pub(crate) struct Audit {
     /// Only commits that changed an object of this kind
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
-    /// Only this operation: remember, forget, decay, promote, guard, ...
+    /// Only commits of this operation: remember, forget, decay, promote, guard, ...
     #[arg(long, value_name = "OP")]
     pub(crate) op: Option<String>,
     /// Only commits that changed this object
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// Only from this time on: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
+    /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
-    /// Only until this time
+    /// Only commits until this time
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
     /// Print at most N rows

@@ -1,4 +1,4 @@
-//! `export --format blocks`: one Markdown file for each block, in a folder that people edit.
+//! `export --format blocks`: writes one Markdown file for each block into a folder, so that people can edit the blocks.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -9,7 +9,7 @@ use crate::answers::program::{BlockLeftOut, BlocksWritten};
 use crate::cli::commands::export::Export;
 use crate::cli::commands::prelude::*;
 
-/// Writes the blocks. Without `--force`, it does not overwrite a file that was edited or that is not a block.
+/// Writes the blocks. Without `--force`, does not overwrite an edited file or a file that is not a block.
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
     let Some(path) = verb.named_path() else {
         let hint = "write treering export --format blocks DIR";

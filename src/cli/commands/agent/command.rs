@@ -1,4 +1,4 @@
-//! Runs a command that answers a prompt: without a shell, with the prompt on standard input, for a limited time.
+//! Runs a command that answers a prompt. Runs it without a shell, with the prompt on standard input and a time limit.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -12,8 +12,8 @@ use crate::cli::commands::prelude::*;
 /// Returns the output of `program`, at most `bytes_max` bytes.
 ///
 /// # Errors
-/// `NotFound` if the program does not exist; `InvalidInput` (code `command_failed`) if it fails or exceeds
-/// `time_limit`.
+/// Returns `NotFound` if the program does not exist, and `InvalidInput` (code `command_failed`) if the program fails or
+/// exceeds `time_limit`.
 pub(super) fn reply(
     program: &str,
     arguments: &[String],
@@ -29,9 +29,8 @@ pub(super) fn reply(
     let mut command = Command::new(program);
     let ran = run(command.args(arguments), prompt, time_limit, bytes_max);
     let ran = ran.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            Error::not_found(format!("no program is named '{program}'")).with_code(ErrorCode::NoProgram)
-        }
+        std::io::ErrorKind::NotFound => Error::not_found(format!("the program '{program}' does not exist"))
+            .with_code(ErrorCode::NoProgram),
         _ => Error::io(format_args!("running '{program}'"), error),
     })?;
     match ran.status {

@@ -9,11 +9,11 @@ use crate::cli::commands::prelude::*;
 
 /// Shorten unused items
 ///
-/// A text becomes a summary, then keywords, and then leaves the memory.
+/// A pass shortens a text to a summary, later to keywords, and finally forgets the item.
 ///
 /// # Notes
-/// A text without use becomes a summary after 24 hours and keywords after 7 days. After 30 days it is forgotten. Each
-/// pass lowers an item by at most one level. Pinned items stay. `unforget` restores the full text.
+/// An unused text becomes a summary after 24 hours and keywords after 7 days. After 30 days the item is forgotten. Each
+/// pass lowers an item by at most one level. Pinned items never change. `unforget` restores the full text.
 ///
 /// # Examples
 /// ```text
@@ -23,10 +23,10 @@ use crate::cli::commands::prelude::*;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Decay {
-    /// The time from which ages are counted: a time, a date, or an age (2h, 3d) [default: now]
+    /// Compute the ages of items at this time: a time, a date, or an age (2h, 3d) [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
-    /// Also entries, notes, sessions and summaries
+    /// Also shorten entries, notes, sessions and summaries
     #[arg(long)]
     pub(crate) everything: bool,
     /// Print what would be shortened, and change nothing

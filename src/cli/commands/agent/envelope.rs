@@ -16,9 +16,9 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 /// The output is one text.
 ///
 /// # Notes
-/// Contains rules, decisions, facts and summaries, each escaped and with its trust, and ends with the root of the
-/// state. With a QUERY it contains the facts that answer it. Notes appear only with --compaction of their own session;
-/// transcript entries never appear. Never send it with the role of the system.
+/// The text contains rules, decisions, facts and summaries, each escaped and with its trust, and ends with the root of
+/// the state. With a QUERY, it contains the facts that match the query. Notes appear only with --compaction, and only
+/// notes of that session; transcript entries never appear. Never send the text as a system message.
 ///
 /// # Examples
 /// ```text
@@ -32,7 +32,7 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 pub(crate) struct Envelope {
     /// The topic of the facts [default: the pinned and the newest facts]
     pub(crate) query: Option<String>,
-    /// At most this many tokens, of four characters each [default: 5000]
+    /// Print at most TOKENS tokens, of four characters each [default: 5000]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     #[command(flatten)]
@@ -43,13 +43,13 @@ pub(crate) struct Envelope {
     /// Also show untrusted items, in their own section
     #[arg(long)]
     pub(crate) with_untrusted: bool,
-    /// Leave out more sensitive items than this: none, pii, internal, credentials [default: internal]
+    /// Omit items that are more sensitive than LEVEL: none, pii, internal, credentials [default: internal]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) sensitivity: Option<String>,
-    /// A random word of 16 to 64 letters and digits for the session; it marks the first and last line
+    /// A random word of 16 to 64 letters and digits for the session, which marks the first and last line
     #[arg(long, value_name = "WORD")]
     pub(crate) boundary: Option<String>,
-    /// Remove envelopes from a text instead; - reads standard input
+    /// Instead remove envelopes from the text in FILE; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "budget", "scopes", "all_scopes", "compaction", "with_untrusted", "sensitivity", "boundary"])]
     pub(crate) scrub: Option<PathBuf>,
 }
@@ -68,7 +68,7 @@ impl Verb for Envelope {
         request.budget_tokens = self.budget.unwrap_or(request.budget_tokens);
         request.with_untrusted = self.with_untrusted;
         if self.compaction {
-            let missing = || usage_error("--compaction needs a session", "name it with --session S");
+            let missing = || usage_error("--compaction needs a session", "pass --session S");
             request.compaction = Some(place.session.ok_or_else(missing)?);
         }
         if let Some(level) = &self.sensitivity {
@@ -76,8 +76,8 @@ impl Verb for Envelope {
         }
         if let Some(word) = &self.boundary {
             request.boundary = Some(Boundary::new(word).ok_or_else(|| {
-                let hint = "choose it at random for each session";
-                usage_error("--boundary is not 16 to 64 letters and digits", hint)
+                let hint = "choose a random word for each session";
+                usage_error("--boundary must have 16 to 64 letters and digits", hint)
             })?);
         }
         let (agent, view) = context.agent_view()?;
@@ -110,13 +110,13 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
     context.answer(&answer, |answer, context| context.output.text(&answer.text))?;
     if scrubbed.envelopes > 0 {
         let what = counted(scrubbed.envelopes as u64, "envelope");
-        let note = format!("removed {what}, {removed_bytes} bytes in all");
+        let note = format!("removed {what}, {removed_bytes} bytes in total");
         context.note("scrubbed", note);
     }
     if scrubbed.unclosed > 0 {
         let what = counted(scrubbed.unclosed as u64, "tag");
-        let rest = "the text after them was kept and may contain memory";
-        let note = format!("{what} of an envelope had no closing tag: {rest}");
+        let rest = "the text after such a tag was kept and may contain memory";
+        let note = format!("{what} of an envelope had no closing tag; {rest}");
         context.note("unclosed", note);
     }
     Ok(DONE)

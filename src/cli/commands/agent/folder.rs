@@ -1,7 +1,7 @@
-//! A folder of blocks: reads and writes files below it, and nowhere else.
+//! A folder of blocks: reads and writes files only below the folder.
 //!
-//! Each folder is opened from its open parent, and no symlink is followed. A symlink, a pipe or a device is reported,
-//! and nothing is read or written through it.
+//! Opens each folder relative to its open parent, and follows no symlink. Reports a symlink, a pipe or a device, and
+//! neither reads nor writes through it.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -22,11 +22,11 @@ use crate::cli::context::shown;
 use crate::cli::errors::refused;
 use crate::error::{Error, ErrorCode, Result};
 
-/// The largest number of files that are read.
+/// The largest accepted number of files.
 const FILES_MAX: usize = 100_000;
 /// The largest file in bytes: the longest content of an object, plus the front matter.
 const FILE_BYTES_MAX: u64 = 4 << 20;
-/// The largest sum of file sizes in bytes. All files are in memory together, because one commit takes them all.
+/// The largest sum of file sizes in bytes. All files are in RAM at the same time, because one commit contains them all.
 const ALL_BYTES_MAX: u64 = 256 << 20;
 /// The file name extension of a block.
 const ENDING: &str = ".md";
@@ -38,7 +38,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder. With `make`, it creates a missing folder first.
+    /// Opens a folder. With `make`, creates a missing folder first.
     pub(super) fn open(path: &Path, make: bool) -> Result<Self> {
         if make {
             std::fs::create_dir_all(path).map_err(|error| failed("making", path, error))?;
@@ -49,7 +49,7 @@ impl Folder {
             Errno::NOENT | Errno::NOTDIR => {
                 Error::not_found(format!("the folder {} does not exist", shown(path)))
                     .with_code(ErrorCode::NoFile)
-                    .with_hint("name a folder of Markdown files, or give the format of a file with --format")
+                    .with_hint("name a folder of Markdown files, or pass the format of a file with --format")
             }
             error => failed("opening", path, error.into()),
         })?;
@@ -59,7 +59,7 @@ impl Folder {
         })
     }
 
-    /// Opens the parent folder of a path, and returns it with the last part of the path.
+    /// Opens the parent folder of a path. Returns the open folder and the last part of the path.
     fn below<'a>(&self, path: &'a str, make: bool) -> io::Result<(OwnedFd, &'a str)> {
         let mut parts = path.split('/').peekable();
         let mut folder = self.top.try_clone()?;
@@ -83,8 +83,8 @@ impl Folder {
         }
     }
 
-    /// Reads the file at a path; `None` if there is nothing. The error is the reason why it cannot be read; such an entry
-    /// is not overwritten either.
+    /// Reads the file at a path. Returns `None` if no file exists there, or the reason why the path is unreadable.
+    /// Callers never overwrite an unreadable path.
     pub(super) fn look(&self, path: &str) -> std::result::Result<Option<Vec<u8>>, String> {
         match self.try_look(path) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -109,14 +109,15 @@ impl Folder {
         Ok(bytes)
     }
 
-    /// Writes a file or replaces it: writes a new file in the same folder, and renames it when it is complete.
+    /// Creates or replaces a file: writes a temporary file in the same folder, syncs it, and renames it.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> std::result::Result<(), String> {
         self.try_write(path, bytes).map_err(|error| reason(&error))
     }
 
     fn try_write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.below(path, true)?;
-        // A hidden name, which readers of blocks ignore; the id of a block never begins with a dot.
+        // The temporary name begins with a dot, so readers of blocks ignore it. The id of a block never begins with a
+        // dot.
         let (start, process) = (&name[..name.len().min(200)], std::process::id());
         let unfinished = format!(".{start}.unfinished-{process}");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -125,14 +126,14 @@ impl Folder {
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let moved = written.and_then(|()| Ok(rustix::fs::renameat(&folder, &unfinished, &folder, name)?));
         if moved.is_err() {
-            // The caller reports the failure; a leftover file needs no second message.
+            // The caller reports the first failure, so a failed removal needs no message.
             let _left = rustix::fs::unlinkat(&folder, &unfinished, AtFlags::empty());
         }
         moved
     }
 
-    /// Returns every file that may be a block, in the order of paths. It skips hidden names and other extensions, and
-    /// reports symlinks and unreadable files.
+    /// Returns every file that may be a block, in the order of paths. Skips hidden names and other extensions. Symlinks
+    /// and unreadable files are entries with an error.
     pub(super) fn files(&self) -> Result<Vec<FoundFile>> {
         let mut found: Vec<FoundFile> = Vec::new();
         let mut bytes = 0;
@@ -192,7 +193,7 @@ impl Folder {
                 continue;
             }
             let kind = match entry.file_type() {
-                // Not every file system reports the type.
+                // Some file systems do not report the type, so `statat` reads it.
                 FileType::Unknown => {
                     let stat = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
                     FileType::from_raw_mode(stat.st_mode)

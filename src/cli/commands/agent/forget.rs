@@ -1,4 +1,4 @@
-//! `forget`, `unforget`, `forgotten`, `expire`: verbs that remove items from the memory and restore them.
+//! `forget` removes items, `unforget` restores them, `forgotten` lists them, and `expire` sets the time of expiry.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -19,8 +19,8 @@ use crate::object::lane_of;
 ///
 /// # Notes
 /// Removes the items that meet all conditions, in one commit. Several ids or several scopes are alternatives. A pinned
-/// item needs its id. History keeps forgotten items: `forgotten` lists them, `gc` keeps them for 30 days, and `erase`
-/// removes them for good.
+/// item is removed only by its id. History keeps forgotten items: `forgotten` lists them, `gc` keeps them for 30 days,
+/// and `erase` removes them permanently.
 ///
 /// # Examples
 /// ```text
@@ -31,16 +31,16 @@ use crate::object::lane_of;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Forget {
-    /// Items by their ids, including pinned ones
+    /// Items with these ids, including pinned items
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// Items with this tag; if repeated, with all of these tags
+    /// Items with this tag; if repeated, items that have all these tags
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Vec<String>,
-    /// Items with one of these tags
+    /// Items with this tag; if repeated, items that have at least one of these tags
     #[arg(long, value_name = "TAG")]
     pub(crate) any_tag: Vec<String>,
-    /// Items stored before this: a time, a date, or an age (30d)
+    /// Items stored before this time: a time, a date, or an age (30d)
     #[arg(long, value_name = "AGE")]
     pub(crate) older_than: Option<String>,
     /// Items of this session
@@ -75,8 +75,8 @@ impl Verb for Forget {
             kind: self.kind.as_deref().map(Kind::new).transpose()?,
             reach: None,
         };
-        // An id finds an item in any scope. The usual scopes only limit other conditions: without any, they are no
-        // reason to forget everything in them.
+        // An id matches an item in any scope. The default scopes limit only other conditions, so they alone never
+        // select items to forget.
         let is_limited = !self.scopes.scopes.is_empty() || (!what.is_empty() && what.ids.is_empty());
         if is_limited && !self.scopes.all_scopes {
             what.reach = Some(context.reach(&self.scopes)?);
@@ -92,13 +92,13 @@ impl Verb for Forget {
             let (items, outcome) = (&answer.forgotten, &answer.outcome);
             show_moved(context, ["would forget", "forgot"], items, outcome)?;
             if outcome.commit.is_some() {
-                // The hint covers all scopes, because an option may have changed the usual ones.
+                // The hint covers all scopes, because an option may have changed the default scopes.
                 context.note("undo", "restore it with: treering unforget --last --all-scopes");
             }
             Ok(())
         })?;
-        note_left(context, &answer.pinned, "pinned: forget it by its id");
-        note_left(context, &answer.others, "the other conditions exclude it");
+        note_left(context, &answer.pinned, "it is pinned; name its id to forget it");
+        note_left(context, &answer.others, "it does not meet the other conditions");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -106,7 +106,7 @@ impl Verb for Forget {
 
 /// Restore forgotten items
 ///
-/// It restores every byte, also of shortened items.
+/// Restores every byte, also of shortened items.
 ///
 /// # Examples
 /// ```text
@@ -116,10 +116,10 @@ impl Verb for Forget {
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Unforget {
-    /// Items that were forgotten or shortened
+    /// Forgotten or shortened items to restore
     #[arg(value_name = "ID", required_unless_present = "last", conflicts_with_all = ["scopes", "all_scopes"])]
     pub(crate) ids: Vec<String>,
-    /// All items of the last forget or decay in the current scopes
+    /// Restore all items of the last forget or decay in the current scopes
     #[arg(long, conflicts_with = "ids")]
     pub(crate) last: bool,
     #[command(flatten)]
@@ -148,7 +148,7 @@ impl Verb for Unforget {
             let verbs = ["would restore", "restored"];
             show_moved(context, verbs, &answer.restored, &answer.outcome)
         })?;
-        note_left(context, &answer.unchanged, "its full text is already present");
+        note_left(context, &answer.unchanged, "the state contains its full text");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -156,7 +156,7 @@ impl Verb for Unforget {
 
 /// List the forgotten items
 ///
-/// The newest comes first, with its time, author and reason.
+/// Lists the newest item first, each with its time, author and reason.
 ///
 /// # Examples
 /// ```text
@@ -168,7 +168,7 @@ impl Verb for Unforget {
 pub(crate) struct Forgotten {
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Show at most this many items
+    /// Print at most N items
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 }
@@ -197,7 +197,7 @@ impl Verb for Forgotten {
     }
 }
 
-/// Set when an item expires
+/// Set the time when an item expires
 ///
 /// # Examples
 /// ```text
@@ -208,15 +208,15 @@ impl Verb for Forgotten {
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Expire {
-    /// The item
+    /// The id of the item
     pub(crate) id: String,
-    /// It expires at this time or date
+    /// The item expires at this time or date
     #[arg(long, value_name = "TIME", required_unless_present_any = ["in_", "never"])]
     pub(crate) at: Option<String>,
-    /// It expires after this duration: 12h, 30d, 8w
+    /// The item expires after this duration: 12h, 30d, 8w
     #[arg(long = "in", id = "in_", value_name = "DURATION", value_parser = time::span, conflicts_with = "at")]
     pub(crate) after: Option<Duration>,
-    /// It never expires
+    /// The item never expires
     #[arg(long, conflicts_with_all = ["at", "in_"])]
     pub(crate) never: bool,
 }
@@ -249,7 +249,7 @@ impl Verb for Expire {
     }
 }
 
-/// Returns the commit of the change, and the root after it.
+/// Describes the outcome of a change: its commit, and the root of the current state.
 fn outcome(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Outcome {
     Outcome {
         dry_run,
@@ -263,7 +263,7 @@ fn ids_of(texts: &[String]) -> Result<Vec<Id>> {
     texts.iter().map(|text| Id::new(text)).collect()
 }
 
-/// Prints the items, and the new head if there is one.
+/// Prints the items, and the new head if the verb made a commit.
 fn show_moved(
     context: &mut Context,
     [would, did]: [&str; 2],

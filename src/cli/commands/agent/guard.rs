@@ -12,19 +12,19 @@ use crate::cli::errors::DENIED;
 use crate::cli::human::change_lines;
 use crate::engine::ReferenceInfo;
 
-/// The name of the policy file, in the folder that holds the store.
+/// The name of the policy file, in the parent folder of the store.
 const POLICY_FILE: &str = "guard.toml";
 /// The largest policy file, in bytes.
 const POLICY_BYTES_MAX: u64 = 1 << 20;
 
 /// Check a change before its commit
 ///
-/// A change is staged under a name, checked, and committed or dropped.
+/// Stages a change under a name, checks it, and commits or drops it.
 ///
 /// # Notes
-/// Stages a change from JSON Lines and checks it by a policy. Then it commits the whole change after a snapshot, or
-/// nothing. The policy is --policy FILE, else guard.toml beside the store's folder, else the standard one. Exit code 4:
-/// a check refused the change.
+/// `stage` reads a change from JSON Lines, and `check` checks it by a policy. `commit` checks the change again, and
+/// commits the whole change after a snapshot, or nothing. The policy is --policy FILE, else guard.toml next to the
+/// store's folder, else the standard policy. Exit code 4: a check refused the change.
 ///
 /// # Examples
 /// ```text
@@ -46,7 +46,7 @@ impl Verb for Guard {
         form::<GuardReport>("check; exit code 4 if passed is false"),
         form::<GuardCommit>("commit; if passed is false, exit code 4 and no commit"),
         form::<GuardDropped>("drop"),
-        form::<StagedObject>("show, one per line; versions as export writes them"),
+        form::<StagedObject>("show, one per line; versions have the form of export"),
         form::<RecallChange>("recall, one per line"),
         form::<StagedLine>("list, one per line"),
     ];
@@ -80,10 +80,10 @@ impl Verb for Guard {
 /// An action on a staged change.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GuardVerb {
-    /// Stage a change from JSON Lines; the state stays the same
+    /// Stage a change from JSON Lines; the state does not change
     ///
     /// # Notes
-    /// A line is an object as put --jsonl reads it, or {"remove":"ID"}.
+    /// A line is an object in the form of put --jsonl, or {"remove":"ID"}.
     ///
     /// # Examples
     /// ```text
@@ -97,12 +97,12 @@ pub(crate) enum GuardVerb {
         /// The lines of the change; - reads standard input
         #[arg(long, value_name = "FILE")]
         jsonl: PathBuf,
-        /// The rules for who may overwrite which objects, in TOML [default: guard.toml in the folder that holds the store,
-        /// else the standard policy]
+        /// The policy file, whose rules state which writers may overwrite which objects, in TOML [default: guard.toml
+        /// in the parent folder of the store, else the standard policy]
         #[arg(long, value_name = "FILE")]
         policy: Option<PathBuf>,
     },
-    /// Print the findings of each check; changes nothing
+    /// Print the findings of each check, and change nothing
     ///
     /// # Examples
     /// ```text
@@ -111,7 +111,7 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(args = args::writes(), verbatim_doc_comment)]
     Check(GuardWith),
-    /// Check it, and commit it if everything passes
+    /// Check a staged change, and commit it if every check passes
     ///
     /// # Examples
     /// ```text
@@ -128,7 +128,7 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(args = args::writes(), verbatim_doc_comment)]
     Drop {
-        /// The change
+        /// The name of the staged change
         name: String,
     },
     /// Show the effect of a staged change
@@ -140,10 +140,10 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(args = args::reads(), verbatim_doc_comment)]
     Show {
-        /// The change
+        /// The name of the staged change
         name: String,
     },
-    /// Compare what questions recall in two states, for example before and after a turn or a rollback
+    /// Compare the answers to questions in two states, for example before and after a turn or a rollback
     ///
     /// # Examples
     /// ```text
@@ -166,9 +166,9 @@ pub(crate) enum GuardVerb {
 /// The arguments of `guard check` and `guard commit`
 #[derive(Args, Debug)]
 pub(crate) struct GuardWith {
-    /// The change
+    /// The name of the staged change
     pub(crate) name: String,
-    /// The policy of the checks, in TOML [default: guard.toml in the folder that holds the store, else the standard
+    /// The policy file of the checks, in TOML [default: guard.toml in the parent folder of the store, else the standard
     /// policy]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
@@ -189,12 +189,12 @@ pub(crate) struct GuardRecall {
     /// A file of questions, one on each line
     #[arg(long = "queries", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// At most K hits for each question [default: 10]
+    /// Return at most K hits for each question [default: 10]
     #[arg(long, value_name = "K")]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Also items from untrusted sources
+    /// Also return items from untrusted sources
     #[arg(long)]
     pub(crate) with_untrusted: bool,
     /// Exit with 1 if an answer differs
@@ -241,13 +241,13 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
     };
     let (name, report) = (&answer.report.name, &answer.report.report);
     let Some(info) = committed else {
-        let note = format!("the change stays staged; drop it with: treering guard drop {name}");
+        let note = format!("the change is still staged; drop it with: treering guard drop {name}");
         context.say_with_note(&answer, report, "next", note)?;
         return Ok(DENIED);
     };
     let head = context.head_line(&info);
     let text = format!("{report}\ncommitted {name}; {head}");
-    // The commit may be in the lane of the writer who staged the change.
+    // The commit belongs to the lane of the writer who staged the change, which may differ from the current lane.
     let lane = LaneOptions {
         session: info.commit.session,
         actor: info.commit.actor,
@@ -276,8 +276,8 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
         }
     }
     if texts.is_empty() {
-        let hint = "give --query TEXT or --queries FILE";
-        return Err(usage_error("no query is given", hint));
+        let hint = "pass --query TEXT or --queries FILE";
+        return Err(usage_error("the query is missing", hint));
     }
     let agent = context.agent_to_read()?;
     let older = context.view_of(agent.memory(), &verb.from)?;
@@ -317,9 +317,10 @@ fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()
 fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
     let policy = read_policy(context, verb.policy.as_deref())?;
     if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
-        // A store in a folder from another person must not bring commands that run unasked.
+        // A folder from another person can contain a store and a policy file, whose commands must not run without
+        // consent.
         let text = format!(
-            "{POLICY_FILE} was not named with --policy, so its command '{}' may not run",
+            "{POLICY_FILE} was not passed with --policy, so its command '{}' may not run",
             command.name
         );
         let refused = Error::denied(ErrorCode::CommandNotAllowed, text);
@@ -329,7 +330,7 @@ fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
     Ok(policy)
 }
 
-/// Reads the named policy, else the one in the folder that holds the store, else returns the standard one.
+/// Reads the named policy file, else the policy file next to the store. Without either, returns the standard policy.
 fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
     let found = match named {
         Some(file) => Some(file.to_owned()),

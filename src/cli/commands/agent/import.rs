@@ -1,4 +1,4 @@
-//! `import`: edited blocks, and memories of other systems.
+//! `import`: imports edited blocks, and memories of other systems.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -14,15 +14,15 @@ use crate::answers::agent::guard::Imported;
 use crate::cli::commands::export::refuse_unused;
 use crate::cli::commands::prelude::*;
 
-/// The largest file that is read, in bytes.
+/// The largest accepted file, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// The number of findings that people see.
+/// The number of findings in the output for people.
 const FINDINGS_SHOWN: usize = 20;
 
 /// The format of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
-    /// A folder of Markdown files, as `export --format blocks` writes it
+    /// A folder of Markdown files that `export --format blocks` wrote
     #[default]
     Blocks,
     /// The graph of the MCP reference server memory
@@ -35,10 +35,10 @@ pub(crate) enum ImportFormat {
 
 /// Import blocks and other systems
 ///
-/// It imports edited blocks, and memories of other systems from files in their own formats.
+/// Imports edited blocks, and memories of other systems from files in the formats of these systems.
 ///
 /// # Notes
-/// Imported items have at most the trust of a document or import, and the scan reads them. Unedited files change
+/// Imported items have at most the trust of a document or import, and the scan checks them. Unedited files change
 /// nothing.
 ///
 /// # Examples
@@ -52,12 +52,12 @@ pub(crate) enum ImportFormat {
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Import {
-    /// The folder of blocks, or the file; - reads a file from standard input
+    /// The folder of blocks, or the file to import; - reads the file from standard input
     pub(crate) path: PathBuf,
-    /// The format
+    /// The format of the imported files
     #[arg(long, value_name = "FORMAT", default_value = "blocks")]
     pub(crate) format: ImportFormat,
-    /// The scope of the items [default: the one in the file, else the project]
+    /// The scope of the items [default: the scope in the file, else the project]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
     /// The subject of the facts, if the file is not named user.md or env.md
@@ -69,7 +69,8 @@ pub(crate) struct Import {
     /// Also import files whose block changed, or may have changed, since the export
     #[arg(long)]
     pub(crate) force: bool,
-    /// The edits are your own, so blocks keep their trust. A program must not pass this for a person
+    /// Edited blocks keep their trust, because you made the edits. A program must not pass this option on a person's
+    /// behalf
     #[arg(long)]
     pub(crate) as_me: bool,
 }
@@ -97,7 +98,7 @@ impl Verb for Import {
                 let name = self.path.file_name().map(|name| name.to_string_lossy());
                 let about = self.about.or_else(|| scope_of_file(&name?));
                 let about = about.ok_or_else(|| {
-                    let hint = "name it with --about user or --about env";
+                    let hint = "pass --about user or --about env";
                     usage_error("the subject of the facts is unknown", hint)
                 })?;
                 ForeignFormat::Odek(about)
@@ -145,7 +146,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     }
     if !answer.missing.is_empty() {
         let what = counted(answer.missing.len() as u64, "block");
-        let text = format!("{what} without a file here were kept; --prune removes them");
+        let text = format!("kept {what} whose files are missing; --prune removes them");
         context.note("missing", text);
     }
     context.note_held(&agent, answer.held.as_deref());
@@ -183,7 +184,7 @@ fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -
     context.line(text)
 }
 
-/// Writes the time of the new versions into the imported files. Files that changed in the meantime stay unchanged.
+/// Writes the time of each new version into its imported file. Skips files that changed since they were read.
 fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &[TakenFile]) {
     let read: HashMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let refresh = |file: &TakenFile| {
@@ -196,7 +197,7 @@ fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &
     let failed: Vec<String> = taken.iter().filter_map(refresh).collect();
     if let [first, ..] = failed.as_slice() {
         let count = failed.len();
-        let text = format!("the line `updated` was not written into {count} files, such as {first}");
+        let text = format!("cannot write the line `updated` into {count} files, such as {first}");
         context.note("not_refreshed", text);
     }
 }
@@ -241,6 +242,6 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
 }
 
 fn nothing_taken() -> Error {
-    let hint = "the answer gives the reason for each part";
+    let hint = "the output contains the reason for each part";
     refused(ErrorCode::NothingTaken, "nothing was imported", hint)
 }

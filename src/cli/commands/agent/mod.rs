@@ -1,4 +1,4 @@
-//! The verbs of an agent, each as a function.
+//! The verbs of an agent, one file for each.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -25,7 +25,8 @@ use crate::cli::verb::{Entry, entry};
 use crate::engine::View;
 use crate::error::Result;
 
-/// The table of the verbs. `remember` has a different answer if `TREERING_DISABLE` is set.
+/// The table of the agent's verbs. `remember` and `quarantine` themselves check `TREERING_DISABLE`, because their
+/// answers differ.
 pub(super) const VERBS: &[Entry] = &[
     entry::<remember::Remember>("remember"),
     entry::<recall::Recall>("recall").switchable(),
@@ -45,7 +46,7 @@ pub(super) const VERBS: &[Entry] = &[
 ];
 
 impl Context {
-    /// Opens the store for reading, and returns its agent with the state of `--at`, or the head.
+    /// Opens the store for reading. Returns its agent, and the state of `--at` or of the head.
     fn agent_view(&mut self) -> Result<(Agent, View)> {
         let agent = self.agent_to_read()?;
         let view = self.view(agent.memory())?;

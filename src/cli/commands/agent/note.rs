@@ -1,4 +1,4 @@
-//! `note`: notes that outlive their session.
+//! `note`: writes, reads, lists, searches and deletes notes, which outlive their session.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -60,10 +60,10 @@ impl Verb for Note {
 /// An action on notes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NoteVerb {
-    /// Write a note, or replace one
+    /// Write a note, or replace a note
     ///
     /// # Notes
-    /// The note belongs to the root of the session (--session). Only that session replaces it.
+    /// The note belongs to the root session of --session. Only that session can replace it.
     ///
     /// # Examples
     /// ```text
@@ -73,7 +73,8 @@ pub(crate) enum NoteVerb {
     /// ```
     #[command(args = args::writes(), verbatim_doc_comment)]
     Write {
-        /// The text; - reads it from standard input; an empty text only deletes the notes of --replace
+        /// The text of the note; - reads the text from standard input; an empty text only deletes the notes of
+        /// --replace
         text: String,
         /// The note to replace, or * for every note of the session
         #[arg(long, value_name = "ID")]
@@ -99,7 +100,7 @@ pub(crate) enum NoteVerb {
     /// ```
     #[command(args = args::reads(), verbatim_doc_comment)]
     List {
-        /// Only notes of the session
+        /// List only notes of the session
         #[arg(long)]
         own: bool,
         /// The scope of the notes [default: the project]
@@ -136,7 +137,7 @@ pub(crate) enum NoteVerb {
 /// The arguments of `note read` and `note delete`
 #[derive(Args, Debug)]
 pub(crate) struct OneNote {
-    /// The note
+    /// The id of the note
     id: String,
     /// The scope of the note [default: the project]
     #[arg(long, value_name = "SCOPE")]
@@ -168,8 +169,8 @@ fn write(context: &mut Context, text: String, replace: Option<&str>, scope: Opti
 fn read(context: &mut Context, verb: &OneNote) -> Done {
     let scope = context.scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
-    // Recording the time of reading needs a store that is open for writing. Without one, the note is shown all the
-    // same.
+    // Recording the time of reading needs a store that is open for writing. If the store cannot be opened for writing,
+    // the verb only shows the note.
     let agent = match context.at() {
         None => context.agent_to_write().or_else(|_| context.agent_to_read())?,
         Some(_) => context.agent_to_read()?,
@@ -181,7 +182,7 @@ fn read(context: &mut Context, verb: &OneNote) -> Done {
     };
     let note = note.ok_or_else(|| {
         Error::not_found(format!("there is no note '{id}' in the scope '{scope}'"))
-            .with_hint("`note list` shows the notes")
+            .with_hint("`treering note list` lists the notes")
     })?;
     context.answer(&NoteLine::from(note), |note, context| {
         context.output.text(&note.text)?;

@@ -11,11 +11,11 @@ use crate::cli::commands::prelude::*;
 
 /// Trust an item, as a person
 ///
-/// Use it only after a person has read the item.
+/// Run this verb only after a person has read the item.
 ///
 /// # Notes
-/// Writes a new version that names the reviewed one. At a terminal it shows the item and asks; elsewhere it needs
-/// --yes. A program must not do it for a person.
+/// Writes a new version that refers to the reviewed version. At a terminal, shows the item and asks for consent;
+/// elsewhere --yes is needed. A program must not promote on a person's behalf.
 ///
 /// # Examples
 /// ```text
@@ -25,12 +25,13 @@ use crate::cli::commands::prelude::*;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Promote {
-    /// The item
+    /// The id of the item
     pub(crate) id: String,
-    /// The digest of the version that you read, all 64 digits; only this version is promoted [default: the current one]
+    /// The digest of the version that you read, all 64 digits; only this version is promoted [default: the current
+    /// version]
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<ObjectDigest>,
-    /// Skip the question. Only a person may pass this, not a program on a person's behalf
+    /// Skip the question. Only a person may pass this option, not a program on a person's behalf
     #[arg(long)]
     pub(crate) yes: bool,
 }
@@ -61,8 +62,8 @@ impl Verb for Promote {
         let name = context.output.paint(Meaning::Name, &id);
         let is_new = promoted.committed.changed;
         let what = match (promoted.from, promoted.to) {
-            (from, to) if is_new => format!("{name}: from {from} to {to}"),
-            (from, _) => format!("{name} already is {from}"),
+            (from, to) if is_new => format!("{name}: raised the origin from {from} to {to}"),
+            (from, _) => format!("{name} already has the origin {from}"),
         };
         let answer = ItemPromoted {
             id,
@@ -76,7 +77,7 @@ impl Verb for Promote {
     }
 }
 
-/// Establishes that a person asks: by `--yes`, or by an answer at a terminal.
+/// Returns the consent of a person, from `--yes` or from an answer at the terminal. Fails without consent.
 pub(super) fn person(context: &mut Context, yes: bool, question: &str, done: &str) -> Result<PersonSays> {
     if yes {
         return Ok(PersonSays::ByOption);
@@ -84,7 +85,7 @@ pub(super) fn person(context: &mut Context, yes: bool, question: &str, done: &st
     let refused = || {
         usage_error(
             format!("nothing was {done}: a person must confirm it"),
-            "answer at a terminal, or give --yes if you are that person",
+            "answer at a terminal, or pass --yes if you are that person",
         )
     };
     if !context.output.can_ask() {

@@ -1,4 +1,4 @@
-//! `quarantine`: lists quarantined texts, for a person to release or discard.
+//! `quarantine`: lists quarantined changes, and releases or discards a change for a person.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -12,18 +12,18 @@ use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
 use crate::cli::agent_context::is_switched_off;
 use crate::cli::commands::prelude::*;
 
-/// The number of objects that a person sees before a release, and the number of characters of each text.
+/// The number of objects that the question before a release shows, and the number of characters of each text.
 const ASKED_MAX: usize = 200;
 const ASKED_CHARS: usize = 100;
 
 /// List the quarantined changes
 ///
-/// Quarantined texts can be released or discarded.
+/// Also releases or discards a quarantined change.
 ///
 /// # Notes
-/// Equal changes are kept once. The quarantine holds 200 entries. A further entry replaces the oldest entry of the
-/// writer with the most entries, and its reason names the replaced entry. gc drops entries older than 7 days.
-/// Releasing an entry does not raise its trust; promote does.
+/// The quarantine stores equal changes once, and at most 200 entries. A further entry replaces the oldest entry of the
+/// writer with the most entries, and the reason of the new entry names the replaced entry. gc drops entries older than
+/// 7 days. A release does not raise the trust of an entry; promote does.
 ///
 /// # Examples
 /// ```text
@@ -34,13 +34,13 @@ const ASKED_CHARS: usize = 100;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Quarantine {
-    /// Commit the quarantined change with this name, with the trust that it had
+    /// Commit the quarantined change with this name, with its original trust
     #[arg(long, value_name = "NAME", conflicts_with_all = ["discard", "scopes", "all_scopes"])]
     pub(crate) release: Option<String>,
     /// Discard the quarantined change with this name
     #[arg(long, value_name = "NAME", conflicts_with_all = ["scopes", "all_scopes"])]
     pub(crate) discard: Option<String>,
-    /// Release without asking. Only a person may pass this, not a program on a person's behalf
+    /// Release without asking. Only a person may pass this option, not a program on a person's behalf
     #[arg(long, requires = "release")]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -96,8 +96,7 @@ fn release(context: &mut Context, name: String, yes: bool) -> Done {
     context.say_commit(&answer, &what, &answer.commit, committed.changed)
 }
 
-/// Returns the question to a person. It shows everything that would be written, as far as it fits, and the count of the
-/// rest.
+/// Returns the question to a person. It shows the first objects of the change, and the number of the other objects.
 fn question(agent: &Agent, name: &str, objects: &[ChangedObject]) -> String {
     let mut lines = vec![format!("{name}: {}", counted(objects.len() as u64, "object"))];
     lines.extend(objects.iter().take(ASKED_MAX).map(|one| {
@@ -109,7 +108,7 @@ fn question(agent: &Agent, name: &str, objects: &[ChangedObject]) -> String {
     }));
     if let more @ 1.. = objects.len().saturating_sub(ASKED_MAX) {
         lines.push(format!(
-            "and {} that are not shown here",
+            "and {} more, which are not shown",
             counted(more as u64, "object")
         ));
     }

@@ -1,4 +1,4 @@
-//! `recall`: the items that match a question, best first.
+//! `recall`: prints the items that match a question, best match first.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -16,16 +16,16 @@ use crate::cli::input::time_of;
 use crate::cli::output::Mode;
 use crate::ingest::json::parse;
 
-/// The default number of hits for each query of a file.
+/// The default number of hits for each query in a file.
 const BATCH_LIMIT: usize = 100;
 
-/// Find what matches a question
+/// Find items that match a question
 ///
-/// The best match comes first. It searches any scope and any past state.
+/// Prints the best match first. Searches any scope and any past state.
 ///
 /// # Notes
-/// Searches global, the project of this folder, and the given session and actor; --scope and --all-scopes choose
-/// others. Showing an item counts as use and delays its decay.
+/// Searches the scopes global, the project of this folder, and the given session and actor; --scope and --all-scopes
+/// select other scopes. Showing an item records a use of the item, which delays its decay.
 ///
 /// # Examples
 /// ```text
@@ -39,66 +39,67 @@ const BATCH_LIMIT: usize = 100;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Recall {
-    /// The question; without one, the summaries are shown in order of time
+    /// The question; without a question, prints the summaries in order of time
     pub(crate) query: Vec<String>,
     /// Answer the queries of a file, one on each line: {"qid","query","scope"?,"now"?}; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "when", "explain"])]
     pub(crate) queries: Option<String>,
-    /// At most K hits [default: 10, with --queries 100]
+    /// Print at most K hits [default: 10, with --queries 100]
     #[arg(long, value_name = "K")]
     pub(crate) limit: Option<usize>,
-    /// At most this many tokens in all texts together; longer texts are skipped
+    /// Print texts of at most TOKENS tokens in total; texts that do not fit are skipped
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Only items by this speaker or about this subject
+    /// Only items of this speaker; items without a speaker match by subject
     #[arg(long, value_name = "P")]
     pub(crate) speaker: Option<String>,
-    /// Only this kind; may be repeated
+    /// Only items of this kind; may be repeated
     #[arg(long = "kind", value_name = "KIND")]
     pub(crate) kinds: Vec<String>,
-    /// Only with this tag; if repeated, with all of these tags
+    /// Only items with this tag; if repeated, items that have all these tags
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// Only with this tag; if repeated, with one of these tags
+    /// Only items with this tag; if repeated, items that have at least one of these tags
     #[arg(long = "any-tag", value_name = "TAG")]
     pub(crate) any_tags: Vec<String>,
-    /// Only what happened at or after this time: a date, a time, or an age (3d)
+    /// Only items whose time is at or after TIME: a date, a time, or an age (3d)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
-    /// Only what happened before this time
+    /// Only items whose time is before TIME
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
-    /// Also items from untrusted sources, such as tools, pages and imports
+    /// Also search items from untrusted sources, such as tools, pages and imports
     #[arg(long)]
     pub(crate) with_untrusted: bool,
     /// Only items whose attribute has this value: k=text, or k:=JSON; may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     pub(crate) attributes: Vec<String>,
-    /// Also expired items
+    /// Also search expired items
     #[arg(long)]
     pub(crate) include_expired: bool,
-    /// Leave out superseded items
+    /// Omit superseded items
     #[arg(long)]
     pub(crate) no_superseded: bool,
-    /// The weight of recency; 0 leaves it out [default: 0.3]
+    /// The weight of recency in the score, 0 to 1; 0 ignores recency [default: 0.3]
     #[arg(long, value_name = "WEIGHT")]
     pub(crate) recency: Option<f32>,
 
-    /// Keep the order of the scores, even if the question asks for the current state and a newer hit is close behind
+    /// Order hits strictly by score, even if the question asks for the current state and a newer hit scores almost as
+    /// high
     #[arg(long)]
     pub(crate) no_fresher: bool,
     /// Show every term of the score
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Show the whole texts, and the originals of shortened items
+    /// Show complete texts, and the original texts of shortened items
     #[arg(long)]
     pub(crate) full: bool,
-    /// Without a question: the summaries around this time
+    /// Without a question, print the summaries around TIME
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
-    /// Answer as if this were the current time
+    /// Answer as if TIME were the current time
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// Do not record the shown items as used
@@ -123,7 +124,7 @@ impl Verb for Recall {
             Some(file) => recall_lines(context, &agent, &view, &query, file),
             None => recall_one(context, &agent, &view, &query),
         };
-        // The index is derived: if it cannot be saved, the next run takes longer.
+        // The index is derived, so a failed save only makes the next run slower.
         if done.is_ok() {
             drop(agent.keep_index());
         }
@@ -131,7 +132,8 @@ impl Verb for Recall {
     }
 }
 
-/// Opens the store for writing where possible, to record the use of hits and save the index; else for reading.
+/// Opens the store for writing if possible, to record the use of hits and to save the index. Otherwise opens it for
+/// reading.
 fn open(context: &mut Context, verb: &Recall) -> Result<Agent> {
     let looks_only = verb.no_touch || context.at().is_some() || context.options.degraded;
     if !looks_only && let Ok(agent) = context.agent_to_write() {
@@ -193,7 +195,7 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
         }
         if recalled.skipped > 0 {
             let (what, tokens) = (counted(recalled.skipped as u64, "hit"), recalled.tokens);
-            let note = format!("{what} did not fit into the budget; the others use {tokens} tokens");
+            let note = format!("{what} did not fit into the budget; the printed hits use {tokens} tokens");
             context.note("skipped", note);
         }
         if recalled.left_out > 0 {
@@ -210,7 +212,7 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
     })
 }
 
-/// Prints a line about each hit for people, and its snippet with the matched words in colour.
+/// Prints two lines for each hit, for people: its metadata, and its snippet with the matched words in colour.
 fn show_lines(context: &mut Context, recalled: &Recalled, now: Time) -> Result<()> {
     let output = &mut context.output;
     for (rank, hit) in (1..).zip(&recalled.hits) {
@@ -256,7 +258,7 @@ fn painted(output: &Output, recalled: &Recalled, hit: &RecallHit) -> String {
     line
 }
 
-/// Prints one row for each hit, for language models and pages.
+/// Prints one row for each hit, for language models and Markdown pages.
 fn show_table(context: &mut Context, recalled: &Recalled, now: Time) -> Result<()> {
     let style = context.output.style();
     context.rows(recalled.hits.iter().map(Ok), |hit, _| {
@@ -272,11 +274,11 @@ fn show_table(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(
     Ok(())
 }
 
-/// Prints a note that names the searched scopes, unless all were searched.
+/// Prints a note that names the searched scopes, unless the verb searched all scopes.
 pub(super) fn note_reach(context: &mut Context, reach: &Reach, what: &str) {
     if let Some(scopes) = reach.names() {
         let scopes = scopes.join(", ");
-        let note = format!("{what}searched {scopes}; --all-scopes searches all");
+        let note = format!("{what}searched only {scopes}; --all-scopes searches all scopes");
         context.note("scopes", note);
     }
 }
@@ -292,7 +294,7 @@ struct Line {
 fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery, file: &str) -> Done {
     let mut input = open_input(context, Path::new(file))?;
     let mut lines = Lines::of(&mut *input);
-    // Builds the index before the first query, so its time is not counted as part of that query.
+    // Builds the index before the first query, so the measured time of that query excludes it.
     agent.with_index(view, |_, _| Ok(()))?;
     let mut without_hits: u64 = 0;
     for line in lines.read(read_line) {
@@ -324,13 +326,13 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
         note_reach(
             context,
             &query.reach,
-            &format!("{what} without a scope found nothing: "),
+            &format!("{what} without a scope had no hits: "),
         );
     }
     Ok(DONE)
 }
 
-/// Reads a query from a line. No error quotes a value, which may be a secret.
+/// Parses a query from a line. No error quotes a value, because the value may be a secret.
 fn read_line(line: &str) -> Result<Line> {
     let json = parse(line)?;
     if !json.is_object() {

@@ -1,4 +1,4 @@
-//! `remember`: stores a text that `recall` finds again, or many texts from JSON Lines.
+//! `remember`: stores a text for `recall`, or many texts from JSON Lines.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -17,14 +17,14 @@ use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
 use crate::cli::input::content_from_input;
 use crate::recall::MERGE;
 
-/// The number of characters of another item that people see.
+/// The number of characters of another item in the output for people.
 const SHOWN_CHARS: usize = 300;
 
 /// Remember a text, or many
 ///
 /// # Notes
-/// The answer lists similar and contradicting items of the same scope and kind. Secrets are stored as markers. A
-/// quarantined text is kept under rejected/ for a person.
+/// The answer lists similar and contradicting items of the same scope and kind. A stored text contains markers instead
+/// of secrets. A quarantined text is stored under rejected/ until a person reviews it.
 ///
 /// # Examples
 /// ```text
@@ -36,10 +36,10 @@ const SHOWN_CHARS: usize = 300;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Remember {
-    /// The text; - reads it from standard input
+    /// The text to remember; - reads the text from standard input
     #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
     pub(crate) text: Option<String>,
-    /// The id of the item [default: a generated one]
+    /// The id of the item [default: a generated id]
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
     pub(crate) id: Option<String>,
     /// The kind of item: fact, decision, note, block, or any other word
@@ -49,52 +49,53 @@ pub(crate) struct Remember {
     /// folder, else global]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
-    /// A tag to find it by; may be repeated
+    /// A tag of the item; may be repeated
     #[arg(long = "tag", value_name = "TAG", conflicts_with = "jsonl")]
     pub(crate) tags: Vec<String>,
-    /// The speaker
+    /// The speaker of the text
     #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
     pub(crate) speaker: Option<String>,
-    /// The person or topic that it is about
+    /// The person or topic that the item is about
     #[arg(long, visible_alias = "about", value_name = "WHAT", conflicts_with = "jsonl")]
     pub(crate) subject: Option<String>,
-    /// Its position in the session
+    /// The position of the item in the session
     #[arg(long, allow_negative_numbers = true, conflicts_with = "jsonl")]
     pub(crate) order: Option<i64>,
-    /// The time of the event: a time, a date, or an age (2h, 3d)
+    /// The time of the event that the text describes: a time, a date, or an age (2h, 3d)
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) time: Option<String>,
-    /// The time until it expires: 12h, 30d
+    /// The duration until the item expires: 12h, 30d
     #[arg(long, value_name = "DURATION", value_parser = time::span, conflicts_with_all = ["expires", "jsonl"])]
     pub(crate) ttl: Option<Duration>,
-    /// The time when it expires
+    /// The time when the item expires
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) expires: Option<String>,
-    /// The document or page that it cites; may be repeated
+    /// A document or page that the item cites; may be repeated
     #[arg(long = "cite", value_name = "FILE[:LINE[:NOTE]]", conflicts_with = "jsonl")]
     pub(crate) citations: Vec<String>,
-    /// The confidence, 0 to 1
+    /// The confidence that the text is true, 0 to 1
     #[arg(long, value_name = "P", conflicts_with = "jsonl")]
     pub(crate) confidence: Option<f64>,
-    /// The sensitivity: none, pii, internal or credentials
+    /// The sensitivity of the text: none, pii, internal or credentials
     #[arg(long, value_name = "LEVEL", conflicts_with = "jsonl")]
     pub(crate) sensitivity: Option<String>,
-    /// Never shorten it, and never forget it because of its age
+    /// Never shorten the item, and never forget it because of its age
     #[arg(long, conflicts_with = "jsonl")]
     pub(crate) pin: bool,
-    /// An item that it supersedes; may be repeated
+    /// An item that the new item supersedes; may be repeated
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
     pub(crate) supersedes: Vec<String>,
     /// The action if another item has the same meaning
     #[arg(long, value_name = "CHOICE", default_value = "warn", conflicts_with = "jsonl")]
     pub(crate) on_duplicate: OnDuplicate,
-    /// A key that determines the id: the same key again stores nothing new
+    /// A key that determines the id; a repeated call with the same key stores nothing new
     #[arg(long, value_name = "KEY", conflicts_with_all = ["id", "jsonl"])]
     pub(crate) key: Option<String>,
-    /// Store it only if this is the current version of the id
+    /// Store the text only if the current version of the id has this digest
     #[arg(long, value_name = "DIGEST", requires = "id", conflicts_with = "jsonl")]
     pub(crate) expected: Option<String>,
-    /// Read items from FILE, one on each line: {"id"?, "text", "kind"?, "scope"?, "tags"?, ...}; - is standard input
+    /// Read items from FILE, one JSON object on each line: {"id"?, "text", "kind"?, "scope"?, "tags"?, ...}; - is
+    /// standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) jsonl: Option<PathBuf>,
     /// Commit after every N lines
@@ -119,7 +120,7 @@ impl Verb for Remember {
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
         let text = content_from_input(context)?;
-        // The end of a line from a pipe is no part of the text.
+        // The final line break of piped input is not part of the text.
         verb.text = Some(text.trim_end().to_owned());
     }
     let scope = context.scope(verb.scope.as_deref())?;
@@ -143,7 +144,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     context.answer(&answer, show_item_remembered)?;
     context.note_held(&agent, answer.held_as.as_deref());
     if is_over {
-        let text = "it has already expired, so no answer shows it; --expires takes a future time, --ttl a duration such as 30d";
+        let text = "the item has already expired, so no answer contains it; pass a future time with --expires, or a duration such as 30d with --ttl";
         context.note("expired", text);
     }
     Ok(DONE)
@@ -153,7 +154,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
 fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     let mut item = NewItem::new(verb.text.clone().unwrap_or_default());
     if item.text.trim().is_empty() {
-        return Err(Error::invalid("there is no text to remember"));
+        return Err(Error::invalid("the text to remember is empty"));
     }
     item.id = verb.id.as_deref().map(Id::new).transpose()?;
     item.kind = Kind::new(&verb.kind)?;
@@ -167,7 +168,7 @@ fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     item.time = moment("--time", &verb.time)?;
     item.expires = moment("--expires", &verb.expires)?;
     if let Some(ttl) = verb.ttl {
-        // An endless duration has no end.
+        // With `--ttl forever`, the item never expires.
         let micros = i64::try_from(ttl.as_micros()).ok();
         item.expires = micros.map(|micros| now.plus_micros(micros));
     }
@@ -182,7 +183,7 @@ fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     Ok(item)
 }
 
-/// Returns the version with the typed digest, which may be abbreviated.
+/// Returns the full digest of `--expected`. Resolves an abbreviated digest against the current version of the id.
 fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
     let (Some(typed), Some(id)) = (&verb.expected, &verb.id) else {
         return Ok(None);
@@ -198,7 +199,7 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
     let found = memory.view().get(&Id::new(id)?)?.map(|object| object.digest());
     let found = found.filter(|digest| digest.to_hex().starts_with(typed.as_str()));
     let missing = || {
-        Error::conflict(format!("'{id}' does not have the version {typed}"))
+        Error::conflict(format!("the current version of '{id}' is not {typed}"))
             .with_ids(vec![id.clone()])
             .with_hint("read the item again, and repeat the change")
     };
@@ -212,8 +213,8 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
     let line = match answer.status {
         Status::Created => format!("remembered {id} in {scope}; {head}"),
         Status::Updated => format!("updated {id} in {scope}; {head}"),
-        Status::Unchanged => format!("unchanged: {id} already says this"),
-        Status::Duplicate => format!("not stored: {id} already says this"),
+        Status::Unchanged => format!("unchanged: {id} already contains this text"),
+        Status::Duplicate => format!("not stored: {id} has the same meaning"),
         Status::Merged => format!("merged into {id} in {scope}; {head}"),
         Status::Superseded => format!("remembered {id} in {scope}, superseding others; {head}"),
         Status::Quarantined => "not stored".to_owned(),
@@ -223,16 +224,16 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
     let is_stored = answer.status != Status::Duplicate;
     for one in answer.duplicates.iter().filter(|_| is_stored) {
         let is_sure = one.similarity >= MERGE;
-        let what = if is_sure { "says the same" } else { "is similar" };
+        let what = if is_sure { "means the same" } else { "is similar" };
         let label = format!("{what} ({:.2})", one.similarity);
         context.output.labelled(Meaning::Changed, &label, &shown(one))?;
     }
     for Conflict { item, .. } in &answer.conflicts {
-        let label = format!("contradicts it ({:.2})", item.similarity);
+        let label = format!("contradicts the new text ({:.2})", item.similarity);
         context.output.labelled(Meaning::Bad, &label, &shown(item))?;
     }
     if answer.redacted {
-        context.note("redacted", "secrets in it were stored as markers");
+        context.note("redacted", "secrets in the text were replaced by markers");
     } else if !answer.rules.is_empty() && answer.status != Status::Quarantined {
         context.note("flagged", format!("the scan found {}", answer.rules.join(", ")));
     }
@@ -246,7 +247,7 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
     Ok(())
 }
 
-/// Describes another item in one line: its id and the beginning of its text, safe for a terminal.
+/// Formats another item as one line: its id and the beginning of its text, safe for a terminal.
 fn shown(one: &Alike) -> String {
     let words = one.text.split_whitespace();
     let text = words.take(SHOWN_CHARS).collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! `session`: transcripts, their summaries, and the facts learned at the end.
+//! `session`: stores transcripts, their summaries, and the facts learned at the end of a session.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -22,12 +22,12 @@ use crate::cli::input::{text_or_input, time_of};
 use crate::engine::Query;
 use crate::ingest::json::parse;
 
-/// The longest reply that is read. The settings limit how much of it is stored.
+/// The longest accepted reply, in bytes. The settings limit how much of the reply is stored.
 const REPLY_BYTES_MAX: usize = 16 << 20;
 
 /// Keep transcripts and summaries
 ///
-/// The end of a session may add facts.
+/// The end of a session may also store facts from it.
 ///
 /// # Examples
 /// ```text
@@ -70,9 +70,9 @@ pub(crate) enum SessionVerb {
     /// Append to the transcript of a session
     ///
     /// # Notes
-    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"origin"?}. Without a speaker, or with user or the name
-    /// of --user, the person speaks. The roles assistant and system are trusted less. Any other name is an untrusted
-    /// tool, unless the line has an origin. --trust is the upper limit.
+    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"origin"?}. The speaker user, the name of --user, or no
+    /// speaker means the person. The speakers assistant and system are trusted less. Any other speaker is an untrusted
+    /// tool, unless the line has an origin. --trust limits the trust of all lines.
     ///
     /// # Examples
     /// ```text
@@ -84,7 +84,7 @@ pub(crate) enum SessionVerb {
     /// End a session: print the prompt for a model, or store its reply
     ///
     /// # Notes
-    /// Without --reply, --command or --no-model it prints the prompt and writes nothing. It stores facts only if the
+    /// Without --reply, --command or --no-model, prints the prompt and writes nothing. Stores facts only if the
     /// settings or --learn allow it. Facts that fail a gate are quarantined.
     ///
     /// # Examples
@@ -95,7 +95,7 @@ pub(crate) enum SessionVerb {
     /// ```
     #[command(args = args::writes(), verbatim_doc_comment)]
     End(SessionEnd),
-    /// Show the summaries of a session in order of time, or list the missing ones
+    /// Show the summaries of a session in order of time, or list the missing summaries
     ///
     /// # Examples
     /// ```text
@@ -108,8 +108,8 @@ pub(crate) enum SessionVerb {
     /// Write the summaries of past days, weeks and months
     ///
     /// # Notes
-    /// A line of --texts is {"bucket","text"}, with a bucket as `session summaries --due` names it. A bucket without a
-    /// text is summarised by its own sentences.
+    /// A line of --texts is {"bucket","text"}, with a bucket that `session summaries --due` lists. Without a text for a
+    /// bucket, the summary consists of sentences from the bucket.
     ///
     /// # Examples
     /// ```text
@@ -121,7 +121,7 @@ pub(crate) enum SessionVerb {
         /// The texts of summaries, one on each line; - is standard input
         #[arg(long, value_name = "FILE")]
         texts: Option<PathBuf>,
-        /// The scope of the session, if it is not one of the current scopes
+        /// The scope of the session, if not one of the current scopes
         #[arg(long, value_name = "SCOPE")]
         scope: Option<String>,
     },
@@ -139,28 +139,28 @@ pub(crate) enum SessionVerb {
 /// The arguments of `session append`
 #[derive(Args, Debug)]
 pub(crate) struct SessionAppend {
-    /// The text; - reads it from standard input
+    /// The text of the entry; - reads the text from standard input
     #[arg(value_name = "TEXT", required_unless_present = "jsonl")]
     pub(crate) text: Option<String>,
     /// The speaker: user, assistant, tool, system, or a name
     #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
     pub(crate) speaker: Option<String>,
-    /// The user's name as a speaker in this session, from now on
+    /// The name that means the user as a speaker, from now on in this session
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// The time of speaking: a date, a time, or an age (3d)
+    /// The time of the entry: a date, a time, or an age (3d)
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) time: Option<String>,
-    /// The session that started this one
+    /// The parent session, which started this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) parent: Option<String>,
-    /// The scope of the session [default: its current scope, else that of its parent, else the project]
+    /// The scope of the session [default: its current scope, else the scope of its parent, else the project]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
     /// Append each line of this file; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     pub(crate) jsonl: Option<PathBuf>,
-    /// The number of lines in each commit
+    /// Commit after every N lines
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) batch: u64,
 }
@@ -168,10 +168,10 @@ pub(crate) struct SessionAppend {
 /// The arguments of `session end`
 #[derive(Args, Debug)]
 pub(crate) struct SessionEnd {
-    /// The reply of a model; - reads it from standard input
+    /// The file with the reply of a model; - reads the reply from standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) reply: Option<PathBuf>,
-    /// End it without a model: the episode consists of sentences from the session
+    /// End the session without a model; the episode consists of sentences from the session
     #[arg(long, conflicts_with_all = ["reply", "command"])]
     pub(crate) no_model: bool,
     /// Extract facts from the reply
@@ -180,11 +180,11 @@ pub(crate) struct SessionEnd {
     /// The time limit of the command: 60s, 5m
     #[arg(long, value_name = "DURATION", value_parser = time::duration, default_value = "120s")]
     pub(crate) time_limit: Duration,
-    /// A command that reads the prompt from standard input and prints the reply; it runs without a shell, and takes the
-    /// rest of the line
+    /// A command that reads the prompt from standard input and prints the reply; it runs without a shell, and all
+    /// following words are its arguments
     #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, conflicts_with = "reply")]
     pub(crate) command: Vec<String>,
-    /// The scope of the session, if it is not one of the current scopes
+    /// The scope of the session, if not one of the current scopes
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
 }
@@ -192,27 +192,27 @@ pub(crate) struct SessionEnd {
 /// The arguments of `session summaries`
 #[derive(Args, Debug)]
 pub(crate) struct SessionSummaries {
-    /// Only summaries with these words
+    /// Only summaries that contain these words
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     pub(crate) query: String,
-    /// Only summaries around this time: the nearest before, those of its day, the nearest after
+    /// Only summaries around this time: the summaries of its day, the nearest earlier and the nearest later summary
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
-    /// List the missing summaries instead
+    /// Instead list the missing summaries
     #[arg(long, conflicts_with_all = ["query", "when"])]
     pub(crate) due: bool,
-    /// The scope of the session, if it is not one of the current scopes
+    /// The scope of the session, if not one of the current scopes
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
 }
 
-/// Returns the session of the shared option.
+/// Returns the session that `--session` names.
 fn named_session(context: &Context) -> Result<String> {
     let session = context.options.lane.session.clone();
-    session.ok_or_else(|| usage_error("the session is not named", "name it with --session S"))
+    session.ok_or_else(|| usage_error("the session is missing", "name the session with --session S"))
 }
 
-/// Returns the scopes that may hold a session: the current scopes, and the named one.
+/// Returns the scopes in which to look for a session: the current scopes, and the named scope.
 fn reach(context: &Context, named: Option<&str>) -> Result<Reach> {
     let place = context.place();
     let named = named.map(|word| place.scope(word)).transpose()?;
@@ -254,7 +254,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     Ok(DONE)
 }
 
-/// Appends the lines of a file in batches. The first batch is committed even if it is empty, so that there is an answer.
+/// Appends the lines of a file in batches. Commits even an empty first batch, because the answer needs a commit.
 fn append_lines(
     context: &mut Context,
     file: &Path,
@@ -298,7 +298,7 @@ fn why(one: &NotStored) -> String {
     format!("{}: the scan found {}", one.verdict.name(), one.rules.join(", "))
 }
 
-/// Reads an entry from a line. No error quotes a value, which may be a secret.
+/// Parses an entry from a line. No error quotes a value, because the value may be a secret.
 fn entry_of(json: &Json) -> Result<NewEntry> {
     let fields = json.as_object();
     let fields = fields.ok_or_else(|| Error::invalid("the line is not a JSON object"))?;
@@ -315,12 +315,12 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
             "order" => entry.order = Some(value.as_i64().ok_or_else(|| refused("an integer"))?),
             "origin" => {
                 let names = Origin::ALL.map(Origin::name).join(", ");
-                let unknown = || refused("a known origin").with_hint(format!("one of {names}"));
+                let unknown = || refused("a known origin").with_hint(format!("use one of {names}"));
                 entry.origin = Some(Origin::from_name(read()?).ok_or_else(unknown)?);
             }
             other => {
                 return Err(Error::invalid(format!("the field `{other}` is unknown"))
-                    .with_hint("an entry has text, speaker, time, order and origin"));
+                    .with_hint("the fields of an entry are text, speaker, time, order and origin"));
             }
         }
     }
@@ -338,10 +338,10 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         (Some(file), _) => Some(read_reply(context, file)?),
         (None, []) if verb.no_model => None,
         (None, []) => return context.answer(&prompt, show_end_prompt),
-        // The command does not run for facts that a gate would refuse.
+        // If a gate would refuse the facts, the command does not run.
         (None, _) if prompt.gate.is_some() => {
             if prompt.has_episode {
-                // The earlier episode stays unchanged.
+                // The session already has an episode, so ending it without a reply changes nothing.
                 let gate = prompt.gate.map(|gate| gate.to_string());
                 let ended = Ended::without(&session, gate, agent.memory().view().commit());
                 return context.answer(&ended, show_ended);
@@ -367,7 +367,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         context.note_held(&agent, ended.held.as_deref());
     }
     if let Some(gate) = prompt.gate.filter(|_| !verb.command.is_empty()) {
-        context.note("gate", format!("the command was not run: {gate}"));
+        context.note("gate", format!("the command did not run: {gate}"));
     }
     Ok(DONE)
 }
@@ -375,7 +375,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
 fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<()> {
     context.output.text(&answer.prompt)?;
     if let Some(gate) = &answer.gate {
-        context.note("gate", format!("a reply would store no facts: {gate}"));
+        context.note("gate", format!("no facts would be stored from a reply: {gate}"));
     }
     Ok(())
 }
@@ -449,7 +449,7 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
         texts.remove(&written.bucket.to_string());
     }
     for unknown in texts.keys() {
-        let note = format!("{unknown} is not due; its text was not stored");
+        let note = format!("no summary of {unknown} is due, so its text was not stored");
         context.note("not_due", note);
     }
     context.note_held(&agent, done.held.as_deref());

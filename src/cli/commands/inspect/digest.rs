@@ -1,4 +1,4 @@
-//! `inspect digest`: every meaning of a full or abbreviated digest.
+//! `inspect digest`: lists everything that a full or abbreviated digest may name.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -7,7 +7,7 @@ use crate::cli::commands::prelude::*;
 use crate::cli::human::heading;
 use crate::engine::Meaning as Found;
 
-/// The largest number of meanings of each sort that are listed.
+/// The largest number of listed meanings of each sort.
 const MEANINGS_MAX: usize = 20;
 
 /// List everything that a full or abbreviated digest may name
@@ -19,7 +19,7 @@ const MEANINGS_MAX: usize = 20;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Digest {
-    /// 1 to 64 hexadecimal digits
+    /// The first 1 to 64 hexadecimal digits of the digest
     digits: String,
 }
 
@@ -40,7 +40,7 @@ impl Digest {
         let rows = found.iter().map(|meaning| Ok(DigestRow::of(meaning)));
         context.table(rows, &["is_a", "digest", "of"])?;
         if is_cut {
-            let note = format!("at most {MEANINGS_MAX} of each sort are listed: give more digits");
+            let note = format!("at most {MEANINGS_MAX} of each sort are listed: type more digits");
             context.note("more", note);
         }
         Ok(DONE)
@@ -62,7 +62,7 @@ impl DigestRow {
                 row("root", info.commit.root.as_bytes(), of)
             }
             Found::Version(digest, id, info) => {
-                let of = format!("{id}, last written by seq:{}", seq(info));
+                let of = format!("{id}, last written by commit seq:{}", seq(info));
                 row("version", digest.as_bytes(), of)
             }
             Found::KeyPath(key, id) if *id.as_str() == format!("erased:{key}") => {
@@ -70,7 +70,7 @@ impl DigestRow {
             }
             Found::KeyPath(key, id) => row("key path", key.as_bytes(), id.to_string()),
             Found::Erased(digest, Some(by)) => row("erased", digest, format!("erased by commit {by}")),
-            Found::Erased(digest, None) => row("lost", digest, "could not be salvaged".to_owned()),
+            Found::Erased(digest, None) => row("lost", digest, "salvage could not recover it".to_owned()),
             Found::Node(digest, path) => row("node", digest, format!("node {}", human::nibbles(path))),
         }
     }

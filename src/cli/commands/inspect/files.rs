@@ -1,4 +1,4 @@
-//! `inspect files`: the files of a store, with details of segments and checkpoints.
+//! `inspect files`: lists the files of a store, with details of segments and checkpoints.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -23,11 +23,11 @@ pub(super) struct Files {}
 /// A file of the store.
 #[derive(Default, Serialize, JsonSchema)]
 pub(super) struct File {
-    /// Its path in the folder of the store.
+    /// The path of the file in the folder of the store.
     file: String,
-    /// Its length; null if the file is missing although the manifest lists it.
+    /// The length of the file. Null if the file is missing although the manifest lists it.
     bytes: Option<u64>,
-    /// The state of a segment in the manifest, or whether opening reads a checkpoint.
+    /// The state of a segment in the manifest, or the use of a checkpoint when the store is opened.
     state: Option<String>,
     /// The length at which a segment was sealed.
     sealed_at: Option<u64>,
@@ -36,7 +36,7 @@ pub(super) struct File {
     last_batch: Option<u64>,
     /// The number of commits in a checkpoint.
     commits: Option<u64>,
-    /// Whether it is an unlisted segment or an unusable checkpoint.
+    /// Whether the file is an unlisted segment or an unusable checkpoint.
     #[serde(skip)]
     is_doubtful: bool,
 }
@@ -58,7 +58,7 @@ impl Files {
             file.last_batch = segment.last_batch;
         }
         let mut usable = 0;
-        // The newest comes first. Opening reads the first usable one.
+        // The newest checkpoint comes first. Opening the store reads the first usable checkpoint.
         for checkpoint in engine::checkpoints_in(context.store()?)? {
             let file = files.entry(checkpoint.file).or_default();
             file.bytes = Some(checkpoint.bytes);
@@ -68,8 +68,8 @@ impl Files {
             usable += u64::from(checkpoint.unusable.is_none());
             file.state = Some(match checkpoint.unusable {
                 Some(why) => why.to_string(),
-                None if usable == 1 => "opening reads it".to_owned(),
-                None => "kept in case the newer one is damaged".to_owned(),
+                None if usable == 1 => "read when the store is opened".to_owned(),
+                None => "kept in case the newer checkpoint is damaged".to_owned(),
             });
         }
         let files = files.into_iter().map(|(file, rest)| Ok(File { file, ..rest }));

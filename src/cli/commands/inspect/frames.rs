@@ -27,9 +27,9 @@ use bytes::Bytes;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Frames {
-    /// The segment [default: all of the log]
+    /// The segment to read [default: all segments]
     segment: Option<u64>,
-    /// Only from this offset of the segment on
+    /// Only frames at or after this offset of the segment
     #[arg(long, value_name = "OFFSET", requires = "segment")]
     from: Option<u64>,
     /// Only the records of this batch
@@ -49,13 +49,13 @@ pub(super) struct Frames {
 /// A frame, or a gap between frames.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FrameRow {
-    /// The location in the form `SEGMENT:OFFSET`, as `inspect hex` takes it.
+    /// The location in the form `SEGMENT:OFFSET`, which `inspect hex` accepts.
     frame: String,
     /// The kind of record, `gap` or `unused`.
     kind: &'static str,
     batch: Option<u64>,
     body_bytes: u64,
-    /// The meaning of the record, or the reason why it is damaged.
+    /// The meaning of the record, or the cause of its damage.
     says: Option<String>,
     #[serde(skip)]
     is_damaged: bool,
@@ -80,8 +80,8 @@ impl Frames {
             cells
         })?;
         if let (Some(batch), 0) = (self.batch, count) {
-            let error = Error::not_found(format!("no frame belongs to batch {batch}"));
-            let hint = "inspect frames --kind seal lists the batches";
+            let error = Error::not_found(format!("the log contains no frame of batch {batch}"));
+            let hint = "treering inspect frames --kind seal lists the batches";
             return Err(error.with_hint(hint));
         }
         if count == 0 {
@@ -107,7 +107,7 @@ impl Frames {
         ))
     }
 
-    /// Returns the segments to read: the named one, or those that may hold the batch.
+    /// Returns the segments to read: the named segment, or all segments that may contain the batch.
     fn segments(&self, inspection: &Inspection) -> Result<Vec<u64>> {
         if let Some(segment) = self.segment {
             return Ok(vec![segment]);
@@ -125,7 +125,7 @@ impl Frames {
     }
 }
 
-/// Rows that are read on demand.
+/// An iterator of rows, which reads the log on demand.
 type Rows = Box<dyn Iterator<Item = Result<FrameRow>>>;
 
 /// Returns the rows of one segment.
@@ -136,10 +136,10 @@ fn rows_of(inspection: &Inspection, segment: u64, from: u64) -> Rows {
     }
 }
 
-/// Returns the frames that hold an object of the state, or a version of one.
+/// Returns the frames of an object in the state, or of the version that a digest names.
 fn holding(context: &mut Context, inspection: Inspection, wanted: &str) -> Result<Rows> {
     let (memory, view) = context.open_view()?;
-    // An id has priority: an ambiguous digest can be given with more digits.
+    // An id has priority over a digest, because the user can type more digits of a digest.
     let id = Id::new(wanted).ok();
     let hint = "treering history ID lists the versions of a removed object";
     let object = match id.map(|id| view.get(&id)).transpose()?.flatten() {
@@ -176,17 +176,15 @@ impl FrameRow {
                 batch: None,
                 body_bytes: bytes,
                 is_damaged: trouble.is_some(),
-                says: Some(
-                    trouble.map_or_else(|| "zeros up to the end".to_owned(), |cause| cause.to_string()),
-                ),
+                says: Some(trouble.map_or_else(|| "only zeros follow".to_owned(), |cause| cause.to_string())),
             },
         }
     }
 }
 
-/// Describes a record in one line; `None` if its body does not decode.
+/// Describes a record in one line. Returns `None` if the body of the record does not decode.
 fn meaning(frame: &Frame) -> Option<String> {
-    // Every suite reads the same fields; only the digests differ.
+    // Decoding with any suite returns the same fields; only the digests differ.
     let suite = HashSuite::new(HashAlgorithm::Blake3);
     let ids = |each: usize| counted((frame.body.len() / each) as u64, "id");
     Some(match frame.kind {
@@ -202,7 +200,7 @@ fn meaning(frame: &Frame) -> Option<String> {
         RecordKind::Seal => seal_meaning(frame)?,
         RecordKind::Link => ids(log::LINK_BYTES) + " linked",
         RecordKind::Unlink => ids(log::UNLINK_BYTES) + " unlinked",
-        RecordKind::Base | RecordKind::Delta => ids(MAP_ENTRY_BYTES) + " stated",
+        RecordKind::Base | RecordKind::Delta => ids(MAP_ENTRY_BYTES) + " in the map",
         RecordKind::Gap => {
             let (first, digests) = frame.body.split_first_chunk::<8>()?;
             let commits = counted((digests.len() / 32) as u64, "commit");
@@ -212,7 +210,7 @@ fn meaning(frame: &Frame) -> Option<String> {
             let [_, digest, by] = frame.body.as_chunks::<32>().0 else {
                 return None;
             };
-            format!("{} was erased here by commit {}", short(digest), short(by))
+            format!("{} was erased from here by commit {}", short(digest), short(by))
         }
         RecordKind::Content | RecordKind::Text => {
             String::from_utf8_lossy(&frame.body).chars().take(100).collect()
@@ -221,11 +219,11 @@ fn meaning(frame: &Frame) -> Option<String> {
     })
 }
 
-/// Describes the batch that a seal ends: its start, and the head after it.
+/// Describes the batch that a seal ends: its start, and the head after the batch.
 fn seal_meaning(frame: &Frame) -> Option<String> {
     let parts = log::seal_parts(&frame.body, 0);
     let part = |name: &str| parts.iter().find(|part| part.name == name);
     let start = u64::from_le_bytes(part("start")?.bytes.as_slice().try_into().ok()?);
     let commit: [u8; 32] = part("commit")?.bytes.as_slice().try_into().ok()?;
-    Some(format!("ends the batch from {start}, head {}", short(&commit)))
+    Some(format!("batch from offset {start}, head {}", short(&commit)))
 }

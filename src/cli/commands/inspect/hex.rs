@@ -1,4 +1,4 @@
-//! `inspect hex`: a file of the store or a frame of the log, byte by byte, with the name of each field.
+//! `inspect hex`: prints a file of the store or a frame of the log in hex, with the name of each field.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -25,7 +25,7 @@ use crate::object::{Encoding, encoded_fields};
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Hex {
-    /// The file, segment or frame
+    /// The file, segment or frame to print
     #[arg(value_name = "WHAT", value_parser = Target::parse)]
     what: Target,
     /// Print all bytes of long fields
@@ -45,7 +45,7 @@ enum Target {
 pub(super) struct FileBytes {
     file: String,
     parts: Vec<Part>,
-    /// The damage of the file, if there is any.
+    /// The damage of the file. Null if the file is intact.
     trouble: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct FrameBytes {
     offset: u64,
     kind: &'static str,
     batch: u64,
-    /// The damage of the body, if there is any.
+    /// The damage of the body. Null if the body is intact.
     trouble: Option<String>,
     header: Vec<Part>,
     body: Vec<Part>,
@@ -66,7 +66,7 @@ impl Target {
     fn parse(text: &str) -> Result<Self> {
         let refused = || {
             let message = format!("'{text}' is not a file, a segment or SEGMENT:OFFSET");
-            Error::invalid(message).with_hint("inspect files and inspect frames list them")
+            Error::invalid(message).with_hint("see treering inspect files and inspect frames")
         };
         let number = |text: &str| text.parse::<u64>().map_err(|_| refused());
         match (text, text.split_once(':')) {
@@ -140,12 +140,12 @@ fn frame_at(inspection: &Inspection, segment: u64, offset: u64) -> Result<Frame>
             trouble: Some(trouble),
             ..
         }) => {
-            let error = Error::corrupt(format!("no frame can be read at {segment}:{offset}: {trouble}"));
-            Err(error.with_hint("inspect frames lists the frames and the gaps"))
+            let error = Error::corrupt(format!("cannot read a frame at {segment}:{offset}: {trouble}"));
+            Err(error.with_hint("treering inspect frames lists the frames and the gaps"))
         }
         _ => {
             let error = Error::not_found(format!("no frame begins at {segment}:{offset}"));
-            Err(error.with_hint("inspect frames lists the frames; each begins at a multiple of 16"))
+            Err(error.with_hint("treering inspect frames lists the frames; each begins at a multiple of 16"))
         }
     }
 }

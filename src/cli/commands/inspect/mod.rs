@@ -1,7 +1,7 @@
-//! `inspect`: the files, bytes and nodes of a store, even if it is damaged.
+//! `inspect`: shows the files, bytes and nodes of a store, even of a damaged store.
 //!
 //! # Layer
-//! Layer 10, part of cli. Takes the names of bytes from the tables of `log`, `object` and `trie`.
+//! Layer 10, part of cli. The names of fields come from the tables of `log`, `object` and `trie`.
 
 mod digest;
 mod files;
@@ -13,9 +13,9 @@ mod trie;
 
 use crate::cli::commands::prelude::*;
 
-/// Look at files, bytes and nodes
+/// Show files, bytes and trie nodes
 ///
-/// It also works on a store that does not open.
+/// Also works on a store that cannot be opened.
 ///
 /// # Examples
 /// ```text

@@ -1,4 +1,4 @@
-//! Named bytes: their offset, their hex form, and their meaning.
+//! Named byte ranges: their offset, their hex form, and their meaning.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::commands::prelude::*;
 use crate::log;
 
-/// The number of bytes of a part that people see, unless they ask for all.
+/// The number of bytes of a part in the output for people, without `--all`.
 pub(super) const SHOWN_BYTES: usize = 256;
 /// The terminal width below which a line shows eight bytes instead of sixteen.
 const WIDE: usize = 100;
@@ -52,7 +52,7 @@ impl Part {
         let shown = if zeros { &shown[..across] } else { shown };
         let mut name = output.paint(Meaning::Name, format_args!("{:<NAME$}", self.name));
         let (mut at, mut says, width) = (self.offset, self.says(), 3 * across - 1);
-        // A part without bytes has one line too.
+        // A part without bytes still gets one line.
         let lines = shown.chunks(across).chain(shown.is_empty().then_some(shown));
         for line in lines {
             let pairs: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -74,7 +74,7 @@ impl Part {
         Ok(())
     }
 
-    /// Returns the text or the number.
+    /// Returns the quoted text, else the number, else an empty text.
     fn says(&self) -> String {
         match (&self.text, self.number) {
             (Some(text), _) => format!("\"{}\"", cut(&one_line(text), 24)),
@@ -95,14 +95,14 @@ fn number(bytes: &[u8]) -> Option<u64> {
     matches!(bytes.len(), 1 | 2 | 4 | 8).then(|| u64::from_le_bytes(whole))
 }
 
-/// Returns the bytes as text if they are readable.
+/// Returns the bytes as text if they are readable UTF-8 of at least 3 bytes.
 fn text(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let is_readable = |character: char| !character.is_control() || character.is_whitespace();
     (text.len() > 2 && text.chars().all(is_readable)).then(|| text.to_owned())
 }
 
-/// Returns the printable characters of the bytes, and dots for the others.
+/// Returns the bytes as ASCII, with a dot for each unprintable byte.
 fn readable(bytes: &[u8]) -> String {
     let is_shown = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
     let characters = bytes

@@ -1,4 +1,4 @@
-//! `inspect recovery`: the plan of the next writer before it appends.
+//! `inspect recovery`: shows the plan of the next writer, which it executes before it appends.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -8,7 +8,7 @@ use crate::cli::human::wrapped;
 use crate::engine;
 use crate::log::NextWriter;
 
-/// Show what the next writer does before it appends
+/// Show how the next writer recovers the log before it appends
 ///
 /// # Examples
 /// ```text
@@ -28,11 +28,11 @@ pub(super) struct Plan {
     sentence: String,
     /// The length at which the writer seals the last segment.
     sealed_at: Option<u64>,
-    /// The batches that the writer copies to a new segment.
+    /// The batches that the writer copies into a new segment.
     again: Option<Vec<u64>>,
-    /// The number of bytes of an unfinished batch, which stay in place.
+    /// The number of bytes of an unfinished batch, which the writer leaves in place.
     torn_bytes: Option<u64>,
-    /// The state that readers see; null if no state can be read.
+    /// The seq of the state that readers see. Null if no state is readable.
     served_seq: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Recovery {
             Ok(NextWriter::GoOn { segment, offset }) => {
                 let place = format!("segment {segment} at {offset}");
                 plan.action = "go_on";
-                plan.sentence = format!("the next writer continues in {place}: nothing to recover");
+                plan.sentence = format!("nothing to recover: the next writer appends in {place}");
             }
             Ok(NextWriter::Recover {
                 segment,
@@ -66,7 +66,7 @@ impl Recovery {
                 plan.torn_bytes = Some(torn_bytes);
             }
             Err(error) => {
-                let unless = "unless a checkpoint lets it skip the damage";
+                let unless = "unless a checkpoint lets the writer skip the damage";
                 plan.action = "refuse";
                 plan.sentence = format!("the next writer refuses to write, {unless}: {error}");
             }

@@ -1,4 +1,4 @@
-//! `inspect trie`: the nodes of the state trie, and the path to an id.
+//! `inspect trie`: shows a node of the state trie, or the path to an id.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -20,15 +20,15 @@ use crate::trie::{Node, NodeKind};
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Trie {
-    /// The digits that lead to the node [default: the top node, whose digest is the root]
+    /// The hexadecimal digits of the path to the node [default: the top node, whose digest is the root]
     #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true, value_parser = digits)]
     node: Path,
-    /// Every node from the top to the leaf of this id
+    /// Show every node from the top to the leaf of this id
     #[arg(long, value_name = "ID", conflicts_with = "node")]
     path: Option<String>,
 }
 
-/// Digits of a key path, each below 16.
+/// Hexadecimal digits of a key path, each in the range 0 to 15.
 #[derive(Clone, Debug)]
 struct Path(Vec<u8>);
 
@@ -82,7 +82,7 @@ impl Trie {
         let digits = nibbles(&self.node.0);
         let node = view.trie_node(&self.node.0)?.ok_or_else(|| {
             Error::not_found(format!("the trie has no node at '{digits}'"))
-                .with_hint("inspect trie --path ID shows the path to an id")
+                .with_hint("treering inspect trie --path ID shows the path to an id")
         })?;
         let leaf = match &node.kind {
             NodeKind::Leaf(entry) => memory.version(ObjectDigest::from_bytes(entry.digest))?,
@@ -92,15 +92,15 @@ impl Trie {
     }
 }
 
-/// Parses typed digits.
+/// Parses the hexadecimal digits of a key path.
 fn digits(text: &str) -> Result<Path> {
     let digits = text.chars().map(|digit| Some(digit.to_digit(16)? as u8));
     let digits: Option<Vec<u8>> = digits.collect();
-    let refused = || Error::invalid(format!("'{}' is not hexadecimal digits", one_line(text)));
+    let refused = || Error::invalid(format!("'{}' is not hexadecimal", one_line(text)));
     digits.map(Path).ok_or_else(refused)
 }
 
-/// Returns the nodes from the top towards an id, and a text about the end of the path.
+/// Returns the nodes from the top towards an id, and a description of the last node.
 fn way_to(view: &View, id: &Id) -> Result<(Vec<Step>, String)> {
     let digits = view.path_of(id);
     let mut steps = Vec::new();
