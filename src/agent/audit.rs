@@ -34,9 +34,9 @@ pub(crate) struct AuditRequest {
     pub op: Option<String>,
     /// Only commits that changed this object.
     pub id: Option<Id>,
-    /// Only commits from this time on.
+    /// Only commits at or after this time.
     pub since: Option<Time>,
-    /// Only commits up to this time.
+    /// Only commits at or before this time.
     pub until: Option<Time>,
 }
 

@@ -43,8 +43,8 @@ impl<T: Keep> Followed<T> {
         })
     }
 
-    /// Returns the value of a view. Updates `before`, or else the value in the file of an earlier process. Without these,
-    /// builds the value from all objects.
+    /// Returns the value of a view. Updates `before` if it is given, else the value in the file of an earlier process. If
+    /// there is no such file, builds the value from all objects.
     pub(in crate::agent) fn reach(
         before: Option<Self>,
         view: &View,

@@ -71,7 +71,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
             }
             let found = Id::new(&id).and_then(|id| view.get(&id));
             let old = found.or_else(|error| match error.kind() {
-                // The named item was erased, or the text is not an id.
+                // The item in `supersedes` was erased, or the text is not a valid id.
                 ErrorKind::NotFound | ErrorKind::InvalidInput => Ok(None),
                 _ => Err::<_, Error>(error),
             })?;

@@ -62,7 +62,7 @@ impl Agent {
     /// # Errors
     /// `InvalidInput`: the call has too many entries for one commit, or the session has another scope or parent, or too
     /// many ancestors (`other_scope`, `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): the writer
-    /// is neither the person nor the host, but names the person, or gives a parent to a session that the person or the
+    /// is neither the person nor the host, but names the person, or sets the parent of a session that the person or the
     /// host created. `Denied` (code `refused`): the review rejects a name. Also the errors of a commit.
     ///
     /// # Example

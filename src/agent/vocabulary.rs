@@ -83,6 +83,6 @@ pub(crate) mod attribute {
     pub(crate) const WATERMARK: &str = "watermark";
     /// The rules of the scan that matched this text when it was written: a list of texts.
     pub(crate) const FLAGS: &str = "flags";
-    /// The digest of the version that a person promoted to this one, in hexadecimal.
+    /// The digest, in hexadecimal, of the earlier version that a person promoted. This version is the result.
     pub(crate) const PROMOTED: &str = "promoted";
 }

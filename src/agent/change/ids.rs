@@ -2,7 +2,7 @@
 //!
 //! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in any other scope. NAME is the scope without its class:
 //! `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8, from an
-//! idempotency key (RFC 9562). The same key gives the same id.
+//! idempotency key (RFC 9562). The same key always produces the same id.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

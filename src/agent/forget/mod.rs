@@ -37,7 +37,7 @@ pub struct Forgetting {
     pub any_tags: Vec<String>,
     /// Only items stored before this time.
     pub before: Option<Time>,
-    /// Only items said in this session.
+    /// Only items whose text was said in this session.
     pub session: Option<String>,
     /// Only items from this source.
     pub source: Option<String>,

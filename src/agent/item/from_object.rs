@@ -4,7 +4,7 @@
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - FRO-1: an object that is converted to an item and back is unchanged, except for its place in the tree.
+//! - FRO-1: an object that is converted to an item and back is unchanged, except for its parent and position.
 
 use serde::Deserialize;
 use serde_json::Value as Json;

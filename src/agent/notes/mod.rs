@@ -231,7 +231,7 @@ pub struct NoteWritten {
     pub digest: Option<ObjectDigest>,
     /// The root session that owns the note.
     pub owner: String,
-    /// The scope that the caller gave.
+    /// The scope of the note.
     pub scope: Scope,
     /// The number of removed notes.
     pub cleared: u64,

@@ -41,11 +41,11 @@ const THREAD_LINES_MIN: usize = 64;
 pub struct LinesOptions {
     /// The current project, session and agent, to which the scope words `project`, `session` and `agent` refer.
     pub place: Place,
-    /// The scope of lines that name no scope.
+    /// The scope of lines without the field `scope`.
     pub scope: Scope,
-    /// The kind of lines that name no kind.
+    /// The kind of lines without the field `kind`.
     pub kind: Kind,
-    /// The session of lines that name no session.
+    /// The session of lines without the field `session`.
     pub session: Option<String>,
     /// The number of lines per commit, at least 1.
     pub batch_lines: usize,
@@ -89,7 +89,7 @@ pub struct LinesRemembered {
     pub refused: Vec<RefusedLine>,
     /// The number of lines stored with the attribute `flags`.
     pub flagged: u64,
-    /// Unknown fields, which became attributes; at most 100 of them.
+    /// The names of unknown fields, which were stored as attributes. At most 100 names.
     #[schemars(with = "Vec<String>")]
     pub unknown: BTreeSet<String>,
     /// The names of the drafts under `rejected/` that contain the quarantined lines.

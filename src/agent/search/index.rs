@@ -46,7 +46,7 @@ impl RecallIndex {
         }
     }
 
-    /// Returns the index of the state of `view`, and the way in which it was prepared.
+    /// Returns the index of the state of `view`, and how it was prepared.
     pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let at_hand = || self.slots.lock().at_hand(view);
         if let Some(found) = at_hand() {

@@ -148,7 +148,7 @@ pub(super) fn order_in_id(id: &str) -> u32 {
         && let Ok(text) = std::str::from_utf8(&hexadecimal)
         && let Ok(uuid) = u128::from_str_radix(text, 16)
     {
-        // The low 20 bits of the milliseconds, and the 12 bits after the version.
+        // Combines the low 20 bits of the milliseconds with the 12 bits after the version.
         let millis = (uuid >> 80) as u32;
         return millis << 12 | (uuid >> 64) as u32 & 0xfff;
     }

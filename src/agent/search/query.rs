@@ -37,7 +37,7 @@ pub struct RecallQuery {
     pub limit: usize,
     /// The maximum total size of the texts of all hits, in tokens. Recall skips a hit that does not fit.
     pub budget: Option<usize>,
-    /// Only these kinds; empty means any.
+    /// Only items of these kinds. An empty list matches every kind.
     pub kinds: Vec<Kind>,
     /// Only items with all of these tags.
     pub tags: Vec<String>,
@@ -123,13 +123,13 @@ impl RecallQuery {
         self
     }
 
-    /// Also finds untrusted items.
+    /// Allows untrusted items as hits.
     pub fn with_untrusted(mut self) -> Self {
         self.with_untrusted = true;
         self
     }
 
-    /// Does not record the hits as used.
+    /// Sets [`Self::touch`] to false, so that recall does not record the hits as used.
     pub fn without_touch(mut self) -> Self {
         self.touch = false;
         self

@@ -5,7 +5,7 @@
 //! Unicode, so queries in any script match.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Pure: times come from the caller.
+//! Layer 7, inside `agent`. Pure: the caller passes all times.
 //!
 //! # Invariants
 //! - NRK-1: relevance and score are in 0..=1, for all texts and times.
@@ -30,10 +30,10 @@ pub struct NoteSettings {
     /// The half-life of freshness, in microseconds since the last change.
     #[serde(rename = "fresh_half_life", deserialize_with = "micros")]
     pub fresh_half_life_micros: i64,
-    /// The boost of a note that was read just now. The factor of the score is 1 plus the boost.
+    /// The boost of a note that was read just now. The score is multiplied by 1 plus the boost.
     #[serde(deserialize_with = "factor")]
     pub read_boost: f64,
-    /// The maximum factor for a read.
+    /// The maximum factor by which a read multiplies the score.
     #[serde(deserialize_with = "factor")]
     pub read_factor_max: f64,
     /// The half-life of the boost of a read, in microseconds.
@@ -133,7 +133,7 @@ pub(crate) fn fresh_factor(updated: Option<Time>, now: Time, settings: &NoteSett
     })
 }
 
-/// Returns the factor of the last read: 1 without a read, and at most `read_factor_max`.
+/// Returns the factor by which the last read multiplies the score. It is 1 without a read, and at most `read_factor_max`.
 pub(crate) fn read_factor(read: Option<Time>, now: Time, settings: &NoteSettings) -> f64 {
     read.map_or(1.0, |read| {
         let boost = settings.read_boost * halved(read, now, settings.read_half_life_micros);
