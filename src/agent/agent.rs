@@ -27,10 +27,10 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Returns the agent of `memory`.
+    /// Creates an agent on `memory`.
     pub fn new(memory: Memory, settings: Settings) -> Self {
-        // The key depends on the store, so only a holder of the store can check a guess against a marker. A copy of a
-        // store produces the same markers.
+        // Both keys depend on random bytes of the store. So only a reader of the store can test a guessed secret
+        // against a marker. A copy of a store produces the same markers.
         let mut key = [0; 32];
         key[..16].copy_from_slice(&memory.lineage());
         let scanner = Scanner::new(settings.scan.clone(), keyed(&key, b"treering markers of secrets"));
@@ -44,8 +44,8 @@ impl Agent {
         }
     }
 
-    /// Adds vectors to the search by words: recall also finds texts that `embedder` puts near the question. `name` identifies the
-    /// embedder and its version. The first recall over a text embeds it.
+    /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and `name`
+    /// identifies the embedder and its version. The first recall after a new text is stored computes its vector.
     ///
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
@@ -54,8 +54,8 @@ impl Agent {
         Ok(self)
     }
 
-    /// Returns the memory below the agent. Its writes are neither scanned nor redacted, count for no quota, and may replace
-    /// objects of any scope; only [`Authorisation`](crate::Authorisation) limits them.
+    /// Returns the memory below the agent. Writes through it are not scanned or redacted, ignore the quotas, and may replace
+    /// objects of any scope. Only [`Authorisation`](crate::Authorisation) limits them.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -70,8 +70,8 @@ impl Agent {
         &self.scanner
     }
 
-    /// Returns the key of names that are derived from texts. Only a holder of the store can check a guess against such
-    /// a name.
+    /// Returns the key of the hashes in names that are derived from texts. Without the key, nobody can test a guessed
+    /// text against such a name.
     pub(super) fn names_key(&self) -> &[u8; 32] {
         &self.names_key
     }
@@ -80,25 +80,25 @@ impl Agent {
         &self.recall_index
     }
 
-    /// Calls `read` with the duplicate index of the state of `view`. Other callers wait meanwhile.
+    /// Calls `read` with the duplicate index of the state of `view`. Concurrent callers wait until `read` returns.
     pub(super) fn with_duplicate_index<T>(
         &self,
         view: &View,
         read: impl FnOnce(&DuplicateIndex) -> Result<T>,
     ) -> Result<T> {
         let mut kept = self.duplicate_index.lock();
-        // The slot is empty during the update, so a half-updated index never stays in it.
+        // The slot is empty during the update, so a failed update leaves no partly updated index in it.
         let (known, _) = DuplicateIndex::reach(kept.take(), view, Default::default)?;
         let done = read(&known);
         *kept = Some(known);
         done
     }
 
-    /// Calls `read` with the recall index of the state of `view`. Other callers may read and write meanwhile.
+    /// Calls `read` with the recall index of the state of `view`. Concurrent callers are not blocked.
     ///
     /// # Errors
-    /// The errors of `read`; `Corrupt` or `Io` if an object cannot be read; `InvalidInput` (code `over_limit`) after
-    /// some thousand million words.
+    /// The errors of `read`; `Corrupt` or `Io` if an object cannot be read; `InvalidInput` (code `over_limit`) if the
+    /// index is full, after several billion words.
     pub(crate) fn with_index<T>(
         &self,
         view: &View,
@@ -109,16 +109,16 @@ impl Agent {
             .lend(|scratch| read(&indexed.value().index, scratch))
     }
 
-    /// Saves the recall index to disk for the next process if much changed since the last save. Returns whether it did.
+    /// Saves the recall index to disk for the next process if it changed much since the last save. Returns whether it was saved.
     ///
     /// # Errors
-    /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.
+    /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
     pub(crate) fn keep_index(&self) -> Result<bool> {
         self.recall_index.keep(&self.memory)
     }
 
-    /// Saves the duplicate index to disk for the next process if much changed since the last save. Returns whether it
-    /// did.
+    /// Saves the duplicate index to disk for the next process if it changed much since the last save. Returns whether it
+    /// was saved.
     ///
     /// # Errors
     /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
@@ -126,12 +126,12 @@ impl Agent {
         DuplicateIndex::keep_newest(&self.duplicate_index, &self.memory)
     }
 
-    /// Saves the recall index and the duplicate index to disk if much changed, and closes the memory.
+    /// Saves the recall index and the duplicate index to disk if they changed much, and closes the memory.
     ///
     /// # Errors
     /// The errors of [`Memory::close`](crate::Memory::close).
     pub fn close(self) -> Result<()> {
-        // Errors are ignored, because both indexes are derived. Without them the next process only takes longer.
+        // Errors are ignored, because both indexes are derived. Without the files, the next process rebuilds the indexes.
         drop(self.keep_index());
         drop(self.keep_duplicate_index());
         self.memory.close()

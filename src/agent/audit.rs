@@ -1,12 +1,12 @@
 //! The audit log: the chain of commits, newest first, with actor, session, source and changed ids.
 //!
-//! Each line is a commit whose digest the next commit names, so no second file can disagree.
+//! Each line shows one commit of the log. The log is the only source, so the audit log and history cannot disagree.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! `audit`, `guard` and `decay` work on the whole store, not only on the current project.
+//! - `audit`, `guard` and `decay` work on the whole store, not only on the current project.
 
 use std::ops::ControlFlow;
 
@@ -16,10 +16,10 @@ use crate::engine::{Change, CommitInfo, Memory, Revision, View};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Commit, Id, Time};
 
-/// The maximum number of ids of a line.
+/// The maximum number of changed ids in a line.
 const IDS_SHOWN: usize = 20;
 
-/// The commits to list: those that meet every given condition.
+/// The conditions on the listed commits. A commit must meet every given condition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AuditRequest {
     /// Only commits by this actor.
@@ -34,9 +34,9 @@ pub(crate) struct AuditRequest {
     pub op: Option<String>,
     /// Only commits that changed this object.
     pub id: Option<Id>,
-    /// Only commits from this time on.
+    /// Only commits at or after this time.
     pub since: Option<Time>,
-    /// Only commits up to this time.
+    /// Only commits at or before this time.
     pub until: Option<Time>,
 }
 
@@ -48,7 +48,8 @@ pub(crate) struct Audited {
     pub ids: Vec<String>,
 }
 
-/// The matching commits up to that of `view`, newest first. A filter by kind or id also reads the changes of each commit.
+/// Returns the matching commits up to the commit of `view`, newest first. A condition on the kind or the id is slower,
+/// because it reads the changes of every commit.
 pub(crate) fn audit(
     agent: &Agent,
     view: &View,
@@ -60,7 +61,7 @@ pub(crate) fn audit(
         newest: view.commit().commit.seq,
         request,
     };
-    // Each commit is later than its parent, so all commits after the first earlier one are earlier too.
+    // A commit is later than its parent. So the iteration ends at the first commit before `since`.
     let is_in_time = move |info: &Result<CommitInfo>| match info {
         Ok(info) => since.is_none_or(|since| since <= info.commit.time),
         Err(_) => true,
@@ -69,7 +70,7 @@ pub(crate) fn audit(
     commits.filter_map(move |info| info.and_then(|info| audit.line(info)).transpose())
 }
 
-/// The conditions of the lines, and the store from which they are read.
+/// The conditions on the commits, and the memory to read them from.
 struct Audit {
     memory: Memory,
     newest: u64,
@@ -77,7 +78,7 @@ struct Audit {
 }
 
 impl Audit {
-    /// Returns the line of a commit, if the commit matches. Cheap conditions are tested first.
+    /// Returns the line of a commit, or `None` if the commit does not match. Tests cheap conditions first.
     fn line(&self, info: CommitInfo) -> Result<Option<Audited>> {
         let (commit, wanted) = (&info.commit, &self.request);
         let fits = |wanted: &Option<String>, found: Option<&str>| {
@@ -97,7 +98,7 @@ impl Audit {
         Ok(self.ids(&info)?.map(|ids| Audited { info, ids }))
     }
 
-    /// Returns the first ids that the commit changed; `None` if the commit does not match.
+    /// Returns up to 20 ids that the commit changed, or `None` if the commit does not match the wanted kind or id.
     fn ids(&self, info: &CommitInfo) -> Result<Option<Vec<String>>> {
         let wanted = &self.request;
         let Some(before) = self.memory.view_before(info)? else {
@@ -137,7 +138,7 @@ impl Audit {
         Ok(false)
     }
 
-    /// Returns the source of a commit; `None` if it was not given or was erased.
+    /// Returns the source of a commit, or `None` if the commit has no source or the source was erased.
     fn source(&self, commit: &Commit) -> Result<Option<String>> {
         let source = commit.source.map(|digest| self.memory.text(&digest));
         match source.transpose() {
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!(
             seqs(&agent, all()),
             [3, 2, 1, 0],
-            "what changes nothing makes no commit"
+            "an unchanged object makes no commit"
         );
         assert_eq!(
             seqs(

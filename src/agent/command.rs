@@ -1,11 +1,11 @@
-//! Runs another program without a shell, with a time limit, and keeps a bounded part of its output.
+//! Runs another program without a shell, with a time limit, and returns a bounded part of its output.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - CMD-1: a run ends at its time limit, or a moment after the program ends, even if a child process holds the output open.
-//!   The kept output is bounded.
+//! - CMD-1: a run ends at its time limit, or shortly after the program ends, even if a child process of the program does
+//!   not close the output. The size of the returned output is bounded.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -16,21 +16,22 @@ use crate::threads::{Builder, Mutex, sleep};
 
 /// The pause between two checks of a running program.
 const STEP: Duration = Duration::from_millis(5);
-/// The time for which the reader waits for the end of the output after the program ended. A child process may keep the
-/// output open.
+/// The maximum time to wait for the end of the output after the program has ended. The wait is limited because a child
+/// process may never close the output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The result of a run.
 pub(crate) struct Ran {
     /// The exit status of the program; `None` if it was killed at the time limit.
     pub(crate) status: Option<ExitStatus>,
-    /// The kept part of its standard output.
+    /// The first bytes of its standard output, up to the limit.
     pub(crate) output: Vec<u8>,
-    /// The kept part of its standard error, if that is piped.
+    /// The first bytes of its standard error, up to the limit. Empty if the caller does not pipe standard error.
     pub(crate) errors: Vec<u8>,
 }
 
-/// Runs `command` with `input` for at most `limit`, and keeps at most `bytes_max` bytes of each output.
+/// Runs `command` for at most the time `limit`, with `input` as its standard input. Returns at most `bytes_max` bytes of
+/// each output.
 ///
 /// # Errors
 /// The error of the system if the program cannot be started or waited for.
@@ -43,7 +44,7 @@ pub(crate) fn run(
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let started = Instant::now();
     if let Some(mut pipe) = child.stdin.take() {
-        // The program may end without reading all of it.
+        // An error is ignored, because the program may end without reading all its input.
         Builder::new().spawn(move || drop(pipe.write_all(input.as_bytes())))?;
     }
     let errors = listen(child.stderr.take(), bytes_max);
@@ -57,10 +58,11 @@ pub(crate) fn run(
     })
 }
 
-/// The output so far, and whether it has ended.
+/// The collected output, and whether the program has closed it.
 type Written = Arc<Mutex<(Vec<u8>, bool)>>;
 
-/// Collects the output of the program in a thread. Reading continues past the limit, without keeping more.
+/// Collects the output of the program in a thread. After `bytes_max` bytes, the thread reads on and discards the bytes,
+/// so that the program does not block.
 fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written {
     let written = Written::default();
     let taken = Arc::clone(&written);
@@ -72,7 +74,7 @@ fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written
                 break;
             }
             let (bytes, _) = &mut *taken.lock();
-            // CMD-1: the kept output is bounded.
+            // CMD-1: the size of the returned output is bounded.
             let room = bytes_max.saturating_sub(bytes.len());
             bytes.extend_from_slice(&buffer[..read.min(room)]);
         }
@@ -91,7 +93,7 @@ fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Opti
             return Ok(Some(status));
         }
         if started.elapsed() >= limit {
-            // The program may have ended just now; then the kill fails.
+            // An error is ignored, because the kill fails if the program has just ended.
             drop(child.kill());
             child.wait()?;
             return Ok(None);
@@ -100,7 +102,7 @@ fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Opti
     }
 }
 
-/// Returns the output up to its end, or what was written until a moment.
+/// Waits until the output ends, at most until the time `until`, and returns the collected output.
 fn last_words(written: &Written, until: Instant) -> Vec<u8> {
     while !written.lock().1 && Instant::now() < until {
         sleep(STEP);

@@ -1,21 +1,21 @@
-//! Faults of an input: a cause out of a table, and the part of the input that the cause names.
+//! Faults of an input. A fault is a cause from a fixed list, with the faulty part of the input.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
 use std::fmt;
 
-/// A fault. The name of its cause is a sentence, in which the part takes the place of `{}`.
+/// A fault. The text of its cause is a sentence in which the faulty part replaces `{}`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Fault<C> {
-    /// Its cause.
+    /// The cause of the fault.
     pub cause: C,
-    /// The part of the input.
+    /// The faulty part of the input. Empty if the cause does not mention a part.
     pub part: String,
 }
 
 impl<C> Fault<C> {
-    /// Returns the fault of a part of the input.
+    /// Creates a fault from a cause and the faulty part of the input.
     pub(crate) fn of(cause: C, part: impl Into<String>) -> Self {
         let part = part.into();
         Self { cause, part }

@@ -1,7 +1,7 @@
-//! A derived value, and the view that it was derived from.
+//! A value that is derived from the objects of a view, such as an index, together with the view.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Derived: dropping it costs time only.
+//! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,11 +11,11 @@ use crate::engine::{self, Derived, Keep, Memory, View};
 use crate::error::Result;
 use crate::recall::Key;
 
-/// The way in which the index reached the state of a question.
+/// The way in which an index was prepared for the requested state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reached {
-    /// The index was already at this state.
+    /// The index was already at the requested state.
     AtHand,
     /// The index was updated with the changes from another state.
     Followed,
@@ -23,7 +23,7 @@ pub enum Reached {
     Built,
 }
 
-/// A value that is derived from the objects of a view, and can be updated to other views.
+/// A value that is derived from the objects of a view. It can be updated to other views by diff.
 #[derive(Clone)]
 pub(crate) struct Followed<T> {
     pub(in crate::agent) view: View,
@@ -34,7 +34,7 @@ impl<T: Keep> Followed<T> {
     /// Builds the value from all objects of a view.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read. The other methods fail in the same way.
+    /// `Corrupt` or `Io` if an object cannot be read. The other methods return the same errors.
     pub(in crate::agent) fn build(view: &View, empty: T) -> Result<Self> {
         let derived = Derived::build(view.opened(), view.state(), empty)?;
         Ok(Self {
@@ -43,8 +43,8 @@ impl<T: Keep> Followed<T> {
         })
     }
 
-    /// Returns the value of a view: updated from `before`, else from the file of an earlier process, else built from all
-    /// objects.
+    /// Returns the value of a view. Updates `before` if it is given, else the value in the file of an earlier process. If
+    /// there is no such file, builds the value from all objects.
     pub(in crate::agent) fn reach(
         before: Option<Self>,
         view: &View,
@@ -78,16 +78,16 @@ impl<T: Keep> Followed<T> {
         self.derived.value()
     }
 
-    /// Saves the value to disk if much changed since the last save. Returns whether it did.
+    /// Saves the value to disk if it changed much since the last save. Returns whether it was saved.
     ///
     /// # Errors
-    /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.
+    /// `Io` if the value cannot be written, with the code `read_only` for a read-only handle.
     pub(in crate::agent) fn keep(&mut self, memory: &Memory) -> Result<bool> {
         engine::keep(memory, &mut self.derived, &self.view)
     }
 }
 
-/// Returns the key of an id in indexes: the first bytes of its key path.
+/// Returns the index key of an id: the first bytes of its key path.
 pub(in crate::agent) fn key_at(path: &KeyPath) -> Key {
     let mut key = Key::default();
     key.0.copy_from_slice(&path.as_bytes()[..Key::BYTES]);

@@ -1,12 +1,12 @@
-//! The Markdown syntax that matters for cutting texts: indents, code fences and list items.
+//! Recognises the Markdown syntax that limits where a text may be cut: indents, code fences and list items.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
-/// The indent of a code line, in columns.
+/// The minimum indent of a line in an indented code block, in columns. A tab also has this width.
 pub(crate) const INDENT: usize = 4;
 
-/// The indent of a line, in columns.
+/// Returns the indent of a line, in columns.
 pub(crate) fn columns(line: &str) -> usize {
     let indent = line.chars().take_while(|letter| matches!(letter, ' ' | '\t'));
     indent.map(|letter| if letter == '\t' { INDENT } else { 1 }).sum()
@@ -20,7 +20,7 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    /// The fence that a line opens, at any indent.
+    /// Returns the fence that a line opens, or `None`. The line may have any indent.
     pub(crate) fn opened_by(line: &str) -> Option<Self> {
         let bare = line.trim();
         let sign = bare.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
@@ -29,14 +29,14 @@ impl Fence {
         (length >= 3 && !(sign == '`' && bare[length..].contains('`'))).then_some(Self { sign, length })
     }
 
-    /// Whether a line closes this fence.
+    /// Checks whether a line closes this fence.
     pub(crate) fn is_closed_by(self, line: &str) -> bool {
         let bare = line.trim();
         bare.chars().count() >= self.length && bare.chars().all(|next| next == self.sign)
     }
 }
 
-/// Whether an unindented line begins a list item.
+/// Checks whether a line without an indent begins a list item.
 pub(crate) fn is_item(bare: &str) -> bool {
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
     let rest = if (1..=9).contains(&digits) {

@@ -1,6 +1,7 @@
 //! The verbs of an agent, on top of [`Memory`](crate::Memory).
 //!
-//! [`Agent`] is the handle. It scans what it stores, ranks what it recalls, and keeps a change only if its checks pass.
+//! [`Agent`] is the handle. It scans every text that it stores, ranks the items that recall finds, and commits a guarded
+//! change only if the checks pass.
 //!
 //! ```
 //! use treering::agent::{Agent, Checks, NewItem, Policy, Reach, RecallQuery, RememberOptions, Settings};
@@ -9,14 +10,14 @@
 //! let agent = Agent::new(Memory::in_memory()?, Settings::default());
 //! let (vera, model) = (Writer::person("vera"), Writer::model("agent").session("monday"));
 //!
-//! // Remember, and find it again.
+//! // Store a fact, and find it by a word.
 //! let tea = NewItem::new("Vera drinks green tea in the morning.");
 //! let stored = agent.remember(tea, &RememberOptions::default(), &vera)?;
 //! assert_eq!(stored.status, treering::agent::Status::Created);
 //! let found = agent.recall(&agent.memory().view(), &RecallQuery::new("tea", Reach::All))?;
 //! assert_eq!(found.hits.len(), 1);
 //!
-//! // A guarded turn is kept whole or not at all.
+//! // A guarded turn is committed completely or not at all.
 //! agent.memory().snapshot(Some("before"), &model)?;
 //! let plan = Id::new("plan")?;
 //! let turn = |draft: &mut treering::Draft| {
@@ -25,20 +26,20 @@
 //! let guarded = agent.attempt(&model, turn, &Checks::new(Policy::default()))?;
 //! guarded.into_result()?;
 //!
-//! // Go back, even if other writers have committed since. It is a new commit, so it can be undone too.
+//! // Roll back, even if other writers have committed since. A rollback is a new commit, so it can be undone.
 //! agent.memory().rollback("before").across_lanes().by(&vera)?;
 //! assert!(!agent.memory().view().contains(&plan)?);
 //! # Ok::<(), treering::Error>(())
 //! ```
 //!
-//! Store a *fact* with [`Agent::remember`]; it is for every reader of its scope. Store a *note* with
-//! [`Agent::write_note`]; it belongs to the session that writes it. [`Agent::recall`] finds both. Objects that
-//! a host writes or removes through [`Agent::memory`] are neither scanned nor checked.
+//! [`Agent::remember`] stores a *fact*, which all sessions of its scope share. [`Agent::write_note`] stores a *note*,
+//! which belongs to the session that writes it. [`Agent::recall`] finds both. Objects that a host writes or removes
+//! through [`Agent::memory`] are not scanned or checked.
 
-// Layer: L7. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown` read
-// texts. Only `change` makes commits. Every other module is a verb or a family of verbs.
+// Layer: L7. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown` split
+// texts. Only `change` makes commits. The other modules implement verbs, or helpers that several verbs share.
 
-#[expect(clippy::module_inception, reason = "the handle of the layer has its name")]
+#[expect(clippy::module_inception, reason = "the layer is named after its handle")]
 mod agent;
 mod audit;
 pub(crate) mod blocks;

@@ -1,23 +1,24 @@
 //! The scope of an item, and the scopes that a verb may read.
 //!
-//! The engine accepts any text as a scope. The verbs know four classes, `global`, `project:NAME`, `session:ID` and
-//! `agent:NAME`, and accept any other text unchanged. The project is found from a folder, and every answer names it.
+//! The engine accepts any text as a scope. The verbs define four classes, `global`, `project:NAME`, `session:ID` and
+//! `agent:NAME`, and accept any other text unchanged. The folder of the caller determines the project, and every answer
+//! names the project.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - ASC-1: a reading verb sees only the scopes of its [`Reach`].
+//! - ASC-1: a reading verb returns only items of the scopes in its [`Reach`].
 
 use std::path::Path;
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Scope;
 
-/// Names that mark the top folder of a project.
+/// The files and folders that mark the top folder of a project.
 const MARKS: [&str; 5] = [".git", ".hg", ".jj", ".treering", ".opencode"];
 
-/// The caller's project, session and agent: the meaning of the words `project`, `session` and `agent`.
+/// The caller's project, session and agent. The scope words `project`, `session` and `agent` refer to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The name of the project.
@@ -29,7 +30,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Finds the project of a folder: the nearest folder above it with a mark such as `.git`. Without one there is no project.
+    /// Finds the project of a folder. The project is the folder itself, or the nearest folder above it, that contains a
+    /// mark such as `.git`. Without a mark, there is no project.
     pub fn of_folder(folder: &Path) -> Self {
         let top = folder
             .ancestors()
@@ -45,8 +47,8 @@ impl Place {
     /// (`project:tea`), or any other text unchanged.
     ///
     /// # Errors
-    /// `InvalidInput` (code `no_place`) if this place has no project, session or agent for `word`; `InvalidInput` if
-    /// the text is not a scope.
+    /// `InvalidInput` (code `no_place`) if `word` is `project`, `session` or `agent` and this place has none;
+    /// `InvalidInput` if the text is not a valid scope.
     pub fn scope(&self, word: &str) -> Result<Scope> {
         match self.named().into_iter().find(|(class, ..)| *class == word) {
             None => Scope::new(word),
@@ -57,9 +59,9 @@ impl Place {
         }
     }
 
-    /// Returns the words for the classes of this place, with their names, and what to do without a name.
+    /// Returns the three scope words, each with its name in this place, and a hint for the user if the name is missing.
     fn named(&self) -> [(&'static str, Option<&str>, &'static str); 3] {
-        let in_project = "write project:NAME, or work in a folder at or below one with .git";
+        let in_project = "write project:NAME, or run the command inside a folder with .git";
         let in_session = "write session:ID, or name the session with --session";
         let of_agent = "write agent:NAME, or name the actor with --actor";
         [
@@ -69,7 +71,7 @@ impl Place {
         ]
     }
 
-    /// Returns the default scope of an item: the project if there is one, else `global`.
+    /// Returns the default scope of a new item: the current project, or `global` if there is no project.
     ///
     /// # Errors
     /// The errors of [`Self::scope`].
@@ -81,7 +83,7 @@ impl Place {
         })
     }
 
-    /// Returns the scopes that a verb reads by default: `global`, and the project, session and agent of this place.
+    /// Returns the scopes that a verb reads by default: `global`, and the current project, session and agent.
     ///
     /// # Errors
     /// The errors of [`Self::scope`].
@@ -94,7 +96,7 @@ impl Place {
     }
 }
 
-/// The scopes that an answer may come from. The default has no scope, so it finds nothing.
+/// The scopes that a verb may read. The default contains no scope, so a verb finds no items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Every scope of the store.
@@ -104,14 +106,14 @@ pub enum Reach {
 }
 
 impl Default for Reach {
-    /// An empty set of scopes.
+    /// Returns an empty set of scopes.
     fn default() -> Self {
         Self::Scopes(Vec::new())
     }
 }
 
 impl Reach {
-    /// Returns whether an answer may come from this scope.
+    /// Returns whether the reach contains this scope.
     pub(crate) fn has(&self, scope: &str) -> bool {
         match self {
             Self::All => true,
@@ -162,7 +164,7 @@ mod tests {
         assert_eq!(Place::default().usual_scope().unwrap().as_str(), "global");
         let reach = place.usual_reach().unwrap();
         assert_eq!(reach.names().unwrap(), ["global", "project:tea", "session:s1"]);
-        // INVARIANT ASC-1: a reading verb sees only the scopes of its reach.
+        // INVARIANT ASC-1: a reading verb returns only items of the scopes in its reach.
         assert!(reach.has("project:tea") && !reach.has("project:coffee"));
     }
 

@@ -1,17 +1,17 @@
-//! Superseding: the common rule of recall, the envelope and the search for duplicates.
+//! The rule that decides whether one item supersedes another. Recall, the envelope and the duplicate search share it.
 //!
-//! The attribute `supersedes` is a claim of its writer. This rule decides whether the claim counts.
+//! The attribute `supersedes` of an item names older items. It is only a claim of the writer, and this module checks
+//! whether the claim is valid.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! In a circle of items that supersede each other, an item becomes the newest when a writer sets its expiry, pins it or
-//!   promotes it.
+//! - A writer who sets the expiry of an item, pins it or promotes it makes it the newest item of its cycle (SUP-2).
 //!
 //! # Invariants
 //! - SUP-1: an item supersedes no item that is more trusted or in another scope. An expired item supersedes nothing.
-//! - SUP-2: in a circle of items that supersede each other, the item written last stays.
+//! - SUP-2: in a cycle of items that supersede each other, no item of the cycle supersedes the newest one.
 
 use std::collections::BTreeSet;
 
@@ -22,20 +22,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 use crate::recall::Key;
 
-/// The maximum number of items that the search for a circle follows.
+/// The maximum number of items that the search for a cycle visits.
 const STEPS_MAX: usize = 32;
 
-/// Whether `new`, which names `old` in `supersedes`, supersedes it in the state of `view`.
+/// Checks whether `new` supersedes `old` in the state of `view`. The attribute `supersedes` of `new` must name `old`.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
 pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool> {
-    // SUP-2: in a circle of claims, the item written last stays.
+    // SUP-2: in a cycle of claims, no item of the cycle supersedes the newest one.
     Ok(may_supersede(view, new, old)
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
 
-/// Whether the object of a key, which names that of another key in `supersedes`, supersedes it in the state of `view`.
+/// Checks whether the object with the key `new` supersedes the object with the key `old`. Returns false if one was erased.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
@@ -46,18 +46,18 @@ pub(super) fn supersedes_at(view: &View, new: &Key, old: &Key) -> Result<bool> {
     }
 }
 
-/// The object of a key; `None` if it was erased.
+/// Returns the object with a key, or `None` if the object is absent or was erased.
 pub(super) fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
     unless_erased(view.object_at(&key.0))
 }
 
-/// Whether the claim of `new` on `old` is valid (SUP-1).
+/// Checks whether expiry, scope and trust allow `new` to supersede `old` (SUP-1).
 fn may_supersede(view: &View, new: &Object, old: &Object) -> bool {
     let is_over = new.expires().is_some_and(|expires| expires <= view.now());
     !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
 }
 
-/// Whether a chain of valid claims leads from one item to another.
+/// Checks whether a chain of valid claims leads from one item to another.
 fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     let mut waiting = vec![from.clone()];
     let mut seen = BTreeSet::new();
@@ -71,7 +71,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
             }
             let found = Id::new(&id).and_then(|id| view.get(&id));
             let old = found.or_else(|error| match error.kind() {
-                // The named item was erased, or the text is not an id.
+                // The item in `supersedes` was erased, or the text is not a valid id.
                 ErrorKind::NotFound | ErrorKind::InvalidInput => Ok(None),
                 _ => Err::<_, Error>(error),
             })?;
@@ -81,7 +81,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the time of the last write, where decay does not count, and the id, which orders items of one commit.
+/// Returns the time of the last write, except writes of decay, and the id. The id orders items of the same commit.
 fn written(view: &View, object: &Object) -> Result<(Time, String)> {
     let item = Item::from(object.clone());
     Ok((decay::written(view, &item)?, object.id().to_string()))
@@ -107,7 +107,7 @@ mod tests {
         drop(agent.memory().put(object, &Writer::of(class)).unwrap());
     }
 
-    /// Returns the ids that recall shows without superseded items, and the ids that the envelope shows, both sorted.
+    /// Returns two sorted lists of ids: the hits of a recall without superseded items, and the items in the envelope.
     fn standing(agent: &Agent, text: &str) -> (Vec<String>, Vec<String>) {
         let view = agent.memory().view();
         let query = RecallQuery {
@@ -134,7 +134,7 @@ mod tests {
         done.unwrap().status
     }
 
-    /// INVARIANT SUP-1: an item supersedes no more trusted item and none of another scope.
+    /// INVARIANT SUP-1: an item supersedes no item that is more trusted or in another scope.
     #[test]
     fn a_page_hides_nothing_that_the_person_said() {
         let agent = agent();
@@ -156,7 +156,7 @@ mod tests {
         let found = agent.recall(&agent.memory().view(), &asked).unwrap();
         assert_eq!(found.hits[0].id.as_str(), "mine");
         assert!(found.hits.iter().all(|hit| hit.superseded_by.is_empty()));
-        // An item of equal trust supersedes it.
+        // An item of equal trust supersedes the person's item.
         put(
             &agent,
             "new",
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(says(&agent, "the office is in Oslo"), Status::Created);
     }
 
-    /// INVARIANT SUP-2: in a circle, the item written last stays.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
     #[test]
     fn in_a_circle_the_newest_stays() {
         let agent = agent();
@@ -188,14 +188,14 @@ mod tests {
         let query = RecallQuery::new("the office is in Rome", Reach::All);
         let hits = agent.recall(&agent.memory().view(), &query).unwrap().hits;
         assert_eq!(hits[0].id.as_str(), "a");
-        // In a cycle of three, the newest item stays.
+        // In a cycle of three items, no item supersedes the newest one.
         put(&agent, "b", "the office is in Rome", &["c"], Origin::DirectUser);
         put(&agent, "c", "the office is in Pisa", &["a"], Origin::DirectUser);
         let (hits, shown) = standing(&agent, "the office is in");
         assert!(hits.contains(&"c".to_owned()) && hits == shown, "{hits:?}");
     }
 
-    /// INVARIANT SUP-1: an item supersedes no more trusted item and none of another scope.
+    /// INVARIANT SUP-1: an item supersedes no item that is more trusted or in another scope.
     #[test]
     fn what_has_expired_gives_the_place_back() {
         let agent = agent();
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(standing(&agent, "the office is in"), (only_a.clone(), only_a));
     }
 
-    /// INVARIANT SUP-2: in a circle, the item written last stays.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
     #[test]
     fn a_circle_that_only_a_page_closes_is_none() {
         let agent = agent();
@@ -220,13 +220,14 @@ mod tests {
         put(&agent, "c", "the office is in Lima", &["b"], person);
         let page = Origin::ToolExternal;
         put(&agent, "page", "the office is in Pisa", &["c"], page);
-        // This item is the newest, but it only leads to a page, whose claim is not valid. So there is no cycle.
+        // The newest item supersedes only the page. The page is less trusted than `c`, so its claim on `c` is not valid,
+        // and the items form no cycle.
         put(&agent, "a", "the office is in Oslo", &["page"], person);
         let only_c = vec!["c".to_owned()];
         assert_eq!(standing(&agent, "the office is in"), (only_c.clone(), only_c));
     }
 
-    /// INVARIANT SUP-2: in a circle, the item written last stays.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
     #[test]
     fn in_a_circle_what_decay_shortens_is_no_newer() {
         let agent = agent();
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(standing(&agent, "the office is in"), (only_b.clone(), only_b));
     }
 
-    /// INVARIANT SUP-1: an item supersedes no more trusted item and none of another scope.
+    /// INVARIANT SUP-1: an item supersedes no item that is more trusted or in another scope.
     #[test]
     fn nothing_takes_a_place_in_another_scope() {
         let agent = agent();

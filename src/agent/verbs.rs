@@ -1,4 +1,4 @@
-//! The verbs that other modules carry out, as methods of [`Agent`].
+//! The methods of [`Agent`] that call the modules of the verbs.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::object::{Id, Time};
 
 impl Agent {
-    /// Answers `query` from the state of `view`, at the time of the view.
+    /// Answers `query` from the state of `view`. The time of the view decides which items have expired.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -33,7 +33,7 @@ impl Agent {
         Ok(recalled)
     }
 
-    /// Renders items of one state into one text for a prompt.
+    /// Renders the selected items of one state as one text for a prompt.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -41,13 +41,13 @@ impl Agent {
         envelope::envelope(self, view, request)
     }
 
-    /// Remembers items from lines of JSON, with one commit of op `remember` for each batch.
+    /// Stores items from lines of JSON, with one commit of op `remember` for each batch.
     ///
-    /// A line with an id is always stored. A line without an id whose text exists counts as unchanged. There is no search for near
-    /// duplicates.
+    /// A line with an id is stored even if another item has the same text. A line without an id is not stored in that case,
+    /// and counts as unchanged. The call does not search for near duplicates.
     ///
     /// # Errors
-    /// The errors of `lines`, and of [`Memory::commit`](crate::Memory::commit). Earlier batches stay stored.
+    /// The errors of `lines`, and of [`Memory::commit`](crate::Memory::commit). After an error, earlier batches stay stored.
     pub fn remember_lines(
         &self,
         lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
@@ -60,10 +60,10 @@ impl Agent {
     /// Appends entries to the transcript of a session, in one commit.
     ///
     /// # Errors
-    /// `InvalidInput`: too many entries for one commit, or a wrong place for the session (`other_scope`,
-    /// `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor
-    /// the host names the person, or gives a parent to a session that one of them created; (code `refused`): a name
-    /// fails the review. Also the errors of a commit.
+    /// `InvalidInput`: the call has too many entries for one commit, or the session has another scope or parent, or too
+    /// many ancestors (`other_scope`, `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): the writer
+    /// is neither the person nor the host, but names the person, or sets the parent of a session that the person or the
+    /// host created. `Denied` (code `refused`): the review rejects a name. Also the errors of a commit.
     ///
     /// # Example
     /// ```
@@ -95,7 +95,7 @@ impl Agent {
     /// Returns the entries of a session in their order.
     ///
     /// # Errors
-    /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
+    /// `InvalidInput` (code `other_scope`) if the scope of the session is not in `reach`; also the errors of [`View::query`].
     pub fn entries(
         &self,
         view: &View,
@@ -108,13 +108,13 @@ impl Agent {
         Ok(found.map(|object| object.map(Item::from)))
     }
 
-    /// Removes items from memory in one commit. History keeps them, [`Self::forgotten`] lists them and
-    /// [`Self::unforget`] restores them. `dry_run` changes nothing.
+    /// Removes items from the state in one commit. History keeps the removed items: [`Self::forgotten`] lists them and
+    /// [`Self::unforget`] restores them. With `dry_run`, the call changes nothing.
     ///
     /// # Errors
-    /// `InvalidInput`: no condition is given (code `no_criteria`), or a child of a forgotten item would stay.
+    /// `InvalidInput`: no condition is given (code `no_criteria`), or a removed item has a child that would stay.
     /// `NotFound`: a given id has no item. `Denied` (code `less_trusted`): an item is more trusted than the writer.
-    /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit). After an error nothing is forgotten.
+    /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit). After an error, no item is removed.
     ///
     /// # Example
     /// ```
@@ -146,8 +146,8 @@ impl Agent {
         forget::forget(self, what, writer, dry_run)
     }
 
-    /// Sets the time from which an item is no longer shown; `None` means never. Returns the commit, if the call changed
-    /// the item.
+    /// Sets the time at which an item expires. With `None`, the item never expires. Returns the commit, or `None` if the
+    /// call did not change the item.
     ///
     /// # Errors
     /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if it is more trusted than the writer;
@@ -156,8 +156,9 @@ impl Agent {
         forget::expire(self, id, at, writer)
     }
 
-    /// Returns at most `limit` items that a writer or decay had forgotten by the state `view`, newest first. Erased
-    /// items are omitted. Garbage collection may remove an item a month after it was forgotten.
+    /// Returns at most `limit` forgotten items, the last forgotten first. A writer or decay removed them, and the state of
+    /// `view` does not contain them. Erased items are omitted. Garbage collection may delete an item a month after it
+    /// was forgotten.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if history cannot be read.
@@ -165,32 +166,32 @@ impl Agent {
         forget::forgotten(self, view, reach, limit)
     }
 
-    /// Restores forgotten or shortened items in one commit. Each gets its earlier version, with the origin of that
-    /// version. An item that is present with its full text stays unchanged.
+    /// Restores the earlier versions of forgotten or shortened items in one commit. A restored version has the same
+    /// origin as before. An item that is present with its full text stays unchanged.
     ///
     /// # Errors
-    /// `NotFound` if an id is neither present nor forgotten, or its version was erased; then nothing is restored.
+    /// `NotFound` if an id has no present or forgotten item, or its version was erased. Then no item is restored.
     /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Restored> {
         forget::unforget(self, ids, writer, dry_run)
     }
 
-    /// Restores the items that the last `forget` or `decay` commit in these scopes removed or shortened, if they are
-    /// still missing or shortened.
+    /// Restores the items that the last `forget` or `decay` commit removed or shortened. Only items in the scopes of
+    /// `reach` that are still missing or shortened are restored. Commits without such items are skipped.
     ///
     /// # Errors
-    /// `NotFound` if there is nothing to restore; otherwise the errors of [`Self::unforget`].
+    /// `NotFound` if no commit has an item to restore; otherwise the errors of [`Self::unforget`].
     pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Restored> {
         forget::unforget_last(self, reach, writer, dry_run)
     }
 
-    /// Moves every item that was unused for the time in the settings down one level. Reads all items. Pinned items,
-    /// expired items and items of a tree stay unchanged.
+    /// Moves every item down one level if it was unused for the time in the settings. Reads all items. Pinned items,
+    /// expired items, and items with a parent or children stay unchanged.
     ///
-    /// A text that cannot become shorter stays the same, and its item still moves to the level below.
+    /// A text that cannot be shortened stays the same, and its item still moves to the level below.
     ///
     /// # Errors
-    /// The errors of [`Memory::commit`](crate::Memory::commit); earlier commits of the pass stay.
+    /// The errors of [`Memory::commit`](crate::Memory::commit); after an error, earlier commits of the pass stay.
     ///
     /// # Example
     /// ```
@@ -218,7 +219,7 @@ impl Agent {
         decay::decay(self, pass, writer)
     }
 
-    /// Runs a pass of decay at `now`, by the actor `decay`.
+    /// Runs a decay pass at the time `now`, as the actor `decay`.
     ///
     /// # Errors
     /// The errors of [`Self::decay`].

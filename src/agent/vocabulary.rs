@@ -1,13 +1,13 @@
-//! The stored terms of the agent layer: kinds and attributes. `change` has the operations.
+//! The names of kinds and attributes that the agent layer stores. The module `change` defines the operations.
 //!
-//! `get` and JSON Lines show these terms; docs/agent.md lists them.
+//! `get` and JSON Lines print these names; docs/agent.md lists them.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
-/// Kinds of items. Any other kind may be remembered too.
+/// Names of kinds. Items may also have any other kind.
 pub(crate) mod kind {
-    /// Text that a person or program keeps under a name.
+    /// A text that a person or program stores under a name.
     pub(crate) const BLOCK: &str = "block";
     /// A statement that is valid until it is superseded.
     pub(crate) const FACT: &str = "fact";
@@ -17,7 +17,7 @@ pub(crate) mod kind {
     pub(crate) const ENTRY: &str = "entry";
     /// A summary of longer texts.
     pub(crate) const SUMMARY: &str = "summary";
-    /// An account of a session, written at its end.
+    /// An account of a session, written when the session ends.
     pub(crate) const EPISODE: &str = "episode";
     /// A decision with its reason.
     pub(crate) const DECISION: &str = "decision";
@@ -41,23 +41,23 @@ pub(crate) mod kind {
 
 /// Attributes of items. Each one is optional.
 pub(crate) mod attribute {
-    /// Words to find the item by: a list of unique texts, in the given order.
+    /// Search words for the item: a list of unique texts, in the given order.
     pub(crate) const TAGS: &str = "tags";
-    /// The speaker.
+    /// The speaker of the text.
     pub(crate) const SPEAKER: &str = "speaker";
-    /// The subject.
+    /// The subject of the text.
     pub(crate) const SUBJECT: &str = "subject";
     /// The session in which the text was said.
     pub(crate) const SESSION: &str = "session";
-    /// Its position in the session: an integer.
+    /// The position of the text in its session: an integer.
     pub(crate) const ORDER: &str = "order";
-    /// Its citations: a list of maps `{file, line?, note?}`.
+    /// The citations of the item: a list of maps `{file, line?, note?}`.
     pub(crate) const CITATIONS: &str = "citations";
-    /// The confidence: a float from 0 to 1.
+    /// The confidence in the statement: a float from 0 to 1.
     pub(crate) const CONFIDENCE: &str = "confidence";
-    /// The sensitivity: `none`, `pii`, `internal` or `credentials`.
+    /// The sensitivity of the item: `none`, `pii`, `internal` or `credentials`.
     pub(crate) const SENSITIVITY: &str = "sensitivity";
-    /// The source, as free text.
+    /// The source of the item, as free text.
     pub(crate) const SOURCE: &str = "source";
     /// `true` if decay never shortens or forgets the item.
     pub(crate) const PINNED: &str = "pinned";
@@ -69,13 +69,13 @@ pub(crate) mod attribute {
     pub(crate) const ORIGINAL: &str = "original";
     /// The time when the full version was stored, in microseconds since 1970: an integer.
     pub(crate) const WRITTEN: &str = "written";
-    /// The session that a note belongs to.
+    /// The session that owns a note.
     pub(crate) const OWNER: &str = "owner";
     /// The number of entries of a session that the scan refused or quarantined: an integer.
     pub(crate) const WITHHELD: &str = "withheld";
-    /// The name of the class of the least trusted entry that a session ever had.
+    /// The origin class of the least trusted entry that a session ever had, by name.
     pub(crate) const CLASS: &str = "class";
-    /// The name under which the person speaks in a session.
+    /// The speaker name of the person in a session.
     pub(crate) const USER: &str = "user";
     /// The span of a summary: `day`, `week` or `month`.
     pub(crate) const GRANULARITY: &str = "granularity";
@@ -83,6 +83,6 @@ pub(crate) mod attribute {
     pub(crate) const WATERMARK: &str = "watermark";
     /// The rules of the scan that matched this text when it was written: a list of texts.
     pub(crate) const FLAGS: &str = "flags";
-    /// The digest of the version that a person promoted to this one, in hexadecimal.
+    /// The digest, in hexadecimal, of the earlier version that a person promoted. This version is the result.
     pub(crate) const PROMOTED: &str = "promoted";
 }

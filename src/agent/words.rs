@@ -1,12 +1,13 @@
 //! Cuts a text into words, to compare or shorten it. Recall has its own tokeniser.
 //!
-//! A word is a run of letters, digits and their marks. In scripts without spaces a run is cut into pairs of characters.
+//! A word is a run of letters, digits and combining marks. In scripts without spaces, such as Chinese, a run is cut into
+//! pairs of characters.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - WRD-1: runs are slices of the text in rising order, and every letter and digit is in exactly one run.
+//! - WRD-1: runs are slices of the text in ascending order, and every letter and digit is in exactly one run.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 pub(crate) use crate::recall::is_spaceless;
 
-/// Whether a word may hold `letter`.
+/// Checks whether `letter` can be part of a word.
 pub(crate) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || is_combining_mark(letter)
 }
@@ -27,7 +28,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
         rest = rest.trim_start_matches(|letter| !is_word(letter));
         let first = rest.chars().next()?;
         let spaceless = is_spaceless(first);
-        // A mark stays with its base character, whatever its own block is.
+        // A combining mark stays with its base character, even if its Unicode block belongs to another script.
         let goes_on = |letter: char| {
             is_word(letter) && (is_spaceless(letter) == spaceless || is_combining_mark(letter))
         };
@@ -66,8 +67,8 @@ pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the search tokens of a normalised text, each once, in order: words of at least two characters. In scripts
-/// without spaces, a token is a pair of neighbours or a single character.
+/// Returns the distinct search tokens of a normalised text, in order. A token is a word of at least two characters. In
+/// scripts without spaces, a token is a pair of adjacent characters, or a single character between other scripts.
 pub(crate) fn tokens(normalised: &str) -> Vec<String> {
     let parts = |run: &str| -> Vec<String> {
         let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
@@ -86,14 +87,15 @@ pub(crate) fn tokens(normalised: &str) -> Vec<String> {
     tokens.filter(|token| seen.insert(token.clone())).collect()
 }
 
-/// Returns the share of the search tokens of `query` that `text` contains, both normalised; `None` without tokens.
+/// Returns the fraction of the search tokens of `query` that `text` contains. Both texts must be normalised. Returns
+/// `None` if `query` has no tokens.
 pub(crate) fn covered(query: &str, text: &str) -> Option<f64> {
     let tokens = query_tokens(query);
     let found = tokens.iter().filter(|token| text.contains(token.as_str()));
     (!tokens.is_empty()).then(|| found.count() as f64 / tokens.len() as f64)
 }
 
-/// Returns the search tokens of a query. Of a very long query, only the first ones are kept.
+/// Returns the search tokens of a query, at most the first 256.
 pub(crate) fn query_tokens(normalised: &str) -> Vec<String> {
     const TOKENS_MAX: usize = 256;
     let mut found = tokens(normalised);

@@ -9,7 +9,7 @@ use crate::agent::agent::Agent;
 use crate::engine::{Attempted, Check, Committed, Draft, Refusal, Writer};
 use crate::error::Result;
 
-/// Begins a draft on the newest state, by `writer`.
+/// Creates a draft by `writer` on the newest state.
 ///
 /// # Errors
 /// The errors of [`admitted`]; `Corrupt` or `Io` if the state cannot be read.
@@ -25,7 +25,7 @@ pub(in crate::agent) fn open(agent: &Agent, name: &str, writer: &Writer) -> Resu
     agent.memory().open_draft(name, &admitted(agent, writer)?)
 }
 
-/// Saves a draft as `drafts/` with a name. The caller has redacted the draft (GRD-4).
+/// Saves a draft as `drafts/NAME`. The caller must have redacted the draft (GRD-4).
 ///
 /// # Errors
 /// The errors of [`Memory::save_draft`](crate::Memory::save_draft).
@@ -41,7 +41,7 @@ pub(in crate::agent) fn delete(agent: &Agent, name: &str, writer: &Writer) -> Re
     agent.memory().delete_draft(name, &admitted(agent, writer)?)
 }
 
-/// Commits an opened draft with the authorisation of its rule.
+/// Commits a draft with the authorisation of `rule`.
 ///
 /// # Errors
 /// The errors of [`Memory::commit`](crate::Memory::commit).
@@ -54,7 +54,7 @@ pub(in crate::agent) fn commit(agent: &Agent, mut draft: Draft, rule: &Rule) -> 
     agent.memory().commit(draft, rule.op)
 }
 
-/// Runs a change on a draft, then `check`, and commits the draft if both pass. Otherwise the draft is kept under
+/// Runs `change` on a draft, then `check`, and commits the draft if both succeed. Otherwise saves the draft under
 /// `rejected/`.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! Generates ids for items that have none.
 //!
-//! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in another. NAME is the scope without its class:
+//! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in any other scope. NAME is the scope without its class:
 //! `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8, from an
-//! idempotency key (RFC 9562). The same key gives the same id.
+//! idempotency key (RFC 9562). The same key always produces the same id.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -19,12 +19,12 @@ use crate::object::{Id, Kind, Scope, Time};
 
 /// The length of a UUID as text, in bytes.
 const UUID_BYTES: usize = 36;
-/// The number of ids whose random bytes are read from the system at once. Linux returns 256 bytes in one piece.
+/// The number of ids for which random bytes are read at once. Linux returns up to 256 bytes in one uninterrupted call.
 const RANDOM_IDS: usize = 32;
-/// The maximum number of bytes of a kind in an id. The name of the scope gets the rest.
+/// The maximum number of bytes of a kind in an id. The name of the scope can use all other bytes.
 const KIND_BYTES_MAX: usize = 64;
 
-/// Generates ids, beginning with a time. It cannot be cloned, so no two generators of a process share random bytes.
+/// Generates ids with increasing times. The type is not `Clone`, so two generators never share random bytes.
 pub(in crate::agent) struct IdGenerator {
     next: Time,
     /// The random bytes that no id has used yet.
@@ -32,7 +32,7 @@ pub(in crate::agent) struct IdGenerator {
 }
 
 impl IdGenerator {
-    /// Returns a generator whose first id has the time `now`.
+    /// Creates a generator whose first id has the time `now`.
     pub(in crate::agent) fn since(now: Time) -> Self {
         let random = Vec::new();
         Self { next: now, random }
@@ -48,7 +48,7 @@ impl IdGenerator {
             memory.random(random.as_flattened_mut())?;
             self.random.extend(random);
         }
-        let random = self.random.pop().expect("it was just filled");
+        let random = self.random.pop().expect("the random bytes were just read");
         let micros = self.next.as_micros().max(0).unsigned_abs();
         self.next = self.next.plus_micros(1);
         // The microseconds within the millisecond, scaled to 12 bits: a microsecond is about four steps.
@@ -60,7 +60,7 @@ impl IdGenerator {
     }
 }
 
-/// Returns the id for an idempotency key, which depends on the secret of the store.
+/// Returns the id that is derived from an idempotency key and the secret of the store.
 ///
 /// # Errors
 /// `InvalidInput`: the kind is not valid in an id.
@@ -98,7 +98,7 @@ fn qualified(scope: &Scope, kind: &Kind, uuid: &str) -> Result<Id> {
     Id::new(&format!("{name}/{kind}/{uuid}"))
 }
 
-/// Returns a text in normal form, cut at a character to at most `bytes_max` bytes.
+/// Returns a text in composed Unicode, cut between characters to at most `bytes_max` bytes.
 fn shortened(text: &str, bytes_max: usize) -> String {
     let mut text: String = text.nfc().collect();
     let end = (0..=bytes_max.min(text.len()))
@@ -153,7 +153,7 @@ mod tests {
         assert!("89ab".contains(&uuid[..1]), "{uuid}");
         let id = ids.new_id(&memory(), &Scope::default(), &kind("note")).unwrap();
         assert!(id.as_str().starts_with("note/0198"), "{id}");
-        // A UUID of version 7 has no time before 1970, but a clock before 1970 still gives ids.
+        // A UUID of version 7 cannot contain a time before 1970. With such a clock, the generator still makes valid ids.
         let early =
             IdGenerator::since(Time::from_micros(-1)).new_id(&memory(), &Scope::default(), &kind("note"));
         assert!(early.unwrap().as_str().starts_with("note/00000000-0000-7"));

@@ -1,4 +1,4 @@
-//! The only path by which a verb of the agent changes the store.
+//! The only module through which the verbs of the agent change the store.
 //!
 //! A verb names its [`Rule`] and stages items on a [`Change`]. The change reviews every text, reserves quota for every
 //! new item, and quarantines items that a person must judge. The whole change is one commit, authorised by the rule.
@@ -8,7 +8,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - STA-1: a change reviews every text before it stages it, and commits no text that the review stopped.
+//! - STA-1: a change reviews every text before it stages the text. It commits no text that the review blocked or
+//!   quarantined.
 //! - STA-2: every commit of the layer names its rule, and the engine authorises the commit by that rule.
 
 pub(super) mod drafts;
@@ -34,7 +35,7 @@ use crate::scan::Verdict;
 /// The maximum number of attempts of a change that conflicts with other writers.
 const TRIES: usize = 16;
 
-/// A change in preparation: one draft to commit and one for a person to judge, both on one state.
+/// A change in preparation: one draft to commit, and one draft with the quarantined items, both on the same state.
 pub(super) struct Change<'a> {
     agent: &'a Agent,
     draft: Draft,
@@ -47,23 +48,23 @@ pub(super) struct Change<'a> {
     is_rehearsal: bool,
 }
 
-/// The fate of an item.
+/// The outcome for an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is staged.
+    /// The item is staged.
     Staged(Staged),
-    /// It is quarantined, so that a person judges it.
+    /// The item is quarantined until a person judges it.
     Held,
-    /// It is refused, and no part of it is kept.
+    /// The item is refused and not stored.
     Refused,
 }
 
-/// An item after its review.
+/// The result of the review and staging of an item.
 #[derive(Clone, Debug)]
 pub(super) struct Passed {
     pub(super) fate: Fate,
     pub(super) verdict: Verdict,
-    /// The rules that it matched.
+    /// The rules of the scan that the item matched.
     pub(super) rules: Vec<&'static str>,
 }
 
@@ -72,16 +73,16 @@ pub(super) struct Outcome<T> {
     pub(super) value: T,
     /// The commit, or the head if nothing changed.
     pub(super) committed: Committed,
-    /// The name under `rejected/` of the quarantined items.
+    /// The name of the draft under `rejected/` that contains the quarantined items.
     pub(super) held: Option<String>,
 }
 
-/// Makes a change: `stage` fills it, and `rule` limits it. A rule that retries runs `stage` again on the new head if
-/// another writer changed the same ids.
+/// Makes a change: `stage` adds the items, and `rule` authorises the commit. If another writer changed the same ids and
+/// `rule` allows a retry, runs `stage` again on the new head.
 ///
 /// # Errors
-/// The errors of `stage`; `Denied` (code `less_trusted`) if the rule forbids the change to the writer, (code
-/// `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret; also the errors
+/// The errors of `stage`; `Denied` (code `less_trusted`) if the rule does not authorise the writer, (code
+/// `disabled`) if the memory is disabled, (code `refused`) if the actor or session contains a secret; also the errors
 /// of [`Memory::commit`](crate::Memory::commit).
 pub(super) fn change<T>(
     agent: &Agent,
@@ -104,8 +105,8 @@ pub(super) fn change<T>(
     }
 }
 
-/// Makes a change as [`change`] does, without a retry. The last value is the name of the quarantined items, or the error
-/// of keeping them; the commit is made in either case.
+/// Makes a change as [`change`] does, without a retry. The last value is the name of the draft with the
+/// quarantined items, or the error of saving that draft. The commit is made in both cases.
 pub(super) fn change_once<T>(
     agent: &Agent,
     writer: &Writer,
@@ -162,22 +163,22 @@ impl<'a> Change<'a> {
         &self.draft
     }
 
-    /// The class of the writer.
+    /// Returns the origin class of the writer.
     pub(super) fn class(&self) -> Origin {
         self.draft.writer().trust
     }
 
-    /// Returns the object of an id, with the staged changes.
+    /// Returns the object with an id, after the staged changes.
     pub(super) fn get(&self, id: &Id) -> Result<Option<Object>> {
         self.draft.get(id)
     }
 
-    /// Returns the object of an id as [`Self::get`] does; `None` if its version was erased.
+    /// Returns the object with an id as [`Self::get`] does, but `None` if the version was erased.
     pub(super) fn present(&self, id: &Id) -> Result<Option<Object>> {
         unless_erased(self.draft.get(id))
     }
 
-    /// Returns the version of an id, with the staged changes.
+    /// Returns the version of an id, after the staged changes.
     pub(super) fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
         self.draft.digest(id)
     }
@@ -193,7 +194,8 @@ impl<'a> Change<'a> {
         self.draft.expect(id, version);
     }
 
-    /// Reviews an item and stages it under `id`, with an origin of at most `class`. `place` sets its place in the tree.
+    /// Reviews an item and stages it under `id`, with an origin no more trusted than `class`. `place` sets the
+    /// parent and the position of the object.
     pub(super) fn put(
         &mut self,
         id: Id,
@@ -234,7 +236,7 @@ impl<'a> Change<'a> {
         Ok(Passed { fate, verdict, rules })
     }
 
-    /// Stages a reviewed item as the writer's own statement. `present` is the current object with the same id. The
+    /// Stages a reviewed item as a statement of the writer. `present` is the current object with the same id. The
     /// `superseded` items free quota for the new one.
     pub(super) fn say(
         &mut self,
@@ -259,14 +261,14 @@ impl<'a> Change<'a> {
             .reserve(self.agent, &mut self.draft, (object, present), origin, superseded)
     }
 
-    /// Quarantines a reviewed object for a `reason` that the verb gives.
+    /// Quarantines a reviewed object for the `reason` of the verb.
     pub(super) fn hold(&mut self, object: NewObject, class: Origin, reason: String) -> Result<()> {
         self.held.put_at_most(object, class)?;
         add_new(&mut self.reasons, [reason]);
         Ok(())
     }
 
-    /// Drops the staged objects, and keeps the quarantined ones.
+    /// Discards the staged objects, but not the quarantined objects.
     pub(super) fn keep_only_held(&mut self) {
         if !self.draft.is_empty() {
             let writer = self.draft.writer().clone();
@@ -275,12 +277,12 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Stages a reviewed earlier version for history.
+    /// Stages a reviewed earlier version. The commit adds it to history but not to the state.
     pub(super) fn put_past(&mut self, object: &NewObject, class: Origin) -> Result<()> {
         self.draft.put_past(object, class).map(drop)
     }
 
-    /// Stages a version that decay made shorter from a reviewed text.
+    /// Stages a version with a shorter text, which decay made from a reviewed text.
     pub(super) fn shorten(&mut self, object: NewObject, class: Origin) -> Result<()> {
         self.draft.put_at_most(object, class).map(drop)
     }
@@ -291,7 +293,7 @@ impl<'a> Change<'a> {
         self.draft.put_restated(object)
     }
 
-    /// Stages an object without a text, for example that of a session.
+    /// Stages an object without a text, such as a session.
     pub(super) fn put_plain(&mut self, object: NewObject) -> Result<Staged> {
         names::check_names(self.agent, &object)?;
         self.draft.put(object)
@@ -319,7 +321,7 @@ impl<'a> Change<'a> {
         self.draft.remove(id)
     }
 
-    /// Stages the version of an id in an earlier state.
+    /// Stages the version that an id has in an earlier state.
     pub(super) fn restore(&mut self, id: &Id, from: &View) -> Result<()> {
         self.draft.restore(id, from).map(drop)
     }
@@ -329,12 +331,12 @@ impl<'a> Change<'a> {
         self.draft.restore_version(id, version).map(drop)
     }
 
-    /// Checks the authorisation of the change, and commits nothing.
+    /// Makes the change a dry run: its authorisation is checked, and nothing is committed.
     pub(super) fn rehearse(&mut self) {
         self.is_rehearsal = true;
     }
 
-    /// Commits the staged objects, and keeps the quarantined ones under `rejected/`.
+    /// Commits the staged objects, and saves the quarantined objects under `rejected/`.
     fn commit(self, rule: &Rule) -> Result<(Committed, Result<Option<String>>)> {
         if self.is_rehearsal {
             self.draft.check_authorisation()?;

@@ -1,6 +1,6 @@
-//! The names that the log keeps unchanged: ids, scopes, kinds, names of attributes, actors and sessions.
+//! Reviews the names that the log stores unchanged: ids, scopes, kinds, names of attributes, actors and sessions.
 //!
-//! A secret in a text becomes a marker. A name with a marker would be a different name, so a name with a secret is
+//! In a text, a marker replaces a secret. In a name, a marker would make a different name, so a name with a secret is
 //! refused.
 //!
 //! # Layer
@@ -16,20 +16,20 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{NewObject, Value};
 use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
-/// The words for the name of an attribute, or for a key within an attribute, in refusals.
+/// The phrase in errors for the name of an attribute, or for a key within an attribute.
 const ATTRIBUTE: &str = "the name of an attribute";
-/// The length in bytes from which any name may itself be a secret. A shorter name is checked only if it looks like
-/// `word=value`.
+/// The length in bytes from which every name is scanned. A shorter name is scanned only if it looks like `word=value` or
+/// is not ASCII.
 const NAME_BYTES_MIN: usize = 20;
 
-/// Returns the writer of a commit. Markers replace the secrets in its reason and source.
+/// Checks the writer of a commit, and returns it with markers for the secrets in its reason and source.
 ///
 /// # Errors
-/// `Denied` (code `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret.
+/// `Denied` (code `disabled`) if the memory is disabled, (code `refused`) if the actor or session contains a secret.
 pub(in crate::agent) fn admitted(agent: &Agent, writer: &Writer) -> Result<Writer> {
     if agent.settings().is_disabled {
-        return Err(Error::denied(ErrorCode::Disabled, "the memory is switched off")
-            .with_hint("nothing was stored; see Settings::is_disabled"));
+        return Err(Error::denied(ErrorCode::Disabled, "the memory is disabled")
+            .with_hint("nothing was stored; set `Settings::is_disabled` to false to enable the memory"));
     }
     for (what, name) in [("the actor", &writer.actor), ("the session", &writer.session)] {
         if let Some(name) = name {
@@ -44,22 +44,22 @@ pub(in crate::agent) fn admitted(agent: &Agent, writer: &Writer) -> Result<Write
     })
 }
 
-/// Refuses a name that holds a secret.
+/// Fails if a name contains a secret.
 ///
 /// # Errors
-/// `Denied` (code `refused`) if the name holds a secret.
+/// `Denied` (code `refused`) if the name contains a secret.
 pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str) -> Result<()> {
     if !is_looked_at(name) || matches!(scanner.redact(name), Cow::Borrowed(_)) {
         return Ok(());
     }
     Err(Error::denied(
         ErrorCode::Refused,
-        format!("{what} contains what looks like a secret"),
+        format!("{what} contains text that looks like a secret"),
     )
-    .with_hint("nothing was stored; the log keeps names unchanged, so choose another name"))
+    .with_hint("nothing was stored; the log cannot redact names, so choose another name"))
 }
 
-/// Replaces the secrets in the message of an error by markers: an answer names rules, never the matching text (RMB-1).
+/// Replaces the secrets in the message of an error by markers, because an error never quotes the matching text (RMB-1).
 pub(in crate::agent) fn redact_error(scanner: &Scanner, error: Error) -> Error {
     let clean = scanner.redact(error.message()).into_owned();
     if clean == error.message() {
@@ -69,7 +69,8 @@ pub(in crate::agent) fn redact_error(scanner: &Scanner, error: Error) -> Error {
     }
 }
 
-/// Reads a line. A refusal is the one of the redacted line, because a message may quote only the start of a secret.
+/// Reads a line with `read`. Returns the error for the redacted line, because a message may quote only the start of a
+/// secret, which the scanner does not recognise.
 pub(in crate::agent) fn read_line<T>(
     scanner: &Scanner,
     line: &[u8],
@@ -81,10 +82,10 @@ pub(in crate::agent) fn read_line<T>(
     })
 }
 
-/// Refuses an object that is staged without a review, if the review would refuse one of its names.
+/// Checks the names of an object that is staged without a review. Applies the same rules as the review.
 ///
 /// # Errors
-/// `Denied` (code `refused`) if a name holds a secret or is misleading.
+/// `Denied` (code `refused`) if a name contains a secret or is misleading.
 pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result<()> {
     let scanner = agent.scanner();
     let mut names = vec![
@@ -102,15 +103,15 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     }
     let is_bad = |name: &str| is_looked_at(name) && is_misleading(name, &scanner.scan(name));
     if let Some((what, _)) = ids.into_iter().find(|(_, name)| is_bad(name)) {
-        let message = format!("{what} has a secret, an invisible character or mixed scripts");
+        let message = format!("{what} contains a secret, an invisible character or mixed scripts");
         return Err(Error::denied(ErrorCode::Refused, message)
-            .with_hint("nothing was stored; choose a name in visible letters of one script"));
+            .with_hint("nothing was stored; choose a name with visible letters of one script"));
     }
     Ok(())
 }
 
-/// Adds the findings in the names of an item to the report of its texts. Returns the kind of name that causes a
-/// refusal. Each name is scanned separately, so that the limits of one report hide no finding.
+/// Scans the names of an item, and adds the findings to the report on its texts. Returns the kind of the first name that
+/// causes a refusal. Each name is scanned separately, because a single report lists a limited number of findings.
 pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Report) -> Option<&'static str> {
     let superseded = item.supersedes.iter();
     let names = [
@@ -134,20 +135,20 @@ pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Repor
     bad
 }
 
-/// Whether a name holds a secret, or looks like another name.
+/// Checks whether a name contains a secret, or looks like another name.
 fn is_misleading(name: &str, found: &Report) -> bool {
     let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
-    // The scan allows these characters in texts. Two names that differ only in them look alike.
+    // The scan allows these invisible characters in texts, but two names that differ only in them look alike.
     name.contains(['\u{ad}', '\u{feff}']) || found.findings.iter().any(is_refused)
 }
 
-/// Whether a name could be a secret or misleading. The scan skips all others.
+/// Checks whether a name could be a secret or misleading. Other names are not scanned.
 fn is_looked_at(name: &str) -> bool {
     let gives = || name.contains(['=', ':']) && name.bytes().any(|byte| byte.is_ascii_digit());
     name.len() >= NAME_BYTES_MIN || !name.is_ascii() || gives()
 }
 
-/// Returns every text of an item with the name of its field. The name for the text itself is empty.
+/// Returns every text of an item with the name of its field. The field name of the main text is empty.
 pub(super) fn texts_of_item(item: &mut NewItem) -> Vec<(String, &mut String)> {
     let mut fields = vec![(String::new(), &mut item.text)];
     fields.extend(item.tags.iter_mut().map(|tag| (attribute::TAGS.to_owned(), tag)));
@@ -169,7 +170,7 @@ pub(super) fn texts_of_item(item: &mut NewItem) -> Vec<(String, &mut String)> {
     fields
 }
 
-/// Adds the texts of a value, nested ones included. The engine limits the depth.
+/// Adds all texts in a value, including nested texts. The engine limits the depth of the recursion.
 fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a mut String)>) {
     match value {
         Value::Text(text) => fields.push((name.to_owned(), text)),
@@ -183,7 +184,7 @@ fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a
     }
 }
 
-/// Returns every text of an object with the name of its field. The name for the content is empty.
+/// Returns every text of an object with the name of its field. The field name of the content is empty.
 pub(in crate::agent) fn texts_of_object(object: &mut NewObject) -> Vec<(String, &mut String)> {
     let content = object.content.as_mut().map(|text| (String::new(), text));
     let mut fields: Vec<_> = content.into_iter().collect();
@@ -193,7 +194,7 @@ pub(in crate::agent) fn texts_of_object(object: &mut NewObject) -> Vec<(String, 
     fields
 }
 
-/// Replaces the secrets of an object by markers. Returns whether there were any.
+/// Replaces the secrets in an object by markers. Returns whether the object contained a secret.
 pub(in crate::agent) fn redact_object(scanner: &Scanner, object: &mut NewObject) -> bool {
     let mut is_changed = false;
     for (name, text) in texts_of_object(object) {
@@ -204,7 +205,7 @@ pub(in crate::agent) fn redact_object(scanner: &Scanner, object: &mut NewObject)
     is_changed
 }
 
-/// Returns the names of attributes, and the keys within them.
+/// Returns the names of attributes, and the keys of the maps within their values.
 pub(in crate::agent) fn keys_of<'a>(
     attributes: impl IntoIterator<Item = (&'a String, &'a Value)>,
 ) -> impl Iterator<Item = &'a str> {

@@ -1,21 +1,21 @@
-//! The quota of a scope: the number of items that it may hold.
+//! The quota of a scope, which limits the number of its items.
 //!
-//! Items without a parent count. Entries, summaries, episodes, sections and other children do not, nor do sessions and notes.
-//! The duplicate index counts the items of a scope. A scope below its quota costs a look-up; a full one reads all its
-//! objects.
+//! Only items without a parent count, so entries, summaries, episodes, sections and other children do not count. Sessions
+//! and notes do not count either. The duplicate index counts the items of a scope. A write into a scope below its quota
+//! needs one look-up. A write into a full scope reads all objects of the scope.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - A write into a full scope reads every object of the scope.
-//!   `release`, `unforget`, `undo` and drafts of the library ignore the quota. `guard` also counts superseded
+//! - `release`, `unforget`, `undo` and drafts of the library ignore the quota. `guard` also counts superseded
 //!   items.
 //!
 //! # Invariants
-//! - ROO-1: expired and superseded items do not count. Expired items leave the state when the quota needs it. A superseded
-//!   item frees quota once.
-//! - ROO-2: every verb of the layer that stores a new item reserves quota for it. A restored item needs none.
+//! - ROO-1: expired and superseded items do not count. Expired items are removed from the state when a new item needs
+//!   their quota. A superseded item frees quota only once.
+//! - ROO-2: every verb of the layer that stores a new item reserves quota for it. A restored item needs no quota.
 //! - ROO-3: trusted and untrusted items have separate quotas.
 
 use std::collections::{HashMap, HashSet};
@@ -26,18 +26,18 @@ use crate::engine::{Draft, Query, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 
-/// The quotas of the scopes of one draft. A scope is counted only when it may be full.
+/// The quota that one draft uses in each scope. The items of a scope are counted only when the scope may be full.
 pub(super) struct Quota {
     items_max: i64,
-    /// The number of new items of the draft less the superseded items that free quota, for each half.
+    /// For each half, the number of new items in the draft, minus the number of superseded items that freed quota.
     staged: HashMap<Half, i64>,
     /// The superseded items that freed quota.
     freed: HashSet<Id>,
-    /// The number of live items in the base of the draft, for each half that was counted. It is at most `items_max`.
+    /// For each counted half, the number of live items in the base of the draft, at most `items_max`.
     live: HashMap<Half, i64>,
 }
 
-/// A scope, and whether this is the half of its trusted or its untrusted items (ROO-3).
+/// Half of a scope: its trusted items (`true`) or its untrusted items (`false`), which have separate quotas (ROO-3).
 type Half = (Scope, bool);
 
 impl Quota {
@@ -50,8 +50,8 @@ impl Quota {
         }
     }
 
-    /// Reserves quota for an object before it is staged with this origin. Items of its half that it supersedes first free
-    /// quota. An object that is present and has not expired needs no quota.
+    /// Reserves quota for an object before it is staged with the origin `origin`. First, the superseded items of the same
+    /// half free their quota. An object that replaces a live object of the same half needs no quota.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): the scope is full.
@@ -77,7 +77,7 @@ impl Quota {
         let is_new = present.is_none_or(|old| !counts_in(old, &half, view.now()));
         let items_max = self.items_max;
         let is_full = |count: i64| count.saturating_add(staged) >= items_max;
-        // Each count is exacter than the one before it, and costs more.
+        // Each of these counts is more exact than the previous count, and costs more.
         if is_new
             && is_full(view.len().cast_signed())
             && is_full(agent.with_duplicate_index(&view, |known| Ok(known.items(&half.0, half.1)))?)
@@ -85,18 +85,18 @@ impl Quota {
         {
             let untrusted = if origin.is_trusted() { "" } else { "untrusted " };
             return Err(Error::invalid(format!(
-                "the scope {} has {} {untrusted}items, and no more are allowed",
+                "the scope {} is full: it contains {} {untrusted}items, the maximum",
                 object.scope, items_max
             ))
             .with_code(ErrorCode::OverLimit)
-            .with_hint("forget some, let some expire, or raise items_max in the settings"));
+            .with_hint("forget items of the scope, or raise items_max in the settings"));
         }
         self.staged.insert(half, staged + i64::from(is_new));
         Ok(())
     }
 
-    /// Counts the items of a half in the base that have neither expired nor been superseded. Expired items leave the
-    /// draft if the half is full.
+    /// Counts the items of a half in the base that have neither expired nor been superseded. Removes expired
+    /// items from the draft if the half is full.
     fn live(&mut self, agent: &Agent, draft: &mut Draft, new: &Id, half: &Half) -> Result<i64> {
         if let Some(live) = self.live.get(half) {
             return Ok(*live);
@@ -114,8 +114,8 @@ impl Quota {
         let staged = self.staged.get(half).copied().unwrap_or(0);
         let with_expired = live.saturating_add_unsigned(expired.len() as u64);
         if with_expired.saturating_add(staged) >= self.items_max {
-            // ROO-1: expired items leave the state when the quota needs it. An item that this draft writes again is
-            // live. An item with children stays.
+            // ROO-1: expired items are removed because a new item needs their quota. An expired item stays if this
+            // draft writes it again, or if it has children.
             for old in expired.iter().filter(|old| old.id() != new) {
                 let id = old.id();
                 if draft.digest(id)? == Some(old.digest()) && draft.children(id)?.is_empty() {
@@ -132,7 +132,7 @@ fn is_superseded(agent: &Agent, view: &View, id: &Id) -> Result<bool> {
     agent.with_duplicate_index(view, |known| known.is_superseded(&known.key_of(id)))
 }
 
-/// Whether an object counts in this half of a scope at that time.
+/// Checks whether an object counts towards the quota of this half at the time `now`.
 fn counts_in(object: &Object, (scope, is_trusted): &Half, now: Time) -> bool {
     object.scope() == scope.as_str()
         && object.origin().is_trusted() == *is_trusted

@@ -1,12 +1,12 @@
-//! Reviews every text before it reaches the log: the scan, the redaction of secrets, the quotas.
+//! Reviews every item before it is stored: scans its texts, redacts secrets, and checks quotas.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - REV-1: a reviewed item has no secret that the scan knows, in any field.
-//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. Its names have none, and
-//!   no word in letters of several scripts.
+//! - REV-1: no field of a reviewed item contains a secret that the scan recognises.
+//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. Its names contain no
+//!   invisible characters, and no word that mixes letters of several scripts.
 
 use std::borrow::Cow;
 
@@ -20,24 +20,24 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::{Category, Scanner, Verdict};
 
-/// An item in its stored form, and the findings in its given form.
+/// An item in the form that is stored, and the findings of the scan in the form that the caller gave.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct Reviewed {
-    /// The item without secrets and invisible characters. The attribute `flags` has the matching rules.
+    /// The item without secrets and invisible characters. The attribute `flags` lists the matching rules.
     pub(in crate::agent) item: NewItem,
     /// The verdict of the scan.
     pub(in crate::agent) verdict: Verdict,
-    /// The matching rules, each once, in the order of the text.
+    /// The rules of the scan that matched, each once, in the order of the text.
     pub(in crate::agent) rules: Vec<&'static str>,
     /// Whether the review redacted secrets.
     pub(in crate::agent) is_redacted: bool,
-    /// The kind of name that causes the refusal, such as `the id`. A name is not corrected, because it would be another
-    /// name.
+    /// The kind of name that causes the refusal, such as `the id`. A name is not redacted, because redaction would
+    /// make a different name.
     pub(in crate::agent) bad_name: Option<&'static str>,
 }
 
 impl Reviewed {
-    /// Returns the reason of the verdict, in a sentence.
+    /// Returns the reason for the verdict as a sentence.
     pub(in crate::agent) fn reason(&self) -> String {
         let rules = self.rules.join(", ");
         match self.bad_name {
@@ -51,18 +51,18 @@ impl Reviewed {
         match self.bad_name {
             Some(_) => refused(
                 &self.reason(),
-                "the log keeps names unchanged: choose another name",
+                "the log cannot redact names, so choose another name",
             ),
             None => refusal(&self.rules),
         }
     }
 }
 
-/// Returns the error of an item that the scan blocks. It names rules, never the matching text.
+/// Returns the error of an item that the scan blocks. The error names rules, never the matching text.
 pub(in crate::agent) fn refusal(rules: &[&'static str]) -> Error {
     refused(
         &format!("the scan found {}", rules.join(", ")),
-        "remove commands, hidden text and instructions, and state the fact",
+        "remove commands, hidden text and instructions, and state only the fact",
     )
 }
 
@@ -85,7 +85,7 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
     if !report.findings.is_empty() {
         let mut is_redacted = false;
         for (name, text) in texts_of_item(&mut item) {
-            // REV-1, REV-2: whatever the verdict, only the clean text is kept.
+            // REV-1, REV-2: for every verdict, only the clean text is kept.
             let clean = Scanner::neutralise(text).into_owned();
             if let Cow::Owned(redacted) = scanner.redact_field(&name, &clean) {
                 *text = redacted;
@@ -114,10 +114,11 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
     })
 }
 
-/// The maximum number of items that one item may supersede. Each search that finds one of them reads the item.
+/// The maximum number of items that one item may supersede. It is limited because every search that finds one of them
+/// also reads the superseding item.
 const SUPERSEDES_MAX: usize = 64;
 
-/// Refuses an item that exceeds a quota of a single item.
+/// Fails if an item exceeds one of the quotas of a single item.
 fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
     let within = |what: &str, count: usize, of: &str, most: usize| {
         if count <= most {
@@ -126,7 +127,7 @@ fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
         Err(
             Error::invalid(format!("{what} has {count} {of}; at most {most} are allowed"))
                 .with_code(ErrorCode::OverLimit)
-                .with_hint("shorten it, or split it into several items"),
+                .with_hint("shorten the item, or split it into several items"),
         )
     };
     let number = |of: &str, count: usize, most: usize| within("the item", count, of, most);
@@ -159,12 +160,12 @@ mod tests {
         Agent::new(Memory::in_memory().unwrap(), settings)
     }
 
-    /// Returns a key, in parts so that a scanner of repositories does not find it here.
+    /// Returns an access key. It is written in parts, so that secret scanners do not report this file.
     fn key() -> String {
         format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     }
 
-    /// INVARIANT REV-1: a reviewed item has no known secret in any field.
+    /// INVARIANT REV-1: no field of a reviewed item contains a known secret.
     #[test]
     fn a_secret_leaves_no_trace_in_any_field() {
         let agent = agent(Settings::default());
@@ -186,7 +187,7 @@ mod tests {
         );
     }
 
-    /// INVARIANT REV-1: a reviewed item has no known secret in any field.
+    /// INVARIANT REV-1: no field of a reviewed item contains a known secret.
     #[test]
     fn a_secret_in_an_attribute_of_any_name_is_redacted_too() {
         let agent = agent(Settings::default());
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(reviewed.item.others.get("count"), Some(&Value::Integer(7)));
     }
 
-    /// INVARIANT REV-1: a reviewed item has no known secret in any field.
+    /// INVARIANT REV-1: no field of a reviewed item contains a known secret.
     #[test]
     fn a_secret_in_a_name_is_refused_and_a_plain_long_name_is_not() {
         let agent = agent(Settings::default());
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(reviewed.verdict, Verdict::Block);
     }
 
-    /// INVARIANT REV-1: in the fields of a commit.
+    /// INVARIANT REV-1: no field of a commit contains a known secret.
     #[test]
     fn a_secret_goes_into_no_field_of_a_commit() {
         let agent = agent(Settings::default());

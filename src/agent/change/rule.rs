@@ -1,4 +1,4 @@
-//! The rules for the commits of verbs, which docs/agent/write-path.md lists.
+//! The rules for the commits of the verbs. docs/agent/write-path.md lists the rules.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -10,11 +10,11 @@ use crate::engine::Authorisation;
 pub(in crate::agent) struct Rule {
     /// The operation that the log shows.
     pub(in crate::agent) op: &'static str,
-    /// The writers who may replace or remove an object; the commit enforces it (STA-2).
+    /// The writers that may replace or remove an object. The commit enforces this authorisation (STA-2).
     pub(super) authorisation: Authorisation,
     /// Whether the change is repeated on the new head after a conflict with another writer.
     pub(super) retries: bool,
-    /// Whether the writer's ring gets an automatic snapshot of the state before.
+    /// Whether the commit first takes an automatic snapshot of the previous state for the lane of the writer.
     pub(super) snapshot_before: bool,
 }
 
@@ -22,12 +22,12 @@ impl Rule {
     pub(in crate::agent) const REMEMBER: Self = Self::retried("remember", Authorisation::Everyone);
     pub(in crate::agent) const REMEMBER_ONCE: Self = Self::once("remember", Authorisation::Everyone);
     pub(in crate::agent) const NOTE: Self = Self::retried("note", Authorisation::Everyone);
-    /// Appending to a session does not change its origin (ORI-4), so every writer may do it.
+    /// Appending to a session does not change its origin (ORI-4), so every writer may append.
     pub(in crate::agent) const APPEND: Self = Self::retried("session", Authorisation::Untrusted);
     pub(in crate::agent) const SUMMARISE: Self = Self::retried("session", Authorisation::Untrusted);
     pub(in crate::agent) const END_SESSION: Self = Self::retried("session", Authorisation::Untrusted);
     pub(in crate::agent) const FORGET: Self = Self::once("forget", Authorisation::Everyone);
-    /// The draft itself refuses to restore a version for an untrusted writer (STN-1).
+    /// The draft itself rejects a restore by an untrusted writer (STN-1).
     pub(in crate::agent) const UNFORGET: Self = Self::once("unforget", Authorisation::Untrusted);
     pub(in crate::agent) const EXPIRE: Self = Self::once("expire", Authorisation::Everyone);
     pub(in crate::agent) const DECAY: Self = Self::retried("decay", Authorisation::Untrusted);

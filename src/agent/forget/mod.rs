@@ -1,12 +1,13 @@
-//! Forgetting: items leave the state in one commit. History keeps them until they are erased or collected.
+//! Forgets items: removes them from the state in one commit. History keeps them until they are erased, or until garbage
+//! collection deletes them.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - FGT-1: a pinned item is forgotten only by its id.
-//! - FGT-2: `unforget` restores the forgotten version byte for byte. Of a shortened item it restores the version with
-//!   the full text.
+//! - FGT-1: a pinned item is forgotten only if the request contains its id.
+//! - FGT-2: `unforget` restores the forgotten version byte for byte. For a shortened item, it restores the version
+//!   with the full text.
 //! - FGT-3: no writer forgets or expires an item that is more trusted than the writer, and an expiry changes no origin.
 
 mod restore;
@@ -25,24 +26,24 @@ use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time};
 
-/// The items to forget: those that meet every given condition.
+/// The conditions on the items to forget. A forgotten item meets every given condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forgetting {
-    /// Only items with one of these ids; empty for any.
+    /// Only items with one of these ids. An empty list matches every item.
     pub ids: Vec<Id>,
     /// Only items with all of these tags.
     pub all_tags: Vec<String>,
-    /// Only items with one of these tags; empty for any.
+    /// Only items with one of these tags. An empty list matches every item.
     pub any_tags: Vec<String>,
     /// Only items stored before this time.
     pub before: Option<Time>,
-    /// Only items said in this session.
+    /// Only items whose text was said in this session.
     pub session: Option<String>,
     /// Only items from this source.
     pub source: Option<String>,
     /// Only items of this kind.
     pub kind: Option<Kind>,
-    /// Only items in these scopes; `None` for any.
+    /// Only items in these scopes. `None` matches every item.
     pub reach: Option<Reach>,
 }
 
@@ -73,22 +74,22 @@ impl Forgetting {
 /// The result of [`Agent::forget`], or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Forgot {
-    /// The forgotten items, as they were before.
+    /// The forgotten items, in their last version.
     pub items: Vec<Item>,
-    /// The pinned items that met the conditions and stay.
+    /// The ids of the pinned items that met the conditions. They stay in the state.
     pub pinned: Vec<Id>,
-    /// The named items that fail another condition.
+    /// The ids of [`Forgetting::ids`] whose items fail another condition. They stay in the state.
     pub others: Vec<Id>,
-    /// The commit; `None` if nothing was forgotten.
+    /// The commit; `None` in a dry run, or if no item was forgotten.
     pub commit: Option<CommitInfo>,
 }
 
-/// Does the work of [`Agent::forget`].
+/// Implements [`Agent::forget`].
 pub(super) fn forget(agent: &Agent, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
     if what.is_empty() {
-        return Err(Error::invalid("no condition selects items to forget")
+        return Err(Error::invalid("the request to forget has no condition")
             .with_code(ErrorCode::NoCriteria)
-            .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
+            .with_hint("give ids, tags, an age, a session, a source, a kind or a scope"));
     }
     let done = change(agent, writer, &Rule::FORGET, |change| {
         let view = change.base().clone();
@@ -107,7 +108,7 @@ pub(super) fn forget(agent: &Agent, what: &Forgetting, writer: &Writer, dry_run:
     Ok(forgot)
 }
 
-/// Does the work of [`Agent::expire`].
+/// Implements [`Agent::expire`].
 pub(super) fn expire(
     agent: &Agent,
     id: &Id,
@@ -134,7 +135,7 @@ fn selected(view: &View, what: &Forgetting) -> Result<Forgot> {
             if !what.accepts(view, &item)? {
                 continue;
             }
-            // INVARIANT FGT-1: a pinned item is forgotten only by its id.
+            // INVARIANT FGT-1: a pinned item is forgotten only if the request contains its id.
             if item.is_pinned() {
                 forgot.pinned.push(item.object().id().clone());
             } else {
@@ -160,7 +161,7 @@ fn missing(ids: &[Id]) -> Error {
     let names: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
     Error::not_found(format!("no item has the id {}", names.join(", ")))
         .with_ids(ids.iter().map(Id::to_string).collect())
-        .with_hint("`list` shows the items, `forgotten` the forgotten ones")
+        .with_hint("`list` lists the items, and `forgotten` lists the forgotten items")
 }
 
 #[cfg(test)]

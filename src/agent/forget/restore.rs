@@ -1,4 +1,4 @@
-//! Forgotten items, and their restoration.
+//! Lists forgotten items, and restores them.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -23,9 +23,9 @@ pub struct Forgotten {
     pub item: Item,
     /// The version that [`Agent::unforget`] restores.
     pub version: ObjectDigest,
-    /// The commit that forgot it, with its actor, time and operation.
+    /// The commit that removed the item, with its actor, time and operation.
     pub commit: CommitInfo,
-    /// The reason.
+    /// The reason in that commit, if it states one.
     pub reason: Option<String>,
 }
 
@@ -34,13 +34,13 @@ pub struct Forgotten {
 pub struct Restored {
     /// The restored items.
     pub items: Vec<Item>,
-    /// Ids whose items are present with their full text.
+    /// The ids of the items that were already present with their full text.
     pub unchanged: Vec<Id>,
-    /// The commit; `None` if nothing was restored.
+    /// The commit; `None` in a dry run, or if no item was restored.
     pub commit: Option<CommitInfo>,
 }
 
-/// Does the work of [`Agent::forgotten`].
+/// Implements [`Agent::forgotten`].
 pub(in crate::agent) fn forgotten(
     agent: &Agent,
     view: &View,
@@ -78,7 +78,7 @@ pub(in crate::agent) fn forgotten(
     Ok(list)
 }
 
-/// Does the work of [`Agent::unforget`].
+/// Implements [`Agent::unforget`].
 pub(in crate::agent) fn unforget(
     agent: &Agent,
     ids: &[Id],
@@ -118,11 +118,11 @@ pub(in crate::agent) fn unforget(
         }
         let ids: Vec<Id> = wanted.into_iter().collect();
         Err(missing(&ids)
-            .with_hint("`forgotten` lists the forgotten items, `restore REV ID` restores a removed one"))
+            .with_hint("`forgotten` lists the forgotten items, and `restore REV ID` restores a removed item"))
     })
 }
 
-/// Does the work of [`Agent::unforget_last`].
+/// Implements [`Agent::unforget_last`].
 pub(in crate::agent) fn unforget_last(
     agent: &Agent,
     reach: &Reach,
@@ -138,7 +138,7 @@ pub(in crate::agent) fn unforget_last(
                 let id = taken.id;
                 let is_so = match taken.new {
                     None => !head.contains(&id)?,
-                    // An item that was replaced since then was not forgotten.
+                    // Decay shortened the item. It is not restored if a later commit replaced it.
                     Some(new) if info.commit.op.as_str() == Rule::DECAY.op && taken.old.is_some() => {
                         kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
                     }
@@ -157,14 +157,14 @@ pub(in crate::agent) fn unforget_last(
     })
 }
 
-/// Stages the full version of a shortened item, else the version in the state `from` (FGT-2).
+/// Stages the full version of an item that is shortened in the state `from`, else its version in `from` (FGT-2).
 fn restore(agent: &Agent, change: &mut change::Change<'_>, id: &Id, from: &View) -> Result<()> {
     if let Some(item) = from.get(id)?.map(Item::from)
         && let Some(original) = original_of(agent.memory(), &item)?
     {
         return change.restore_version(id, original.digest());
     }
-    // The full text may be collected or erased; the shortened version is kept.
+    // The item is not shortened, or its full version was collected or erased.
     change.restore(id, from)
 }
 
@@ -189,7 +189,7 @@ fn bring_back(
     if done.committed.changed {
         back.commit = Some(done.committed.commit);
         let ids = back.items.iter().map(|item| item.object().id());
-        // The restored version keeps its age. This use prevents the next pass of decay from forgetting it again.
+        // A restored version is as old as before. Recording a use prevents the next decay pass from forgetting it again.
         agent.memory().touch(ids, agent.memory().view().now());
     }
     Ok(back)
@@ -215,7 +215,7 @@ fn taking(memory: &Memory) -> impl Iterator<Item = Result<Taking>> {
         .filter_map(move |info| info.and_then(taken).transpose())
 }
 
-/// Returns the item, unless it has been erased.
+/// Returns the item with this id, or `None` if it is absent or was erased.
 fn kept(view: &View, id: &Id) -> Result<Option<Item>> {
     match view.get(id) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

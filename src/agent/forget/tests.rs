@@ -1,4 +1,4 @@
-//! Tests of forgotten and kept items, of the list of forgotten ones, and of exact restoration.
+//! Tests of the choice of items to forget, of the list of forgotten items, and of exact restoration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,14 +36,14 @@ impl Clock for Hand {
     }
 }
 
-/// An agent with a clock that starts in 2026.
+/// Returns an agent with a clock that starts in 2026.
 pub(crate) fn agent() -> (Agent, Arc<Hand>) {
     let clock = Arc::new(Hand(AtomicI64::new(1_767_225_600_000_000)));
     let options = Options::new()
         .clock(Arc::clone(&clock) as Arc<dyn Clock>)
         .checkpoints(false);
     let memory = Memory::on_disk(Arc::new(MemDisk::new()), options, true, None).unwrap();
-    // Gives the next commit the time of the clock.
+    // Moves the clock past the creation of the store, so that the next commit gets the exact time of the clock.
     clock.add(1_000_000);
     (Agent::new(memory, Settings::default()), clock)
 }
@@ -64,13 +64,13 @@ fn item(text: &str, tags: &[&str]) -> NewItem {
     }
 }
 
-/// Returns the bytes and the text of `name` in memory.
+/// Returns the bytes and the text of the item `name` in the current state.
 pub(crate) fn bytes(agent: &Agent, name: &str) -> Option<(Vec<u8>, Option<String>)> {
     let object = agent.memory().view().get(&id(name)).unwrap()?;
     Some((object.bytes().to_vec(), object.content().map(str::to_owned)))
 }
 
-/// Returns the items that are forgotten now.
+/// Returns the items that are forgotten in the current state.
 pub(crate) fn all_forgotten(agent: &Agent, reach: &Reach, limit: usize) -> Result<Vec<Forgotten>> {
     agent.forgotten(&agent.memory().view(), reach, limit)
 }
@@ -140,7 +140,7 @@ fn conditions_of_different_sorts_must_all_hold() {
         (names(&forgot), forgot.others.as_slice()),
         (vec!["a"], [id("c")].as_slice())
     );
-    assert_eq!(agent.memory().view().len(), 4, "so far nothing was forgotten");
+    assert_eq!(agent.memory().view().len(), 4, "a dry run forgets nothing");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn who_says_nothing_forgets_nothing_and_an_unknown_id_stops_all() {
     assert_eq!(agent.memory().view().root(), root);
 }
 
-/// INVARIANT FGT-1: a pinned item is forgotten only by its id.
+/// INVARIANT FGT-1: a pinned item is forgotten only if the request contains its id.
 #[test]
 fn what_is_pinned_goes_only_by_its_id() {
     let (agent, _) = agent();
@@ -223,7 +223,7 @@ fn what_was_forgotten_is_told_newest_first_and_comes_back_whole() {
     assert_eq!(
         back.items[0].object().id(),
         "b",
-        "what is back already is left out"
+        "items that are already restored are skipped"
     );
     let after: Vec<_> = ["a", "b", "c"].iter().map(|name| bytes(&agent, name)).collect();
     // INVARIANT FGT-2: the restored version is the forgotten one, byte for byte.
@@ -257,7 +257,7 @@ fn garbage_collection_takes_nothing_that_was_forgotten_lately() {
         ..Retention::default()
     };
     let report = agent.memory().gc(&strict, None).unwrap();
-    assert_eq!(report.kept, 3, "the head, who forgot, and the one before");
+    assert_eq!(report.kept, 3, "the head, the forget commit and its parent");
     assert_eq!(all_forgotten(&agent, &Reach::All, 10).unwrap().len(), 1);
     agent.unforget(&[id("a")], &Writer::user(), false).unwrap();
     assert_eq!(bytes(&agent, "a"), before);
@@ -311,7 +311,8 @@ fn an_item_cannot_make_another_one_come_back() {
     assert_eq!(bytes(&agent, "x").unwrap().1.unwrap(), "harmless");
 }
 
-/// INVARIANT FGT-2: for items that are forgotten, shortened, replaced and restored in any order.
+/// INVARIANT FGT-2: `unforget` restores the last full version of items that were forgotten, shortened and replaced in any
+/// order.
 #[test]
 fn what_comes_back_is_byte_for_byte_what_was_there() {
     for seed in 0..30 {
@@ -384,7 +385,7 @@ fn what_a_quota_a_folder_or_a_guard_took_is_forgotten_and_comes_back() {
         drop(agent.unforget(&[name], &Writer::user(), false).unwrap());
         assert_eq!(agent.memory().view().root(), root);
     }
-    // An item that a person removed or undid is not listed, because `undo` restores it.
+    // An item that `remove` or `undo` removed is not listed, because `undo` restores it.
     drop(
         agent
             .memory()

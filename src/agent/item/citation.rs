@@ -1,4 +1,4 @@
-//! Citations: as typed text, as an attribute, and in a file.
+//! Citations. A citation is read from typed text, an attribute or a file.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::object::Value;
 
-/// Matches a citation. Only digits between colons or at the end are a line, because an address may have a port, and a path
-/// a colon.
+/// Matches a citation. Digits after a colon are a line number only if a colon or the end follows. Otherwise they belong to
+/// the file, as the port of an address does.
 static FORM: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new("(?s)^(?<file>.*?)(?::(?<line>[0-9]+)(?::(?<note>.*))?)?$").expect("the form is a regex")
+    Regex::new("(?s)^(?<file>.*?)(?::(?<line>[0-9]+)(?::(?<note>.*))?)?$").expect("the regex is valid")
 });
 
-/// The place where a statement is written.
+/// A reference to a place in a file that supports a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
-    /// A path or address.
+    /// The path or address of the file.
     pub file: String,
-    /// A line, from 1.
+    /// The number of the line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// A note on the place.
+    /// A comment on the citation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl Citation {
-    /// Reads `FILE`, `FILE:LINE` or `FILE:LINE:NOTE`.
+    /// Parses `FILE`, `FILE:LINE` or `FILE:LINE:NOTE`.
     ///
     /// # Errors
     /// `InvalidInput`: the file is missing, or the line is 0.
@@ -43,12 +43,12 @@ impl Citation {
         let file = part("file").unwrap_or_default();
         let line = part("line").map(|line| {
             line.parse()
-                .map_err(|_| Error::invalid(format!("a citation names line {line}")))
+                .map_err(|_| Error::invalid(format!("the line number {line} of a citation is too large")))
         });
         let line = line.transpose()?;
         if file.is_empty() || line == Some(0) {
             return Err(Error::invalid(
-                "write a citation as FILE, FILE:LINE or FILE:LINE:NOTE, with lines from 1",
+                "a citation must be FILE, FILE:LINE or FILE:LINE:NOTE, with lines from 1",
             ));
         }
         Ok(Self {
@@ -58,7 +58,7 @@ impl Citation {
         })
     }
 
-    /// Reads a citation of an attribute's value; `None` for other values.
+    /// Reads a citation from the value of an attribute. Returns `None` for any other value.
     pub(in crate::agent) fn of(value: &Value) -> Option<Self> {
         let Value::Map(map) = value else { return None };
         let line = map.get("line").and_then(Value::as_integer);
@@ -70,7 +70,7 @@ impl Citation {
     }
 }
 
-/// Returns the attribute's value; `None` without citations, which stores no attribute.
+/// Returns the value of the attribute, or `None` without citations, because then no attribute is stored.
 pub(in crate::agent) fn citations_value(citations: Vec<Citation>) -> Option<Value> {
     let list: Vec<Value> = citations.into_iter().map(citation_value).collect();
     (!list.is_empty()).then_some(Value::List(list))

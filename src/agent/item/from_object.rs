@@ -4,7 +4,7 @@
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - FRO-1: an object that is converted to an item and back is unchanged, except for its place in the tree.
+//! - FRO-1: an object that is converted to an item and back is unchanged, except for its parent and position.
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::ingest::json::value_to_json;
 use crate::object::{Attributes, Id, NewObject, Object};
 
-/// Returns the item of an object. An attribute of the vocabulary that its field cannot hold stays among the others.
-/// [`NewItem::into_object`] then refuses it by name.
+/// Converts an object to an item. An attribute of the vocabulary whose value does not fit its field stays in
+/// `others`. [`NewItem::into_object`] then returns an error that names the attribute.
 pub(in crate::agent) fn item_of(object: NewObject) -> NewItem {
     let mut item = NewItem::new(object.content.unwrap_or_default());
     item.id = Some(object.id);
@@ -34,7 +34,7 @@ pub(in crate::agent) fn item_of(object: NewObject) -> NewItem {
     item
 }
 
-/// Sets the field of an attribute of the vocabulary. Returns false if no attribute has this name.
+/// Sets the field `name` of an item, which is an attribute of the vocabulary. Returns false if there is no such field.
 ///
 /// # Errors
 /// `InvalidInput` if the value has the wrong type for the field.
@@ -62,7 +62,7 @@ pub(in crate::agent) fn set_field(item: &mut NewItem, name: &str, value: &Json) 
     Ok(true)
 }
 
-/// Reads a name, given as a text or a number.
+/// Reads a name from a text or a number.
 fn name_of(json: &Json) -> Result<String> {
     match json {
         Json::Number(number) => Ok(number.to_string()),
@@ -86,7 +86,7 @@ pub(in crate::agent) fn read<'a, T: Deserialize<'a>>(json: &'a Json, what: &str)
     T::deserialize(json).map_err(|_| Error::invalid(format!("the value is not {what}")))
 }
 
-/// The attributes that only verbs set, and files never do.
+/// The attributes that only verbs set. Callers and imported files cannot set them.
 pub(in crate::agent) const MADE_BY_VERBS: [&str; 8] = [
     attribute::LEVEL,
     attribute::ORIGINAL,
@@ -138,7 +138,7 @@ mod tests {
         drop(item.others.insert("colour", "green"));
         let object = item.clone().into_object(id.clone()).unwrap();
         assert_eq!(item_of(object), item);
-        // An attribute with the wrong type for its field does not set the field.
+        // An attribute whose value has the wrong type does not set its field.
         let mut odd = NewItem::new("x").into_object(id.clone()).unwrap();
         drop(odd.attributes.insert(attribute::PINNED, "yes"));
         assert!(item_of(odd).into_object(id).is_err());

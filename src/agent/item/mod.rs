@@ -1,7 +1,7 @@
 //! Items: objects with the fields of the vocabulary.
 //!
-//! An [`Item`] is a typed view of an object and keeps it whole; a [`NewItem`] becomes an object. Attributes outside the
-//! vocabulary stay unchanged.
+//! An [`Item`] contains an object and reads the fields from its attributes. A [`NewItem`] is converted to an object.
+//! Attributes outside the vocabulary stay unchanged.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -25,20 +25,20 @@ named! {
     /// The sensitivity of an item, least sensitive first.
     #[derive(Default, PartialOrd, Ord)]
     pub enum Sensitivity {
-        /// It may be shown to anybody.
+        /// Everybody may see the item.
         #[default]
         None => "none",
-        /// It is about a person (personal data).
+        /// The item contains personal data.
         Pii => "pii",
-        /// It is about internal matters of an organisation.
+        /// The item is about internal matters of an organisation.
         Internal => "internal",
-        /// It grants access.
+        /// The item contains credentials, such as a password.
         Credentials => "credentials",
     }
 }
 
 impl Sensitivity {
-    /// Returns the sensitivity of this name, as [`Self::from_name`] does, for a name that a person typed.
+    /// Returns the sensitivity with a name that a person typed. Unlike [`Self::from_name`], returns an error with a hint.
     ///
     /// # Errors
     /// `InvalidInput`: the name is unknown; the hint lists all names.
@@ -50,51 +50,51 @@ impl Sensitivity {
     }
 }
 
-/// An item to remember.
+/// A new item to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewItem {
-    /// Its id; `None` generates one.
+    /// The id. With `None`, an id is generated.
     pub id: Option<Id>,
-    /// The kind.
+    /// The kind of the item.
     pub kind: Kind,
-    /// The scope that it belongs to.
+    /// The scope of the item.
     pub scope: Scope,
-    /// The text.
+    /// The text of the item.
     pub text: String,
-    /// Its tags.
+    /// The tags: search words for the item.
     pub tags: Vec<String>,
-    /// The speaker.
+    /// The speaker of the text.
     pub speaker: Option<String>,
-    /// The subject.
+    /// The subject of the text.
     pub subject: Option<String>,
     /// The session in which the text was said.
     pub session: Option<String>,
-    /// Its position in the session.
+    /// The position of the text in the session.
     pub order: Option<i64>,
-    /// The time of the event; the commit records the time of storing.
+    /// The time of the event that the text describes. The commit records the time of storing.
     pub time: Option<Time>,
-    /// The time from which it is no longer shown.
+    /// The time at which the item expires.
     pub expires: Option<Time>,
-    /// The places that state it.
+    /// The citations: references to files that support the statement.
     pub citations: Vec<Citation>,
-    /// The confidence, 0 to 1.
+    /// The confidence in the statement, 0 to 1.
     pub confidence: Option<f64>,
-    /// The sensitivity.
+    /// The sensitivity of the item.
     pub sensitivity: Option<Sensitivity>,
-    /// Its source.
+    /// The source of the item, as free text.
     pub source: Option<String>,
-    /// Whether decay never shortens or forgets it.
+    /// Whether the item is pinned. Decay never shortens or forgets a pinned item.
     pub is_pinned: bool,
-    /// The superseded items.
+    /// The ids of the items that this item supersedes.
     pub supersedes: Vec<Id>,
-    /// The versions that it was derived from.
+    /// The versions from which the item was derived.
     pub derived_from: Vec<ObjectDigest>,
-    /// Other attributes.
+    /// All other attributes of the item, by name.
     pub others: Attributes,
 }
 
 impl NewItem {
-    /// Returns a fact without an id in the scope `global`.
+    /// Creates an item of the kind `fact` in the scope `global`, without an id.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             id: None,
@@ -122,8 +122,8 @@ impl NewItem {
     /// Returns the object of the item under `id`.
     ///
     /// # Errors
-    /// `InvalidInput`: the confidence is outside 0 to 1, a line is 0, or the others contain an attribute of the
-    /// vocabulary.
+    /// `InvalidInput`: the confidence is outside 0 to 1, a citation has the line 0, or `others` contains an attribute
+    /// that is a field.
     pub fn into_object(self, id: Id) -> Result<NewObject> {
         self.check()?;
         let mut object = NewObject::new(id, self.kind);
@@ -165,7 +165,7 @@ impl NewItem {
             .unwrap_or_default()
     }
 
-    /// Refuses attributes that only verbs set.
+    /// Fails if the item has an attribute that only verbs set.
     ///
     /// # Errors
     /// `InvalidInput`, naming the attribute.
@@ -173,8 +173,8 @@ impl NewItem {
         let mut reserved = MADE_BY_VERBS.iter().chain(&OF_SESSIONS);
         if let Some(name) = reserved.find(|name| self.others.get(name).is_some()) {
             return Err(
-                Error::invalid(format!("the attribute '{name}' is reserved for verbs"))
-                    .with_hint("leave the attribute out; verbs set it themselves"),
+                Error::invalid(format!("the attribute '{name}' is reserved: only verbs set it"))
+                    .with_hint("omit the attribute"),
             );
         }
         Ok(())
@@ -185,12 +185,12 @@ impl NewItem {
             return Err(Error::invalid("the confidence must be from 0 to 1"));
         }
         if self.citations.iter().any(|citation| citation.line == Some(0)) {
-            return Err(Error::invalid("a citation names line 0; lines count from 1"));
+            return Err(Error::invalid("a citation names line 0; the first line is 1"));
         }
         if let Some(name) = KNOWN.iter().find(|name| self.others.get(name).is_some()) {
             return Err(
-                Error::invalid(format!("the attribute '{name}' is a field of an item"))
-                    .with_hint("use the field instead of the attribute"),
+                Error::invalid(format!("'{name}' is a field, so it cannot be an attribute"))
+                    .with_hint("set the field instead of the attribute"),
             );
         }
         Ok(())
@@ -212,24 +212,23 @@ pub(in crate::agent) const KNOWN: [&str; 11] = [
     attribute::SUPERSEDES,
 ];
 
-/// The attributes that only the verbs of notes, sessions and summaries set, in addition to those that every verb may
-/// set.
+/// More attributes that `remember` rejects. Only the verbs for notes, sessions and summaries set them.
 const OF_SESSIONS: [&str; 2] = [attribute::OWNER, attribute::GRANULARITY];
 
-/// Returns the kind for a name of the vocabulary.
+/// Converts a name of the vocabulary to a kind.
 pub(in crate::agent) fn known_kind(name: &'static str) -> Kind {
-    Kind::new(name).expect("the names of the vocabulary are kinds")
+    Kind::new(name).expect("every kind of the vocabulary is valid")
 }
 
-/// Kinds that do not count towards the quota of their scope.
+/// The kinds that do not count towards the quota of their scope.
 const FREE: [&str; 2] = [kind::SESSION, kind::NOTE];
 
-/// Whether an object counts towards the quota of its scope.
+/// Checks whether an object counts towards the quota of its scope.
 pub(in crate::agent) fn counts_in_quota(kind: &str, has_parent: bool) -> bool {
     !has_parent && !FREE.contains(&kind)
 }
 
-/// Returns the found object; `None` if its version was erased.
+/// Returns the found object, or `None` instead of the error for an erased version.
 pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
     match found {
         Err(error) if error.code() == ErrorCode::Erased => Ok(None),
@@ -246,13 +245,13 @@ pub(in crate::agent) fn add_new<T: PartialEq>(list: &mut Vec<T>, more: impl Into
     }
 }
 
-/// Returns a list of texts; `None` for an empty one, which stores no attribute.
+/// Returns the attribute value of a list of texts, or `None` for an empty list, because then no attribute is stored.
 pub(in crate::agent) fn texts(texts: &[String]) -> Option<Value> {
     let list: Vec<Value> = texts.iter().map(|text| Value::from(text.as_str())).collect();
     (!list.is_empty()).then_some(Value::List(list))
 }
 
-/// Returns the texts of a list; other values are skipped.
+/// Returns the texts in a list, and skips all other values.
 fn texts_of(value: &Value) -> Vec<String> {
     let Value::List(list) = value else {
         return Vec::new();
@@ -261,7 +260,7 @@ fn texts_of(value: &Value) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-/// Returns the attribute of an object, if it is text.
+/// Returns the attribute `name` of an object if it is a text.
 pub(in crate::agent) fn text_of(object: &Object, name: &str) -> Option<String> {
     match object.attribute(name)? {
         Value::Text(text) => Some(text),
@@ -269,12 +268,12 @@ pub(in crate::agent) fn text_of(object: &Object, name: &str) -> Option<String> {
     }
 }
 
-/// Returns the attribute of an object, if it is an integer.
+/// Returns the attribute `name` of an object if it is an integer.
 pub(in crate::agent) fn integer_of(object: &Object, name: &str) -> Option<i64> {
     object.attribute(name)?.as_integer()
 }
 
-/// A view of an object as an item. An attribute with a wrong type reads as absent.
+/// An object, with methods for the fields of an item. An attribute with a wrong type counts as absent.
 #[derive(Clone, Debug)]
 pub struct Item {
     object: Object,
@@ -287,54 +286,54 @@ impl From<Object> for Item {
 }
 
 impl Item {
-    /// The object.
+    /// Returns the object.
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// Returns the object itself, and drops the item.
+    /// Converts the item into its object.
     pub fn into_object(self) -> Object {
         self.object
     }
 
-    /// The text; empty if the object has none.
+    /// Returns the text, which is empty if the object has no text.
     pub fn text(&self) -> &str {
         self.object.content().unwrap_or_default()
     }
 
-    /// Its tags.
+    /// Returns the tags.
     pub fn tags(&self) -> Vec<String> {
         self.texts(attribute::TAGS)
     }
 
-    /// Whether it has all the tags of one list, and one of the other list unless that is empty.
+    /// Checks whether the item has all tags in `all`, and at least one of the tags in `any` unless `any` is empty.
     pub(in crate::agent) fn has_tags(&self, all: &[String], any: &[String]) -> bool {
         let tags = self.tags();
         all.iter().all(|tag| tags.contains(tag))
             && (any.is_empty() || any.iter().any(|tag| tags.contains(tag)))
     }
 
-    /// The speaker.
+    /// Returns the speaker of the text.
     pub(crate) fn speaker(&self) -> Option<String> {
         self.word(attribute::SPEAKER)
     }
 
-    /// The subject.
+    /// Returns the subject of the text.
     pub(crate) fn subject(&self) -> Option<String> {
         self.word(attribute::SUBJECT)
     }
 
-    /// The session in which the text was said.
+    /// Returns the session in which the text was said.
     pub(crate) fn session(&self) -> Option<String> {
         self.word(attribute::SESSION)
     }
 
-    /// Its position in the session.
+    /// Returns the position of the text in the session.
     pub(crate) fn order(&self) -> Option<i64> {
         integer_of(&self.object, attribute::ORDER)
     }
 
-    /// The places that state it.
+    /// Returns the citations.
     pub(crate) fn citations(&self) -> Vec<Citation> {
         match self.object.attribute(attribute::CITATIONS) {
             Some(Value::List(list)) => list.iter().filter_map(Citation::of).collect(),
@@ -342,7 +341,7 @@ impl Item {
         }
     }
 
-    /// The confidence.
+    /// Returns the confidence in the statement.
     pub(crate) fn confidence(&self) -> Option<f64> {
         match self.object.attribute(attribute::CONFIDENCE)? {
             Value::Float(sure) => Some(sure),
@@ -351,44 +350,44 @@ impl Item {
         }
     }
 
-    /// The sensitivity.
+    /// Returns the sensitivity.
     pub(crate) fn sensitivity(&self) -> Sensitivity {
         let name = self.word(attribute::SENSITIVITY);
         name.and_then(|name| Sensitivity::from_name(&name))
             .unwrap_or_default()
     }
 
-    /// Its source.
+    /// Returns the source of the item.
     pub fn source(&self) -> Option<String> {
         self.word(attribute::SOURCE)
     }
 
-    /// Whether decay never shortens or forgets it.
+    /// Returns whether the item is pinned. Decay never shortens or forgets a pinned item.
     pub(crate) fn is_pinned(&self) -> bool {
         self.object.attribute(attribute::PINNED) == Some(Value::Bool(true))
     }
 
-    /// The ids of the superseded items.
+    /// Returns the ids of the items that this item supersedes.
     pub(crate) fn supersedes(&self) -> Vec<String> {
         self.texts(attribute::SUPERSEDES)
     }
 
-    /// The level of decay; `None` for a full text.
+    /// Returns the level of decay; `None` for a full text.
     pub(crate) fn level(&self) -> Option<String> {
         self.word(attribute::LEVEL)
     }
 
-    /// The digest of the version with the full text, if decay shortened this one.
+    /// Returns the digest of the version with the full text, if decay shortened this version.
     pub(crate) fn original(&self) -> Option<ObjectDigest> {
         self.word(attribute::ORIGINAL)?.parse().ok()
     }
 
-    /// The session that a note belongs to.
+    /// Returns the session that owns a note.
     pub(crate) fn owner(&self) -> Option<String> {
         self.word(attribute::OWNER)
     }
 
-    /// The rules of the scan that matched it when it was written.
+    /// Returns the rules of the scan that matched the item when it was written.
     pub(crate) fn flags(&self) -> Vec<String> {
         self.texts(attribute::FLAGS)
     }

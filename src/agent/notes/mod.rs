@@ -1,20 +1,20 @@
-//! Notes of sessions: the owner writes and replaces them, and the whole project finds them.
+//! Notes of sessions: the owner writes and replaces them, and every session of the project can find them.
 //!
-//! A note is an object of the kind `note` in the scope of its project. Its attribute `owner` is the root of the session
-//! that wrote it. Notes never expire.
+//! A note is an object of the kind `note` in the scope of its project. Its attribute `owner` names the root of the session
+//! that wrote it, which is the topmost ancestor of that session. Notes never expire.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
-//! A note belongs to the root of the session that wrote it. Only that session replaces it. Any session of the project may
-//! delete it, because a deletion can be undone and is in the log.
+//! Only sessions with the same root may replace a note. Any session of the project may delete a note, because a deletion
+//! can be undone and is in the log.
 //!
 //! # Limits
 //! - `note` and `remember` check the owner of a note or session (`not_owner`); `put` and a guarded draft do not.
 //!
 //! # Invariants
-//! - NTR-1: reading makes no commit, leaves the root unchanged, and shows notes of one scope only.
-//! - NTW-1: a write replaces only a note of this scope and session.
+//! - NTR-1: reading makes no commit, leaves the root unchanged, and returns notes of one scope only.
+//! - NTW-1: a write replaces only notes of the same scope and owner.
 //! - NTW-2: a replaced note keeps its id and its creation time.
 //! - NTW-3: a write removes or replaces no note that is more trusted than the writer.
 
@@ -39,12 +39,12 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Scope};
 use crate::scan::Verdict;
 
-/// Whether an object is a note of this scope.
+/// Checks whether an object is a note of this scope.
 fn is_note_in(object: &Object, scope: &Scope) -> bool {
     object.kind() == kind::NOTE && object.scope() == scope.as_str()
 }
 
-/// The notes of a scope, by id; with `owner` only the notes of that session.
+/// Returns the notes of a scope. With `owner`, returns only the notes of that root session.
 fn note_objects(
     view: &View,
     scope: &Scope,
@@ -58,7 +58,7 @@ fn note_objects(
     view.query(&notes)
 }
 
-/// Returns the note `id` of `scope`; `None` if it does not exist.
+/// Returns the note `id` of `scope`, or `None` if it does not exist.
 ///
 /// # Errors
 /// The errors of [`View::get`].
@@ -68,8 +68,8 @@ pub(crate) fn find_note(view: &View, id: &Id, scope: &Scope) -> Result<Option<No
 }
 
 impl Agent {
-    /// Returns a note of a scope. It also records the time of the read, which raises the note in [`Self::search_notes`]. A
-    /// read of a missing note is not recorded.
+    /// Returns a note of a scope. Also records the time of the read, which raises the score of the note in
+    /// [`Self::search_notes`]. A read of a missing note is not recorded.
     ///
     /// # Errors
     /// The errors of [`View::get`].
@@ -81,7 +81,7 @@ impl Agent {
         Ok(found)
     }
 
-    /// Returns the notes of `scope`, newest first. If a `session` is given, only notes of its root are returned.
+    /// Returns the notes of `scope`, newest first. With `session`, returns only the notes of its root session.
     ///
     /// # Errors
     /// The errors of [`View::query`].
@@ -94,8 +94,8 @@ impl Agent {
         Ok(notes)
     }
 
-    /// Returns at most `limit` notes of `scope` that match `query`, best first. The score combines words, freshness and
-    /// the last read. At equal scores, notes of the root of `session` come first.
+    /// Returns at most `limit` notes of `scope` that match `query`, best first. The score combines matching words,
+    /// freshness and the last read. Among equal scores, the notes of the root of `session` precede all others.
     ///
     /// # Errors
     /// The errors of [`View::query`].
@@ -119,7 +119,7 @@ impl Agent {
     /// # Errors
     /// `Denied`: the note to replace belongs to another session (code `not_owner`), a note to remove is more trusted
     /// than the writer (`less_trusted`), or the scan refuses the text (`refused`). `InvalidInput`: the text is empty
-    /// and there is no note to replace, or the id belongs to another kind of object (`id_taken`). Also the errors of a
+    /// and `replace` is `None`, or the id belongs to another kind of object (`id_taken`). Also the errors of a
     /// commit.
     ///
     /// # Example
@@ -158,7 +158,7 @@ impl Agent {
         })
     }
 
-    /// Deletes the note `id` of `scope`, whichever session wrote it. Returns whether the note existed, and the commit.
+    /// Deletes the note `id` of `scope`, even if another session wrote it. Returns whether the note existed, and the commit.
     ///
     /// # Errors
     /// `InvalidInput` (code `id_taken`) if the id belongs to an object that is not a note; `Denied` (code
@@ -182,25 +182,25 @@ fn note_read(view: &View, object: Object) -> Result<NoteRead> {
     })
 }
 
-/// The notes that a new one replaces.
+/// The notes that a new note replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replace {
     /// The note with this id, if it exists.
     One(Id),
-    /// Every note of the same session.
+    /// Every note of the scope with the same owner.
     Own,
 }
 
 /// A note to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewNote {
-    /// Its text. An empty text only removes the notes to replace.
+    /// The text. An empty text only removes the notes in [`Self::replace`].
     pub text: String,
-    /// The scope that it belongs to: the project.
+    /// The scope of the note: the project.
     pub scope: Scope,
-    /// The session that writes. The note belongs to its root.
+    /// The session that writes the note. The root of this session owns the note.
     pub session: String,
-    /// The notes that it replaces.
+    /// The notes that the new note replaces.
     pub replace: Option<Replace>,
 }
 
@@ -209,13 +209,13 @@ named! {
     pub enum NoteAction {
         /// A new note was written.
         Created => "created",
-        /// The note has a new text, or replaced others.
+        /// The note replaced an earlier text or other notes.
         Replaced => "replaced",
-        /// The note has this text already.
+        /// The note already has this text.
         Unchanged => "unchanged",
-        /// The notes were removed without a new one.
+        /// The notes in `replace` were removed, and no note was written.
         Deleted => "deleted",
-        /// The whole write is in quarantine.
+        /// The whole write is in quarantine, and the state is unchanged.
         Quarantined => "quarantined",
     }
 }
@@ -223,23 +223,23 @@ named! {
 /// The answer to [`Agent::write_note`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NoteWritten {
-    /// The note; `None` if the write only removed notes.
+    /// The id of the note; `None` if the write only removed notes.
     pub id: Option<Id>,
-    /// The result.
+    /// The result of the write.
     pub action: NoteAction,
-    /// Its version.
+    /// The version of the note; `None` if no note was stored.
     pub digest: Option<ObjectDigest>,
-    /// The session that it belongs to.
+    /// The root session that owns the note.
     pub owner: String,
-    /// The scope that the caller gave.
+    /// The scope of the note.
     pub scope: Scope,
     /// The number of removed notes.
     pub cleared: u64,
     /// The verdict of the scan.
     pub verdict: Verdict,
-    /// The matching rules.
+    /// The rules of the scan that matched.
     pub rules: Vec<&'static str>,
-    /// The name under `rejected/` of the quarantined note.
+    /// The name of the draft under `rejected/` that contains the quarantined note.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
@@ -313,7 +313,7 @@ fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Resul
     Ok(written)
 }
 
-/// Stages the removal of a note of this scope.
+/// Stages the removal of a note of this scope. Returns false if the note does not exist.
 fn remove_note(change: &mut Change<'_>, id: &Id, scope: &Scope) -> Result<bool> {
     match change.get(id)? {
         None => Ok(false),
@@ -322,7 +322,7 @@ fn remove_note(change: &mut Change<'_>, id: &Id, scope: &Scope) -> Result<bool> 
     }
 }
 
-/// Refuses to replace a note of another scope or session (NTW-1).
+/// Fails if the object with this id is not a note of the same scope and owner (NTW-1).
 fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Result<()> {
     let Some(object) = change.get(id)? else {
         return Ok(());
@@ -333,9 +333,9 @@ fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Resu
     match Item::from(object).owner() {
         Some(other) if other != owner => Err(Error::denied(
             ErrorCode::NotOwner,
-            format!("the note {id} belongs to the session '{other}'"),
+            format!("only the session '{other}' may replace the note '{id}'"),
         )
-        .with_hint("delete that note, or write another one")),
+        .with_hint("delete that note, or write a new note")),
         _ => Ok(()),
     }
 }
@@ -345,7 +345,7 @@ fn taken(id: &Id) -> Error {
         "the id '{id}' belongs to an object that is not a note of this scope"
     ))
     .with_code(ErrorCode::IdTaken)
-    .with_hint("`note list` shows the notes")
+    .with_hint("choose another id; `note list` lists the notes")
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn a_replaced_note_keeps_its_id_and_creation() {
     assert_eq!(same.action, NoteAction::Unchanged);
 }
 
-/// INVARIANT NTW-1: a write replaces only a note of this scope and session.
+/// INVARIANT NTW-1: a write replaces only notes of the same scope and owner.
 #[test]
 fn another_sessions_note_is_deleted_but_not_replaced() {
     let test = memory();
@@ -88,7 +88,7 @@ fn another_sessions_note_is_deleted_but_not_replaced() {
     );
     assert!(refused.message().contains("'s1'"), "{refused}");
     assert_eq!(texts(agent), ["mine"]);
-    // An empty text deletes the note, which any session of the project may do. A missing note is not an error.
+    // A write with an empty text deletes the note. Any session of the project may delete it. A missing note is no error.
     let gone = note("", "s2", Some(Replace::One(id.clone())));
     let deleted = agent.write_note(&gone, &Writer::user()).unwrap();
     assert_eq!((deleted.action, deleted.cleared), (NoteAction::Deleted, 1));
@@ -105,7 +105,7 @@ fn another_sessions_note_is_deleted_but_not_replaced() {
     assert!(!is_there);
 }
 
-/// INVARIANT NTW-1: a write replaces only a note of this scope and session.
+/// INVARIANT NTW-1: a write replaces only notes of the same scope and owner.
 #[test]
 fn what_is_no_note_of_the_scope_stays() {
     let test = memory();
@@ -164,7 +164,7 @@ fn replacing_ones_own_clears_them_and_only_them() {
     assert_eq!(
         agent.memory().view().commit().commit.seq,
         seq + 1,
-        "it is one commit"
+        "a write is one commit"
     );
     assert_eq!(texts(agent), ["c"]);
     assert!(agent.write_note(&note(" ", "s1", None), &Writer::user()).is_err());

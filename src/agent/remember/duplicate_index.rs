@@ -1,10 +1,11 @@
-//! The duplicate index: the texts of a state by hash. White space and Unicode forms do not count.
+//! The duplicate index finds the objects of a state by the hash of their text. The hash ignores differences in white
+//! space and in Unicode normalisation.
 //!
-//! A 64-bit hash only finds candidates; the texts are then compared. The index is updated by diff, so a write or
-//! rollback costs as much as it changes. A file saves the index for the next process.
+//! A 64-bit hash only finds candidates, whose texts are then compared. The index is updated by diff, so the cost of a
+//! write or rollback depends only on its changes. A file stores the index for the next process.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Derived: dropping it costs time only.
+//! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
 //!
 //! # Invariants
 //! - KNT-1: a found object is in the requested state, scope and kind, and has the same text.
@@ -25,30 +26,31 @@ use crate::object::{Id, Object, Scope};
 use crate::recall::Key;
 use crate::threads::Mutex;
 
-/// The first and the last key.
+/// The smallest and the largest key, as the bounds of a range.
 const FIRST: Key = Key([0; Key::BYTES]);
 const LAST: Key = Key([0xff; Key::BYTES]);
 
 /// The duplicate index of one state.
 pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
 
-/// The data of the index. Each object adds its own entries.
+/// The entries of the index. Each entry depends on one object only.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::agent) struct Texts {
-    /// Hashes of texts, each with its object.
+    /// The hash of each text, with the key of its object.
     texts: BTreeSet<(u64, Key)>,
-    /// Superseded objects, each with the superseding object.
+    /// Pairs of keys: an object that is named in `supersedes`, and the object that names it.
     superseded: BTreeSet<(Key, Key)>,
     /// The number of items of each scope, by the hash of the scope. Trusted and untrusted items are counted separately.
     items: BTreeMap<u64, u64>,
 }
 
-/// Returns the hash of a text in its scope and kind. It ignores Unicode forms and the amount of white space.
+/// Returns the hash of a text with its scope and kind. The hash ignores differences in Unicode normalisation and white
+/// space.
 pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
         bytes.extend_from_slice(name.as_bytes());
-        // A scope or kind never holds a control character, so 0 separates them.
+        // A scope or kind never contains a control character, so a 0 separates them.
         bytes.push(0);
     }
     bytes.extend_from_slice(collapsed(text).as_bytes());
@@ -83,7 +85,7 @@ impl Derive for Texts {
     }
 
     fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
-        // The text of an erased version is unknown.
+        // The text of an erased version is unknown, so its entries cannot be found.
         let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
             return Ok(false);
         };
@@ -107,7 +109,7 @@ impl Derive for Texts {
 }
 
 impl DuplicateIndex {
-    /// Saves the index to disk if much changed since the last save. Returns whether it did.
+    /// Saves the index to disk if it changed much since the last save. Returns whether it was saved.
     ///
     /// # Errors
     /// The errors of [`Followed::keep`].
@@ -116,19 +118,19 @@ impl DuplicateIndex {
         let Some(known) = slot.take() else {
             return Ok(false);
         };
-        // The index follows the head first, because an erased text must not be written.
+        // Updates the index to the head first, because the file must not contain the hash of an erased text.
         let (known, _) = Self::reach(Some(known), &memory.view(), Texts::default)?;
         slot.insert(known).keep(memory)
     }
 
-    /// Returns the number of trusted or untrusted items of a scope, with expired and superseded ones.
+    /// Returns the number of trusted or untrusted items of a scope, including expired and superseded items.
     pub(in crate::agent) fn items(&self, scope: &Scope, is_trusted: bool) -> i64 {
         let count = self.value().items.get(&scope_hash(scope.as_str(), is_trusted));
         count.map_or(0, |count| count.cast_signed())
     }
 
-    /// Returns a live item of this scope and kind with the same text that `accept` accepts; `hash` is the hash of the
-    /// text.
+    /// Returns a live item with the scope, kind and text of `wanted` for which `accept` returns true. `hash` is the hash of
+    /// `wanted`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object cannot be read.
@@ -143,7 +145,7 @@ impl DuplicateIndex {
             let Some(object) = object_at(&self.view, &key)? else {
                 continue;
             };
-            // KNT-1: the hash only finds candidates.
+            // KNT-1: texts with the same hash may differ, so `has_text` compares the text.
             let is_live = object.expires().is_none_or(|expires| expires > now);
             if is_live && has_text(&object, wanted) && !self.is_superseded(&key)? && accept(&object) {
                 return Ok(Some(object));
@@ -152,12 +154,12 @@ impl DuplicateIndex {
         Ok(None)
     }
 
-    /// Returns the key of an id.
+    /// Returns the index key of an id.
     pub(in crate::agent) fn key_of(&self, id: &Id) -> Key {
         key_at(&self.view.key(id))
     }
 
-    /// Whether another item supersedes the item of this key.
+    /// Checks whether another item supersedes the item with this key.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -171,13 +173,13 @@ impl DuplicateIndex {
     }
 }
 
-/// Whether an object has this scope, kind and text.
+/// Checks whether an object has this scope, kind and text.
 pub(super) fn has_text(object: &Object, (scope, kind, text): (&str, &str, &str)) -> bool {
     let says = object.content().unwrap_or_default();
     object.scope() == scope && object.kind() == kind && collapsed(says) == collapsed(text)
 }
 
-/// Returns the hash of the scope and trust of an object that counts towards a quota.
+/// Returns the hash of the scope and trust of an object, or `None` if the object does not count towards a quota.
 fn counted_in(object: &Object) -> Option<u64> {
     let counts = !object.is_placeholder() && counts_in_quota(object.kind(), object.parent().is_some());
     counts.then(|| scope_hash(object.scope(), object.origin().is_trusted()))
@@ -236,7 +238,7 @@ mod tests {
         };
         drop(first.remember(new, &quick, &Writer::user()).unwrap());
         assert!(first.keep_duplicate_index().unwrap());
-        assert!(!first.keep_duplicate_index().unwrap(), "nothing changed since");
+        assert!(!first.keep_duplicate_index().unwrap(), "it was just saved");
         remember(&first, 600, 609);
         let mut ends = NewItem::new("fact 609");
         ends.expires = Some(crate::object::Time::from_micros(i64::MAX));

@@ -1,4 +1,4 @@
-//! The intake of items into one change: ids, duplicates, authorisation, superseding.
+//! Stages items in one change: chooses their ids, finds duplicates, and checks scope, trust and superseding.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -18,10 +18,10 @@ use crate::engine::Staged;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-/// The items of one commit.
+/// The change of one commit, and the texts of the items in it.
 pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
-    /// The ids of staged items, by text hash. The duplicate index knows only the texts of the state.
+    /// The ids of staged items, by text hash. The duplicate index contains only the texts of the state.
     texts: HashMap<u64, Id>,
 }
 
@@ -33,7 +33,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// Returns the id for an item: its own, the one derived from its key, or a new one.
+    /// Returns the id for an item: the id in the item, else an id derived from `key`, else a new id.
     pub(super) fn id_of(&mut self, item: &NewItem, key: Option<&str>) -> Result<Id> {
         match (&item.id, key) {
             (Some(id), _) => Ok(id.clone()),
@@ -42,44 +42,44 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// Whether an object is at least as trusted as the writer, so that it may count as a duplicate of the writer's
-    /// item.
+    /// Checks whether an object is at least as trusted as the writer. Only such an object counts as a duplicate of
+    /// the writer's item.
     pub(super) fn is_trusted_enough(&self, object: &Object) -> bool {
         !self.change.class().is_above(object.origin())
     }
 
-    /// Whether the writer is at least as trusted as an object.
+    /// Checks whether the writer is at least as trusted as an object, and may replace it.
     pub(super) fn is_replaceable(&self, object: &Object) -> bool {
         !object.origin().is_above(self.change.class())
     }
 
-    /// Whether writer and object have the same trust, so that a merge changes neither.
+    /// Checks whether the writer and an object are equally trusted. Then a merge changes the trust of neither text.
     pub(super) fn is_as_trusted(&self, object: &Object) -> bool {
         self.is_trusted_enough(object) && self.is_replaceable(object)
     }
 
-    /// Whether the object is untrusted and the writer is trusted. Then the object never counts as a duplicate of the
+    /// Checks whether the object is untrusted and the writer is trusted. Such an object never counts as a duplicate of the
     /// writer's item.
     pub(super) fn is_of_outsider(&self, object: &Object) -> bool {
         self.change.class().is_trusted() && !object.origin().is_trusted()
     }
 
-    /// Returns the object that an item would replace. Refuses an object of another scope, of a session (RMB-3), or more
-    /// trusted than the writer (RMB-2).
+    /// Returns the object that an item would replace. Fails if the object is in another scope, belongs to a session
+    /// (RMB-3), or is more trusted than the writer (RMB-2).
     pub(super) fn check_replaced(&self, id: &Id, item: &NewItem) -> Result<Option<Object>> {
         let Some(object) = self.change.present(id)? else {
             return Ok(None);
         };
         if object.scope() != item.scope.as_str() {
-            let error = Error::conflict(format!("'{id}' is an item of another scope"));
+            let error = Error::conflict(format!("the id '{id}' belongs to an item of another scope"));
             return Err(error
                 .with_code(ErrorCode::OtherScope)
                 .with_ids(vec![id.to_string()])
-                .with_hint("choose another id, or leave the id out to get a generated one"));
+                .with_hint("choose another id, or omit the id to get a generated one"));
         }
-        // RMB-3: no writer replaces an object of a session.
+        // RMB-3: `remember` never replaces an object of a session.
         if let Some(session) = owner_of(&object) {
-            let error = format!("'{id}' belongs to the session '{session}'");
+            let error = format!("'{id}' belongs to the session '{session}', so `remember` cannot replace it");
             return Err(Error::denied(ErrorCode::NotOwner, error)
                 .with_ids(vec![id.to_string()])
                 .with_hint("use `note write --replace` or `session append`, or choose another id"));
@@ -88,15 +88,16 @@ impl<'c, 'a> Intake<'c, 'a> {
         Ok(Some(object))
     }
 
-    /// Refuses to supersede an absent item, the item itself, or one more trusted than the writer (RMB-2).
+    /// Fails if a superseded item is absent, is the new item itself, is in another scope, or is more trusted than the
+    /// writer (RMB-2).
     pub(super) fn check_superseded(&self, id: &Id, item: &NewItem) -> Result<()> {
         for old in &item.supersedes {
             if old == id {
-                return Err(Error::invalid(format!("'{id}' cannot supersede itself"))
-                    .with_hint("remember the new text under the same id; history keeps the old version"));
+                return Err(Error::invalid(format!("the item '{id}' cannot supersede itself"))
+                    .with_hint("store the new text under the same id; history keeps the old version"));
             }
             let Some(object) = self.change.present(old)? else {
-                return Err(Error::not_found(format!("there is no item '{old}' to supersede"))
+                return Err(Error::not_found(format!("the superseded item '{old}' is absent"))
                     .with_ids(vec![old.to_string()]));
             };
             if object.scope() != item.scope.as_str() {
@@ -107,7 +108,7 @@ impl<'c, 'a> Intake<'c, 'a> {
                 return Err(Error::conflict(message)
                     .with_code(ErrorCode::OtherScope)
                     .with_ids(vec![old.to_string()])
-                    .with_hint("remember the new item in that scope (--scope)"));
+                    .with_hint("store the new item in that scope (--scope)"));
             }
             self.check_trust(&object, "supersede")?;
         }
@@ -120,17 +121,17 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
         let class = self.change.class();
         let error = format!(
-            "a writer of class {class} may not {what} '{}', which is of class {}",
+            "a writer of class {class} may not {what} '{}', which has the more trusted class {}",
             object.id(),
             object.origin()
         );
         Err(Error::denied(ErrorCode::LessTrusted, error)
             .with_ids(vec![object.id().to_string()])
-            .with_hint("store the item under a new id"))
+            .with_hint("store the text as a new item that supersedes nothing"))
     }
 
-    /// Returns the existing item with the same text, staged or in the state. If the new item supersedes others, the
-    /// existing item must supersede them too.
+    /// Returns an existing item with the same text, from the staged changes or the state. It must supersede all items that
+    /// the new item supersedes.
     pub(super) fn said_by(&self, item: &NewItem) -> Result<Option<Object>> {
         let wanted = (item.scope.as_str(), item.kind.as_str(), item.text.as_str());
         let hash = hash_of(item);
@@ -149,7 +150,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         let agent = self.change.agent();
         agent.with_duplicate_index(self.change.base(), |known| {
             known.find(hash, wanted, |object| {
-                // The change may have replaced the object.
+                // The staged changes may have replaced the object.
                 let current = self.change.digest(object.id());
                 let is_current = current.is_ok_and(|digest| digest == Some(object.digest()));
                 self.is_trusted_enough(object) && is_current && takes_all(object)
@@ -157,8 +158,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         })
     }
 
-    /// Merges the fields of an item into the existing item with the same text: expiry, pin, sensitivity, tags,
-    /// citations. Returns `Unchanged` if nothing differs, the trust differs, or the existing item belongs to a session.
+    /// Merges the expiry, pin, sensitivity, tags and citations of an item into the existing item with the same text. Returns
+    /// `Unchanged` if no field differs, the trust differs, a quota is exceeded, or the existing item belongs to a session.
     pub(super) fn restate(&mut self, said: &Object, item: &NewItem) -> Result<Staged> {
         if !self.is_as_trusted(said) || owner_of(said).is_some() {
             return Ok(Staged::Unchanged);
@@ -178,8 +179,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         self.change.restate(object)
     }
 
-    /// Stages an item after its review; `present` is the current object of its id. An item without a sensitivity gets that
-    /// of the items that it replaces or supersedes. Otherwise a repeated text would become less sensitive.
+    /// Stages a reviewed item. `present` is the current object with its id. An item without a sensitivity inherits the
+    /// strictest sensitivity of the items that it replaces or supersedes. Otherwise the new text would be less protected.
     pub(super) fn put(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<Staged> {
         let superseded = item.supersedes.iter();
         let superseded: Vec<Object> = superseded
@@ -204,7 +205,7 @@ fn hash_of(item: &NewItem) -> u64 {
     text_hash(item.scope.as_str(), item.kind.as_str(), &item.text)
 }
 
-/// Returns the session that owns an object: the owner of a note, the session above an object, or the session itself.
+/// Returns the session that an object belongs to: the owner of a note, the parent session, or the session itself.
 pub(super) fn owner_of(object: &Object) -> Option<String> {
     let item = Item::from(object.clone());
     let note = item.owner().filter(|_| object.kind() == kind::NOTE);
@@ -214,7 +215,7 @@ pub(super) fn owner_of(object: &Object) -> Option<String> {
     note.or_else(|| session_of(object).or(above).map(str::to_owned))
 }
 
-/// Whether an object has this text. For a shortened object, the original text is compared.
+/// Checks whether an object has this text. Compares the original text of a shortened object.
 pub(super) fn says(agent: &Agent, object: &Object, text: &str) -> Result<bool> {
     let full = original_of(agent.memory(), &Item::from(object.clone()))?;
     let said = full.as_ref().unwrap_or(object).content();

@@ -12,8 +12,8 @@ use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, val
 use crate::ingest::shown;
 use crate::object::{Id, Kind};
 
-/// Reads an item, with defaults from the options. A null field counts as absent. An unknown field becomes an attribute,
-/// and its name is returned.
+/// Reads an item from a line, with defaults from the options. Ignores fields that are null. Stores an unknown field as an
+/// attribute, and returns its name.
 ///
 /// # Errors
 /// `InvalidInput`, naming the field that is missing or of the wrong type.
@@ -21,7 +21,7 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
     let text = std::str::from_utf8(line).map_err(|_| Error::invalid("the line is not UTF-8"))?;
     let json = parse(text)?;
     let map = json.as_object().ok_or_else(|| {
-        Error::invalid("the line is not a JSON object").with_hint("write a line as {\"text\": ...}")
+        Error::invalid("the line is not a JSON object").with_hint("write each line as {\"text\": ...}")
     })?;
     let mut item = NewItem::new(required_text(map)?);
     item.scope = options.scope.clone();
@@ -41,7 +41,7 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
             .is_some()
         {
             return Err(Error::invalid(format!(
-                "the field `{}` is also one of the attributes",
+                "the field `{}` also occurs in `attributes`: remove one of the two",
                 shown(name)
             )));
         }
@@ -49,7 +49,7 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
     Ok((item, unknown.into_iter().map(|(name, _)| name.clone()).collect()))
 }
 
-/// Returns the id of a line, even if the rest cannot be read.
+/// Returns the id in a line, even if other fields of the line are invalid.
 pub(super) fn id_of(line: &[u8]) -> Option<String> {
     let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok())?;
     Some(json.get("id")?.as_str()?.to_owned())
@@ -59,11 +59,11 @@ fn required_text(map: &Map<String, Json>) -> Result<String> {
     match map.get("text") {
         Some(Json::String(text)) => Ok(text.clone()),
         None | Some(Json::Null) => Err(Error::invalid("the field `text` is missing")),
-        Some(_) => Err(Error::invalid("the field `text` is not text")),
+        Some(_) => Err(Error::invalid("the field `text` is not a string")),
     }
 }
 
-/// Sets the field `name`; false if no item has such a field.
+/// Sets the field `name` of an item. Returns false if items have no such field.
 fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> Result<bool> {
     match name {
         "text" => {}
@@ -121,10 +121,10 @@ mod tests {
             ("", "not valid JSON"),
             ("7", "not a JSON object"),
             (r#"{"id":"a"}"#, "`text` is missing"),
-            (r#"{"text":7}"#, "`text` is not text"),
+            (r#"{"text":7}"#, "`text` is not a string"),
             (
                 r#"{"text":"a","tag":"b","attributes":{"tag":"c"}}"#,
-                "`tag` is also one of the attributes",
+                "`tag` also occurs in `attributes`",
             ),
             (r#"{"text":"a","time":"2026-13-01"}"#, "field `time`"),
             (

@@ -1,7 +1,7 @@
 //! Stores many items from lines of JSON, in few commits.
 //!
-//! A refused line does not stop other lines; the answer has its number. All processors read and scan some thousand
-//! lines at a time. Only one batch is in memory.
+//! A refused line does not affect other lines, and the answer lists its number. Up to 4,096 lines at a time are read,
+//! and all processors scan them. Only one batch of lines is in memory.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -28,24 +28,24 @@ use crate::threads::{beside, processors};
 
 /// The default number of lines in a commit.
 const BATCH_LINES: usize = 10_000;
-/// The maximum number of lines that are read and scanned at once, and the maximum number of bytes.
+/// The number of lines, and of bytes, after which the lines read so far are scanned.
 const READ_LINES: usize = 4_096;
 const READ_BYTES: usize = 8 << 20;
-/// The maximum number of unknown fields that an answer names.
+/// The maximum number of unknown fields that an answer lists.
 const UNKNOWN_MAX: usize = 100;
-/// The fewest lines that are worth a thread.
+/// The minimum number of lines for each thread. With fewer lines, a thread costs more time than it saves.
 const THREAD_LINES_MIN: usize = 64;
 
-/// Defaults for fields that a line omits, and the size of commits.
+/// The defaults for fields that a line omits, and the number of lines in a commit.
 #[derive(Clone, Debug)]
 pub struct LinesOptions {
-    /// The meaning of the words `project`, `session` and `agent`.
+    /// The current project, session and agent, to which the scope words `project`, `session` and `agent` refer.
     pub place: Place,
-    /// The scope of lines that name no scope.
+    /// The scope of lines without the field `scope`.
     pub scope: Scope,
-    /// The kind of lines that name no kind.
+    /// The kind of lines without the field `kind`.
     pub kind: Kind,
-    /// The session of lines that name no session.
+    /// The session of lines without the field `session`.
     pub session: Option<String>,
     /// The number of lines per commit, at least 1.
     pub batch_lines: usize,
@@ -66,11 +66,11 @@ impl Default for LinesOptions {
 /// A line that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefusedLine {
-    /// Its number, from 1.
+    /// The number of the line, from 1.
     pub line: u64,
-    /// The id in the line.
+    /// The id in the line, if it can be read.
     pub id: Option<String>,
-    /// `block`, `quarantine`, `denied` or `invalid`.
+    /// The verdict: `block`, `quarantine`, `denied` or `invalid`.
     pub verdict: &'static str,
     /// The reason, without the text of the line.
     pub reason: String,
@@ -83,22 +83,22 @@ pub struct LinesRemembered {
     pub stored: u64,
     /// The number of lines that changed nothing, including [`Self::duplicates`].
     pub unchanged: u64,
-    /// The number of lines without an id whose text another item has.
+    /// The number of lines without an id that repeat the text of another item.
     pub duplicates: u64,
     /// The lines that were not stored.
     pub refused: Vec<RefusedLine>,
     /// The number of lines stored with the attribute `flags`.
     pub flagged: u64,
-    /// Unknown fields, which became attributes; at most 100 of them.
+    /// The names of unknown fields, which were stored as attributes. At most 100 names.
     #[schemars(with = "Vec<String>")]
     pub unknown: BTreeSet<String>,
-    /// The names under `rejected/` of the quarantined lines.
+    /// The names of the drafts under `rejected/` that contain the quarantined lines.
     #[serde(skip)]
     pub held: Vec<String>,
     /// The last commit, or the head if there was nothing to commit.
     #[serde(skip)]
     pub commit: CommitInfo,
-    /// Whether the memory is switched off, so that nothing was read or written.
+    /// Whether the memory is disabled, so that nothing was read or written.
     #[serde(skip)]
     pub is_disabled: bool,
 }
@@ -106,23 +106,23 @@ pub struct LinesRemembered {
 /// The progress of a batch ([`Agent::follow_lines`]).
 #[cfg_attr(
     not(feature = "cli"),
-    expect(dead_code, reason = "only the program reports the progress of a batch")
+    expect(dead_code, reason = "only the command line reports the progress of a batch")
 )]
 pub(crate) struct LinesBatch<'a> {
-    /// Its refused lines.
+    /// The refused lines of the batch.
     pub(crate) refused: &'a [RefusedLine],
-    /// The number of its lines stored with the attribute `flags`.
+    /// The number of lines of the batch that were stored with the attribute `flags`.
     pub(crate) flagged: u64,
-    /// The name under `rejected/` of the quarantined lines.
+    /// The name of the draft under `rejected/` that contains the quarantined lines.
     pub(crate) held: Option<&'a str>,
-    /// Its commit; `None` before the commit is made.
+    /// The commit of the batch; `None` before the commit is made.
     pub(crate) commit: Option<&'a CommitInfo>,
 }
 
 /// A line and its number.
 type Line = (u64, Vec<u8>);
 
-/// A line after the review.
+/// A line that was read and reviewed.
 struct Looked {
     line: u64,
     id: Option<String>,
@@ -130,8 +130,7 @@ struct Looked {
     reviewed: Result<Reviewed>,
 }
 
-/// Remembers items as [`Agent::remember_lines`] does. `progress` is called before and after the commit of each
-/// batch.
+/// Stores items as [`Agent::remember_lines`] does. Calls `progress` before and after the commit of each batch.
 pub(crate) fn follow_lines(
     agent: &Agent,
     lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
@@ -193,7 +192,7 @@ pub(crate) fn follow_lines(
     }
 }
 
-/// Applies `work` to each item, on `threads` threads.
+/// Applies `work` to each item, on at most `threads` threads. Returns the results in the order of `items`.
 fn in_parallel<T: Sync, U: Send>(items: &[T], threads: usize, work: &(impl Fn(&T) -> U + Sync)) -> Vec<U> {
     if threads < 2 || items.len() < 2 * THREAD_LINES_MIN {
         return items.iter().map(work).collect();
@@ -248,7 +247,7 @@ impl LinesRemembered {
                 self.unknown.insert(name);
             }
         }
-        // A line is not compared with similar items.
+        // `remember_lines` does not search for near duplicates.
         let quick = RememberOptions {
             is_quick: true,
             ..RememberOptions::default()
@@ -287,7 +286,7 @@ impl LinesRemembered {
     }
 }
 
-/// Returns the verdict of a refused line. A fault of the store fails the whole call.
+/// Returns the verdict of a refused line. Returns `error` if the store failed, because then the whole call fails.
 fn verdict_of(error: &Error) -> Result<&'static str> {
     match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Conflict => Ok("invalid"),

@@ -1,16 +1,16 @@
-//! Remembers one item, compared with similar items, or many lines of JSON in few commits.
+//! Stores one item after a comparison with similar items, or many items from lines of JSON in few commits.
 //!
-//! Every text is reviewed first. A blocked text is refused, a quarantined one waits under `rejected/` for a person, and
-//! the rest becomes one commit. The duplicate index finds an item with the same text if the new item has no id. The
-//! answer lists similar items.
+//! The review scans every text first. It refuses a blocked item, and saves a quarantined item under `rejected/` until a
+//! person judges it. All other items of a call become one commit. If the new item has no id, the duplicate index finds
+//! an existing item with the same text. The answer lists similar items.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - RMB-1: no state and no answer has a text that the review stopped.
+//! - RMB-1: no state contains a text that the review blocked or quarantined, and no error quotes such a text.
 //! - RMB-2: a writer replaces, merges with and supersedes only items of the same scope that are no more trusted than the writer.
-//! - RMB-3: a writer replaces no session, no object below a session, and no note of a session.
+//! - RMB-3: `remember` never replaces a session, an object below a session, or a note of a session.
 
 mod duplicate_index;
 mod intake;
@@ -45,19 +45,19 @@ use intake::{Intake, says};
 use near::{Near, merged, near};
 
 named! {
-    /// The treatment of an item that certainly repeats another one of its scope and kind. Less certain duplicates are only
-    /// reported.
+    /// The treatment of a new item that almost certainly repeats an existing item of its scope and kind. Less similar
+    /// duplicates are only reported.
     #[derive(Default)]
     #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
     pub enum OnDuplicate {
-        /// Store it, and report the duplicate.
+        /// Store the new item, and report the duplicate.
         #[default]
         Warn => "warn",
-        /// Store nothing.
+        /// Do not store the new item.
         Skip => "skip",
-        /// Merge it into the other item.
+        /// Merge the new item into the existing item.
         Merge => "merge",
-        /// Store it, and supersede the other item.
+        /// Store the new item, and supersede the existing item.
         Supersede => "supersede",
     }
 }
@@ -65,48 +65,48 @@ named! {
 /// The options for remembering an item.
 #[derive(Clone, Debug, Default)]
 pub struct RememberOptions {
-    /// The treatment of near duplicates. An item with an id of its own is neither skipped nor merged.
+    /// The treatment of near duplicates. An item with an id is always stored under that id.
     pub on_duplicate: OnDuplicate,
-    /// The key that determines the id of an item without one. A call with the same key stores nothing new. At most 256
-    /// bytes.
+    /// The idempotency key, of 1 to 256 bytes. It determines the id of an item without an id. A second call with the same
+    /// key and text stores nothing new.
     pub key: Option<String>,
-    /// Fails with `Conflict` unless the id has this version.
+    /// The expected version of the id. With any other version, the call fails with `Conflict`.
     pub expected: Option<ObjectDigest>,
-    /// Skips the search for near duplicates and conflicts.
+    /// Whether to skip the search for near duplicates and conflicts.
     pub is_quick: bool,
 }
 
 named! {
-    /// The fate of an item.
+    /// The outcome for an item.
     pub enum Status {
-        /// Its id is new.
+        /// The item is stored under a new id.
         Created => "created",
-        /// Its id has a new version.
+        /// The item is stored as a new version of its id.
         Updated => "updated",
-        /// Its id has this content already.
+        /// The id already has this content, so no new version was stored.
         Unchanged => "unchanged",
-        /// Another item has the same text; nothing was written.
+        /// Another item has the same text, so the item was not stored.
         Duplicate => "duplicate",
-        /// It was merged into another item.
+        /// The item was merged into another item.
         Merged => "merged",
-        /// It is stored and supersedes other items, which stay stored.
+        /// The item is stored and supersedes other items. The other items stay stored.
         Superseded => "superseded",
-        /// It is in quarantine, outside the state.
+        /// The item is in quarantine, outside the state.
         Quarantined => "quarantined",
-        /// The memory is switched off: nothing was read or written.
+        /// The memory is disabled, so nothing was read or written.
         Disabled => "disabled",
     }
 }
 
-/// A similar item of the same scope and kind.
+/// An existing item of the same scope and kind that is similar to the new item.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Alike {
-    /// Its id.
+    /// The id of the similar item.
     pub id: Id,
     /// The similarity of the two texts, 0 to 1.
     #[serde(serialize_with = "five_digits")]
     pub similarity: f32,
-    /// Its text.
+    /// The text of the similar item.
     pub text: String,
 }
 
@@ -114,45 +114,45 @@ pub struct Alike {
 #[must_use = "the item may be in quarantine; see `status`"]
 #[derive(Clone, Debug)]
 pub struct Remembered {
-    /// Its id, or the id of the item with the same text.
+    /// The id of the stored item. If an existing item was used instead, the id of that item.
     pub id: Id,
-    /// The version of that id; `None` if the id is not in the state.
+    /// The version of [`Self::id`]; `None` if the id is not in the state.
     pub digest: Option<ObjectDigest>,
     /// The commit, or the head if there was nothing to commit.
     pub commit: CommitInfo,
-    /// The fate of the item.
+    /// The outcome for the item.
     pub status: Status,
-    /// The scope that it belongs to.
+    /// The scope of the item.
     pub scope: Scope,
-    /// The text as it was stored: without secrets and invisible characters.
+    /// The text to store, without secrets and invisible characters.
     pub text: String,
-    /// Duplicates, the most similar first.
+    /// The duplicates of the new item, the most similar first.
     pub duplicates: Vec<Alike>,
-    /// Items that contradict it.
+    /// The items that contradict the new item.
     pub conflicts: Vec<Alike>,
     /// The verdict of the scan.
     pub verdict: Verdict,
-    /// The matching rules.
+    /// The rules of the scan that matched.
     pub rules: Vec<&'static str>,
     /// Whether secrets were redacted.
     pub is_redacted: bool,
-    /// The name of its draft, if it is in quarantine.
+    /// The name of the draft that contains the item, if the item is in quarantine.
     pub held_as: Option<String>,
 }
 
 impl Agent {
-    /// Remembers an item as one commit of op `remember`. An item without a source gets the writer's. An item that the scan
-    /// holds back is not in the state: its status is [`Status::Quarantined`].
+    /// Stores an item in one commit of op `remember`. An item without a source gets the source of the writer. An item that
+    /// the scan quarantines is not in the state: its status is [`Status::Quarantined`].
     ///
     /// An item without an id is not stored if another live item of its scope and kind has the same text. The other item
-    /// must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store it.
+    /// must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store the text.
     ///
     /// # Errors
     /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): it would replace a more trusted
     /// object; (code `not_owner`): it would replace an object of a session. `Conflict`: the version is not the expected
     /// one, the key was used for another text (code `key_taken`), or the id belongs to another scope (code
-    /// `other_scope`). `NotFound`: an item that it supersedes does not exist. `InvalidInput`: it exceeds a quota (code
-    /// `over_limit`) or is not a valid item. Also the errors of [`Memory::commit`](crate::Memory::commit).
+    /// `other_scope`). `NotFound`: an item in `supersedes` does not exist. `InvalidInput`: the item exceeds a
+    /// quota (code `over_limit`) or is invalid. Also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
         if options
             .key
@@ -168,7 +168,7 @@ impl Agent {
         if reviewed.verdict == Verdict::Block {
             return Err(reviewed.refusal());
         }
-        // A conflict about an expected version is not retried: the caller decides.
+        // A change with an expected version is not retried after a conflict, because the caller must decide.
         let rule = match options.expected {
             Some(_) => Rule::REMEMBER_ONCE,
             None => Rule::REMEMBER,
@@ -176,7 +176,7 @@ impl Agent {
         let done = change(self, writer, &rule, |change| {
             stage_item(&mut Intake::new(change), reviewed.clone(), options)
         })?;
-        // The caller now knows the other item, so decay counts it as used.
+        // The answer shows the existing item to the caller, so the item is recorded as used.
         if done.value.status == Status::Duplicate {
             let now = self.memory().view().now();
             self.memory().touch([&done.value.id], now);
@@ -189,30 +189,30 @@ impl Agent {
     }
 }
 
-/// Checks and reviews an item that a caller gives. An item without a source gets the writer's.
+/// Validates and reviews the item of a caller. An item without a source gets the source of the writer.
 fn reviewed(agent: &Agent, mut item: NewItem, writer: &Writer) -> Result<Reviewed> {
     item.source = item.source.or_else(|| writer.source.clone());
     item.check_given()?;
     if item.kind.as_str() == kind::SESSION {
-        return Err(Error::invalid("a session cannot be remembered")
+        return Err(Error::invalid("`remember` cannot store a session")
             .with_code(ErrorCode::NotOwner)
-            .with_hint("`session append` creates a session"));
+            .with_hint("create the session with `session append`"));
     }
     if let Some(id) = &item.id
         && agent.settings().quotas.are_ids_strict
         && id::block_id(id.as_str()).is_none()
     {
-        let message = format!("'{id}' is not a valid id here: {}", id::GRAMMAR);
+        let message = format!("the id '{id}' is not valid in this memory: {}", id::GRAMMAR);
         return Err(Error::invalid(message).with_code(ErrorCode::BadId));
     }
     let reviewed = review(agent, item)?;
     if reviewed.item.text.trim().is_empty() {
-        return Err(Error::invalid("there is no text to remember").with_code(ErrorCode::NoText));
+        return Err(Error::invalid("the text to remember is empty").with_code(ErrorCode::NoText));
     }
     Ok(reviewed)
 }
 
-/// Stages a reviewed item, unless an existing item counts as the same.
+/// Stages a reviewed item, unless it repeats an existing item.
 fn stage_item(
     intake: &mut Intake<'_, '_>,
     reviewed: Reviewed,
@@ -222,8 +222,8 @@ fn stage_item(
     let is_held = reviewed.verdict == Verdict::Quarantine;
     let is_named = reviewed.item.id.is_some();
     let id = if is_held && options.key.is_none() {
-        // The id of a quarantined item depends on its text, so a repeated item gets the same id. No key of a caller is as
-        // long as this prefix, so the ids cannot collide.
+        // The id of a quarantined item is derived from its text, so a repeated item gets the same id. With the prefix of
+        // 256 bytes, this key is longer than any key of a caller, so the ids cannot collide.
         let key = format!("{}{}", "held".repeat(64), reviewed.item.text);
         intake.id_of(&reviewed.item, Some(&key))?
     } else {
@@ -237,7 +237,7 @@ fn stage_item(
         && !intake.is_of_outsider(&object)
     {
         if !says(agent, &object, &item.text)? {
-            let error = format!("the idempotency key was used for another text: '{id}'");
+            let error = format!("the idempotency key was already used for another text, stored as '{id}'");
             return Err(Error::conflict(error)
                 .with_code(ErrorCode::KeyTaken)
                 .with_ids(vec![id.to_string()])
@@ -306,7 +306,7 @@ fn stage_item(
     answer.staged(intake, status_of(staged, status))
 }
 
-/// Returns the fate of a staged item: `status`, corrected if the item was unchanged or updated.
+/// Returns the outcome for a staged item. Replaces `status` if the item was unchanged or updated an existing item.
 fn status_of(staged: Staged, status: Status) -> Status {
     match (staged, status) {
         (Staged::Unchanged, _) => Status::Unchanged,
@@ -335,7 +335,7 @@ impl Remembered {
         answer
     }
 
-    /// Adds a review to the answer.
+    /// Adds the result of a review to the answer.
     fn take(&mut self, reviewed: &Reviewed) {
         self.text.clone_from(&reviewed.item.text);
         self.verdict = self.verdict.max(reviewed.verdict);
@@ -343,7 +343,7 @@ impl Remembered {
         self.is_redacted |= reviewed.is_redacted;
     }
 
-    /// Completes the answer with the version of its id, after the changes that were staged.
+    /// Sets the status of the answer, and the version that its id has after the staged changes.
     fn staged(mut self, intake: &Intake<'_, '_>, status: Status) -> Result<Self> {
         self.status = status;
         self.digest = intake.change.digest(&self.id)?;

@@ -1,10 +1,10 @@
-//! Items similar to a new one: duplicates, and contradictions.
+//! Finds items that are similar to a new item: duplicates and contradictions.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - A merged item does not record which session each sentence came from; the log does.
+//! - A merged item does not record the session of each sentence. The log contains it.
 
 use std::borrow::Cow;
 
@@ -22,18 +22,18 @@ use crate::object::{Id, NewObject, Object, Value};
 use crate::recall::{self, Key};
 use crate::scan::Verdict;
 
-/// Items similar to a new one.
+/// The items that are similar to a new item.
 #[derive(Default)]
 pub(super) struct Near {
-    /// Duplicates, the most similar first.
+    /// The duplicates, the most similar first.
     pub(super) duplicates: Vec<Alike>,
-    /// Contradictions.
+    /// The items that contradict the new item.
     pub(super) conflicts: Vec<Alike>,
-    /// The duplicate that is certain enough for the caller's choice.
+    /// The most similar duplicate, if it is similar enough for the caller's choice in `OnDuplicate`.
     pub(super) surest: Option<Object>,
 }
 
-/// Finds the items similar to a new one: of its scope and kind, not expired and not superseded.
+/// Finds the items of the same scope and kind that are similar to a new item. Ignores expired and superseded items.
 pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewItem) -> Result<Near> {
     let view = intake.change.base();
     let now = view.now();
@@ -75,8 +75,8 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
             recall::Relation::Conflict(_) => near.conflicts.push(alike),
             recall::Relation::Same | recall::Relation::Duplicate => {
                 near.duplicates.push(alike);
-                // Items of a session are not merged (RMB-3), and an untrusted item is no duplicate for a trusted
-                // writer.
+                // Items of a session are never merged (RMB-3), and an untrusted item never replaces the item of a
+                // trusted writer.
                 let is_free = owner_of(&object).is_none() && !intake.is_of_outsider(&object);
                 if one.relation == recall::Relation::Same && near.surest.is_none() && is_free {
                     near.surest = Some(object);
@@ -87,8 +87,9 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
     Ok(near)
 }
 
-/// Merges the text and fields of an item into an object, and reviews the joined text. A shortened object is merged with
-/// its full text. `None` if the merge would lose a field, exceed a quota, or be stopped by the scan.
+/// Merges the text and fields of an item into an object, and reviews the joined text. Merges into the full text of a
+/// shortened object. Returns `None` if that text is lost, the merge would lose a field or exceed a quota, or the scan
+/// rejects the joined text.
 pub(super) fn merged(
     agent: &Agent,
     object: &Object,
@@ -104,7 +105,7 @@ pub(super) fn merged(
     (together.tags, together.citations) = (before.tags(), before.citations());
     add_new(&mut together.tags, item.tags.iter().cloned());
     add_new(&mut together.citations, item.citations.iter().cloned());
-    // Two harmless texts may be hostile when joined.
+    // Two harmless texts can form a hostile text when they are joined.
     let reviewed = match review(agent, together) {
         Err(error) if error.code() == ErrorCode::OverLimit => return Ok(None),
         reviewed => reviewed?,
@@ -131,7 +132,8 @@ pub(super) fn merged(
     Ok(Some((merged, reviewed)))
 }
 
-/// Whether a merge would lose a field or an expiry of the new item. Its session and order are in the log.
+/// Checks whether a merge would lose a field or an expiry of the new item. Ignores its session and order, because the log
+/// contains them.
 fn loses(before: &Item, item: &NewItem) -> bool {
     fn differs<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
         new.is_some() && new != old
@@ -151,7 +153,7 @@ fn loses(before: &Item, item: &NewItem) -> bool {
         || others.any(|(name, value)| object.attribute(name).as_ref() != Some(value))
 }
 
-/// Returns both texts, or only the longer one if it contains the other.
+/// Returns both texts joined, or only the longer text if it contains the other text.
 fn joined(old: &str, new: &str) -> String {
     let (even_old, even_new) = (collapsed(old), collapsed(new));
     if even_old.contains(&*even_new) {

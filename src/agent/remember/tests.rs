@@ -92,7 +92,7 @@ fn an_item_without_a_name_gets_one_and_is_there_once() {
         (first.digest, first.commit.digest)
     );
     assert_eq!(agent.memory().view().len(), 1);
-    // A text in another case is a different text.
+    // Texts that differ in case are different texts.
     assert_eq!(say(&agent, "ada drinks green tea").status, Status::Created);
 }
 
@@ -123,7 +123,7 @@ fn known_texts_follow_forgetting_rollback_and_supersession() {
     memory.snapshot(Some("oslo"), &user()).unwrap();
     memory.remove(&first.id, &user()).unwrap();
     let second = say(&agent, "The office is in Oslo");
-    assert_eq!(second.status, Status::Created, "what was forgotten is new again");
+    assert_eq!(second.status, Status::Created, "a forgotten text is stored again");
     memory.rollback("oslo").across_lanes().by(&user()).unwrap();
     assert_eq!(say(&agent, "The office is in Oslo").id, first.id);
     let mut moved = NewItem::new("The office moved to Bergen");
@@ -133,11 +133,7 @@ fn known_texts_follow_forgetting_rollback_and_supersession() {
         .unwrap();
     assert_eq!(moved.status, Status::Superseded);
     let back = say(&agent, "The office is in Oslo");
-    assert_eq!(
-        back.status,
-        Status::Created,
-        "what was superseded is news when it is said again"
-    );
+    assert_eq!(back.status, Status::Created, "a superseded text is stored again");
     assert_eq!(text_of(&agent, &first.id).unwrap(), "The office is in Oslo");
 }
 
@@ -156,7 +152,7 @@ fn what_has_expired_is_no_duplicate() {
     assert!(second.duplicates.is_empty());
 }
 
-/// INVARIANT RMB-1: no state and no answer has a text that the review stopped.
+/// INVARIANT RMB-1: no error quotes a text that the review blocked.
 #[test]
 fn what_the_scan_blocks_is_nowhere_and_not_quoted() {
     let agent = agent();
@@ -174,7 +170,7 @@ fn what_the_scan_blocks_is_nowhere_and_not_quoted() {
     assert_eq!(agent.memory().view().root(), before);
 }
 
-/// INVARIANT RMB-1: no state and no answer has a text that the review stopped.
+/// INVARIANT RMB-1: no state contains a text that the review quarantined.
 #[test]
 fn what_the_scan_holds_back_waits_outside_of_the_state() {
     let agent = agent();
@@ -200,7 +196,7 @@ fn a_secret_is_stored_as_its_marker() {
     assert_eq!(stored.text, text);
 }
 
-/// INVARIANT RMB-1. A message quotes only the start of the first key.
+/// INVARIANT RMB-1: no error contains a secret, even if the message quotes only the start of a secret.
 #[test]
 fn no_refusal_of_a_line_has_a_secret_of_the_line() {
     let agent = agent();
@@ -282,7 +278,7 @@ fn a_careful_writer_meets_the_version_expected_or_nothing() {
     assert_eq!(same.status, Status::Unchanged);
 }
 
-/// INVARIANT RMB-2: a writer replaces only items of its scope and at most its trust.
+/// INVARIANT RMB-2: a writer replaces only items of the same scope that are no more trusted than the writer.
 #[test]
 fn nobody_writes_over_another_scope_or_over_what_is_more_trusted() {
     let agent = agent();
@@ -312,7 +308,7 @@ fn nobody_writes_over_another_scope_or_over_what_is_more_trusted() {
         "less_trusted"
     );
     assert_eq!(text_of(&agent, &id("style")).unwrap(), "Use tabs in all files");
-    // The treatments of duplicates do not bypass this rule.
+    // The options for duplicates do not bypass this rule.
     for choice in [OnDuplicate::Merge, OnDuplicate::Supersede] {
         let near = NewItem::new(format!("Use tabs in all files: {}", choice.name()));
         let stored = agent.remember(near, &on(choice), &tool()).unwrap();
@@ -327,7 +323,7 @@ fn nobody_writes_over_another_scope_or_over_what_is_more_trusted() {
     assert!(agent.remember(rival, &quiet, &user()).is_ok());
 }
 
-/// INVARIANT RMB-2: a writer replaces only items of its scope and at most its trust.
+/// INVARIANT RMB-2: a writer replaces only items of the same scope that are no more trusted than the writer.
 #[test]
 fn what_a_tool_said_does_not_swallow_what_the_user_says() {
     let agent = agent();
@@ -533,7 +529,7 @@ fn lines_are_committed_in_batches_and_in_order() {
         .collect();
     assert_eq!(
         texts[7], "fact number 7 of the day",
-        "ids sort as the lines stood"
+        "ids sort in the order of the lines"
     );
     assert_eq!(lines(&agent, &text.join("\n")).unchanged, 1_000);
 }
@@ -625,7 +621,7 @@ fn what_is_held_back_again_is_held_once() {
         let answer = lines(&agent, &format!("{{\"text\":\"{}\"}}", order()));
         assert_eq!((answer.refused.len(), answer.held), (1, vec![first.clone()]));
     }
-    // The quarantined lines of a batch form one change, whichever rules they matched.
+    // All quarantined lines of a batch form one change, even if they matched different rules.
     let many = lines(
         &agent,
         &format!(

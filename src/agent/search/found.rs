@@ -1,4 +1,4 @@
-//! The hits of an answer, within its budget.
+//! Collects the hits of an answer within the budget of its query.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::object::{Object, Time};
 use crate::recall::{snippet, tokens};
 
-/// The mark of a cut in a snippet.
+/// The mark at each end of a snippet where text was cut off.
 const CUT: &str = "\u{2026}";
 
-/// Hits that fit into the budget of a query.
+/// The hits that fit into the budget of a query.
 pub(super) struct Found<'a> {
     memory: &'a Memory,
     query: &'a RecallQuery,
@@ -39,7 +39,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Returns the hit for an item, without a rank.
+    /// Returns the hit for an item. Its score and reasons are placeholders that the caller sets.
     pub(super) fn hit(&self, item: &Item, time: Time) -> Result<RecallHit> {
         let object = item.object();
         let text = self.query.full.then(|| self.full_text(item)).transpose()?;
@@ -63,16 +63,16 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// Returns the text of an item. For a shortened item it is the original text, if history keeps it.
+    /// Returns the text of an item. Returns the original text of a shortened item if history still contains it.
     fn full_text(&self, item: &Item) -> Result<String> {
         let original = original_of(self.memory, item)?;
         let text = original.as_ref().and_then(Object::content);
         Ok(text.unwrap_or_else(|| item.text()).to_owned())
     }
 
-    /// Returns the part of a text that shows the terms, with marks where it was cut.
+    /// Returns the part of a text that contains the terms, with marks where text was cut off.
     fn snippet(&self, text: &str) -> String {
-        // Most texts are short and need no search.
+        // A short text is returned completely, without a search for the terms.
         if text.len() <= SNIPPET_CHARS {
             return text.to_owned();
         }
@@ -81,7 +81,7 @@ impl<'a> Found<'a> {
         format!("{}{}{}", mark(found.cut.0), found.text, mark(found.cut.1))
     }
 
-    /// Adds a hit if it fits into the budget.
+    /// Adds a hit if it fits into the budget. Otherwise counts it as skipped.
     pub(super) fn add(&mut self, hit: RecallHit) {
         let sum = self.recalled.tokens.saturating_add(hit.tokens);
         if self.query.budget.is_some_and(|budget| sum > budget) {
@@ -99,6 +99,6 @@ pub(super) fn time_of(view: &View, object: &Object) -> Result<Time> {
         return Ok(time);
     }
     let stamps = view.stamps(object.id())?;
-    // A damaged store may not know the time. Then the object is as old as the state.
+    // In a damaged store, the time may be missing. Then the time of the commit of the state replaces it.
     Ok(stamps.map_or_else(|| view.commit().commit.time, |(created, _)| created))
 }

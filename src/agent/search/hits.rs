@@ -1,4 +1,4 @@
-//! `recall`: one ranked list over kinds and scopes, at any state.
+//! Implements `recall` for a query with words: ranks the items of all kinds and scopes in any state.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -7,7 +7,7 @@
 //! - ASK-1: a hit belongs to a scope of the reach and meets every condition of the query.
 //! - ASK-2: a hit never ranks above a hit that supersedes it.
 //! - ASK-3: recall changes no state: the root stays the same.
-//! - ASK-4: an untrusted item is a hit only on request. The answer counts the untrusted items that it omits.
+//! - ASK-4: an untrusted item is a hit only if the query asks for untrusted items. The answer counts the untrusted items that it omits.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,10 +23,11 @@ use crate::error::Result;
 use crate::object::{Id, Object, Time};
 use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
-/// The maximum number of reasons in words that a hit shows.
+/// The maximum number of reasons that a hit lists in words.
 const REASONS_TOLD: usize = 3;
 
-/// Answers a query with words; with `among` only from objects that it accepts. It counts no hit as used.
+/// Answers a query with words. With `among`, only objects for which `among` returns true can be hits. Does not record the
+/// hits as used.
 pub(in crate::agent) fn search(
     agent: &Agent,
     view: &View,
@@ -58,7 +59,7 @@ pub(in crate::agent) fn search(
         let reasons = hit.explain();
         let moved = hit.moved.map(|moved| match moved {
             Moved::Fresher => "newer than a hit of about the same relevance",
-            Moved::Successor => "supersedes a hit below",
+            Moved::Successor => "supersedes a hit that is ranked below",
         });
         let why = moved.into_iter().chain(in_words(&reasons)).collect();
         found.add(RecallHit {
@@ -84,14 +85,14 @@ struct Search<'a> {
     among: Option<&'a dyn Fn(&Object) -> bool>,
     content: &'a Content,
     now: Time,
-    /// Objects that were checked against the conditions, with the outcome.
+    /// The objects that were checked against the conditions, and whether they meet them.
     accepted: RefCell<HashMap<Key, bool>>,
-    /// Checked pairs, the newer item first, and whether the newer item supersedes the older one.
+    /// Pairs of a new and an old item, and whether the new item supersedes the old item.
     links: RefCell<HashMap<(Key, Key), bool>>,
 }
 
 impl Search<'_> {
-    /// The ranked hits of the index.
+    /// Returns the ranked hits of the index.
     fn answer(&self, embedder: Option<&dyn Embedder>, scratch: &mut Scratch) -> recall::Answer {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
@@ -112,10 +113,10 @@ impl Search<'_> {
         )
     }
 
-    /// The number of untrusted matches, counted up to the limit of hits.
+    /// Returns the number of untrusted matches that the answer omits, at most the limit of hits.
     fn left_out(&self, scratch: &mut Scratch) -> usize {
         let is_nothing_left_out = self.query.with_untrusted || self.content.untrusted.is_empty();
-        // A caller with a condition of its own does not read this number.
+        // A caller that passes `among` does not use this number.
         if self.among.is_some() || is_nothing_left_out {
             return 0;
         }
@@ -132,12 +133,12 @@ impl Search<'_> {
         found.len()
     }
 
-    /// Whether the item of this key may be a hit (ASK-1).
+    /// Checks whether the item with this key may be a hit (ASK-1).
     fn accepts(&self, key: &Key) -> bool {
         (self.query.with_untrusted || !self.content.untrusted.contains(key)) && self.meets(key)
     }
 
-    /// Whether the item meets every condition except trust. An unreadable item meets no condition.
+    /// Checks whether the item with this key meets every condition except trust. Returns false if the item cannot be read.
     fn meets(&self, key: &Key) -> bool {
         let expiry = self.content.expiries.get(key);
         if !self.query.include_expired && expiry.is_some_and(|at| *at <= self.now.as_micros()) {
@@ -162,7 +163,7 @@ impl Search<'_> {
         accepted
     }
 
-    /// Whether `new`, which names `old`, supersedes it.
+    /// Checks whether `new` supersedes `old`, which it names in `supersedes`. Caches the result.
     fn supersedes(&self, new: &Key, old: &Key) -> Result<bool> {
         let known = self.links.borrow().get(&(*new, *old)).copied();
         let counts = known.map_or_else(|| supersedes_at(self.view, new, old), Ok)?;
@@ -170,7 +171,7 @@ impl Search<'_> {
         Ok(counts)
     }
 
-    /// The ids in reach that supersede an item.
+    /// Returns the ids of the items that supersede an item. Omits items outside the reach of the query.
     fn successors(&self, key: &Key) -> Result<Vec<Id>> {
         let mut ids = Vec::new();
         for successor in self.content.index.superseded_by(key) {
@@ -186,14 +187,14 @@ impl Search<'_> {
     }
 }
 
-/// Whether a hit may be an answer: it matches the question itself, or it is next to a match in a session or
-/// conversation. Any other neighbour was only stored at about the same time.
+/// Checks whether a hit may be an answer. The hit must match the question, or be next to a match in a conversation. Any
+/// other neighbour of a match is unrelated, because it was only stored at about the same time.
 fn says_something(hit: &recall::Hit) -> bool {
     let own = [Signal::Base, Signal::Date, Signal::Event, Signal::Vector];
     hit.conversation || hit.moved.is_some() || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)
 }
 
-/// The reasons that added most to the score, in words.
+/// Returns the reasons that added most to the score, in words.
 fn in_words(reasons: &[recall::Reason]) -> Vec<&'static str> {
     let gain = |reason: &recall::Reason| reason.value * reason.weight;
     let mut gains: Vec<&recall::Reason> = reasons.iter().filter(|reason| gain(reason) > 0.0).collect();

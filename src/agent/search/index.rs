@@ -1,15 +1,15 @@
-//! The recall index follows the states of memory.
+//! Provides the recall index for any state of the memory.
 //!
-//! One index is for the newest state, another for the last older state. An index is updated to another state by diff,
-//! so a commit or rollback costs as much as it changes. If both indexes are far from a state, a new one is built from
-//! all objects. While a reader uses an index, an update changes a copy. Texts are embedded before any lock is taken,
-//! because an embedder may itself recall.
+//! Two indexes are in memory: one for the newest state, and one for the older state that was requested last. An index is
+//! updated to another state by diff, so the cost of a commit or rollback depends only on its changes. If both indexes are
+//! far from an older state, a new index is built from all objects. While a reader uses an index, an update changes a
+//! copy. Texts are embedded before any lock is taken, because an embedder may itself call recall.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Derived: dropping it costs time only.
+//! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
 //!
 //! # Invariants
-//! - RIX-1: the index of a view holds exactly the texts of its state.
+//! - RIX-1: the index of a view contains exactly the texts of its state.
 
 use std::sync::Arc;
 
@@ -21,23 +21,24 @@ use crate::error::Result;
 use crate::recall::{Embedder, Scratch};
 use crate::threads::Mutex;
 
-/// The maximum number of changes that an index takes in place. More changes go to a copy, so that no reader waits.
+/// The maximum number of changes that are applied to an index in place. More changes are applied to a copy, so that
+/// readers do not wait.
 const IN_PLACE_MAX: u64 = 500;
-/// The maximum number of scratch buffers that are kept for the next readers.
+/// The maximum number of scratch buffers that are kept for later readers.
 const SCRATCHES_KEPT: usize = 8;
 
-/// The indexes of an agent.
+/// The recall indexes of an agent.
 #[derive(Default)]
 pub(crate) struct RecallIndex {
     slots: Mutex<Slots>,
-    /// Locked while an index is made. No embedder runs under this lock.
+    /// Locked while a thread builds or updates an index. No embedder runs under this lock.
     making: Mutex<()>,
     scratches: Mutex<Vec<Scratch>>,
     vectors: Option<Arc<Vectors>>,
 }
 
 impl RecallIndex {
-    /// Returns indexes with vectors in addition to words.
+    /// Creates indexes that contain vectors in addition to words.
     pub(crate) fn with_vectors(vectors: Vectors) -> Self {
         Self {
             vectors: Some(Arc::new(vectors)),
@@ -45,14 +46,14 @@ impl RecallIndex {
         }
     }
 
-    /// Returns the index of the state of `view`, and the way in which it was reached.
+    /// Returns the index of the state of `view`, and how it was prepared.
     pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let at_hand = || self.slots.lock().at_hand(view);
         if let Some(found) = at_hand() {
             return Ok((found, Reached::AtHand));
         }
         if is_embedding() {
-            // The embedder itself recalls while it embeds, so the answer uses words alone.
+            // An embedder called recall. This index contains only words, so that the embedder is not called again.
             let indexed = Indexed::build(view, Content::new(None))?;
             return Ok((Arc::new(indexed), Reached::Built));
         }
@@ -67,13 +68,13 @@ impl RecallIndex {
         self.make(view)
     }
 
-    /// The embedder of questions, if the host gave one and the caller is not that embedder.
+    /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the caller.
     pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
         let vectors = self.vectors.as_deref().filter(|_| !is_embedding())?;
         Some(vectors)
     }
 
-    /// Runs `work` with a scratch buffer, which later calls use again.
+    /// Runs `work` with a scratch buffer. Later calls reuse the buffer.
     pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let mut scratch = self.scratches.lock().pop().unwrap_or_default();
         let worked = work(&mut scratch);
@@ -84,8 +85,8 @@ impl RecallIndex {
         worked
     }
 
-    /// Saves the newest index, or the vectors if there is an embedder. Does so only if much has changed since the last
-    /// save, and returns whether it saved.
+    /// Saves the newest index to disk, or only the vectors if there is an embedder. Saves only if much has changed since the
+    /// last save. Returns whether it saved.
     ///
     /// # Errors
     /// `Io` if the file cannot be written, with the code `read_only` for a read-only handle.
@@ -93,7 +94,7 @@ impl RecallIndex {
         if self.slots.lock().newest.is_none() {
             return Ok(false);
         }
-        // Updates the index to the head first, because the file must not hold an erased text.
+        // Updates the index to the head first, because the file must not contain an erased text.
         let (indexed, _) = self.of(memory, &memory.view())?;
         if let Some(vectors) = &self.vectors {
             return vectors.keep(memory, &indexed.view, &indexed.value().embedded);
@@ -120,8 +121,8 @@ impl Slots {
 }
 
 impl RecallIndex {
-    /// Builds the index of another state, in one thread at a time. An older state starts from the nearest index, unless
-    /// all are far.
+    /// Updates the nearest index to the state of `view`. Builds a new index if there is none, or if all are far from an
+    /// older state. Runs in one thread at a time.
     fn make(&self, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let empty = || Content::new(self.vectors.clone());
         let seq = |view: &View| view.commit().commit.seq;
@@ -140,12 +141,12 @@ impl RecallIndex {
                 .as_ref()
                 .is_some_and(|(distance, _)| *distance <= IN_PLACE_MAX)
         {
-            // The index is taken out of its slot. Without other readers it changes in place, and an index that failed
-            // half-way does not stay in the slot.
+            // The slot is emptied, so that an index without readers changes in place. After a failed update, no partly
+            // updated index stays in the slot.
             self.slots.lock().newest = None;
         }
         let (indexed, reached) = match near {
-            // The file of an earlier process is far from an older state, and holds no vectors.
+            // The file of an earlier process is not loaded: it is far from an older state, or lacks the vectors.
             None if is_past || self.vectors.is_some() => (Indexed::build(view, empty())?, Reached::Built),
             near => Indexed::reach(near.map(|(_, kept)| Arc::unwrap_or_clone(kept)), view, empty)?,
         };

@@ -1,12 +1,12 @@
-//! The recall index of one state: which objects it holds, and how it follows the state.
+//! The recall index of one state: the entries of each object, and their updates.
 //!
-//! The index holds every object with a text, except those of kind `session`. The speaker is the attribute `speaker`, else
-//! `subject`. The words are the text, the tags, and the subject if it is not the speaker already. The time is the event
-//! time, else the time of the first commit with the id. The place among objects of one time is the attribute `order`,
-//! else the time in an id that is a `UUIDv7`, else the number at the end of the id.
+//! The index contains every object with a text, except objects of kind `session`. The speaker is the attribute `speaker`,
+//! else `subject`. The words are those of the text, the tags, and the subject if it is not used as the speaker. The time
+//! is the event time, else the time of the first commit with the id. Objects of the same time are ordered by the
+//! attribute `order`, else by the time in a `UUIDv7` id, else by the number at the end of the id.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Derived: dropping it costs time only.
+//! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,18 +22,18 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
 use crate::recall::{self, Full, Index, Key};
 
-/// An index with the view of its state.
+/// The index of one state, with the view of the state.
 pub(crate) type Indexed = Followed<Content>;
 
-/// The content of the index. Each object adds its own entries.
+/// The entries of the index. Each entry depends on one object only.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Content {
     pub(crate) index: Index,
-    /// The expiries of objects that expire, in microseconds since 1970.
+    /// The expiry times of the objects that expire, in microseconds since 1970.
     pub(crate) expiries: HashMap<Key, i64>,
-    /// The untrusted objects.
+    /// The keys of the untrusted objects.
     pub(crate) untrusted: HashSet<Key>,
-    /// The maker of vectors, and the texts that have vectors.
+    /// The vectors of the host's embedder, if there is one. `embedded` contains the texts with a vector.
     #[serde(skip)]
     vectors: Option<Arc<Vectors>>,
     #[serde(skip)]
@@ -41,7 +41,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// An empty index.
+    /// Returns an empty index.
     pub(super) fn new(vectors: Option<Arc<Vectors>>) -> Self {
         Self {
             vectors,
@@ -106,7 +106,7 @@ impl Derive for Content {
             vector: vector.as_deref(),
         };
         self.index.put(&found_by).map_err(|Full| {
-            let error = Error::invalid("the text has more words than the index can hold");
+            let error = Error::invalid("the recall index is full, so it cannot add the words of the text");
             error.with_code(ErrorCode::OverLimit)
         })?;
         if let Some(expires) = object.expires() {
@@ -119,7 +119,7 @@ impl Derive for Content {
     }
 }
 
-/// The text of an object in the index; `None` for an object without an entry.
+/// Returns the text of an object for the index, or `None` if the object has no entry.
 pub(super) fn text_of(object: &Object) -> Option<&str> {
     let is_indexed = !object.is_placeholder() && object.kind() != kind::SESSION;
     object.content().filter(|text| is_indexed && !text.is_empty())
@@ -130,7 +130,7 @@ pub(in crate::agent) fn key_of(memory: &Memory, id: &str) -> Key {
     key_at(&memory.suite().key_path(id))
 }
 
-/// The position of an item among those of the same time.
+/// Returns the position of an item among the items of the same time.
 fn order_of(item: &Item) -> u32 {
     match item.order() {
         Some(order) => u32::try_from(order.max(0)).unwrap_or(u32::MAX),
@@ -138,8 +138,8 @@ fn order_of(item: &Item) -> u32 {
     }
 }
 
-/// The order in an id: the low bits of the time of a `UUIDv7`, which repeat after 17 minutes; else the number at its
-/// end.
+/// Returns the order that an id contains: the low bits of the time of a `UUIDv7`, which repeat after 17 minutes, else the
+/// number at the end of the id.
 pub(super) fn order_in_id(id: &str) -> u32 {
     let name = id.rsplit('/').next().unwrap_or(id);
     let hexadecimal: Vec<u8> = name.bytes().filter(|&byte| byte != b'-').collect();
@@ -148,7 +148,7 @@ pub(super) fn order_in_id(id: &str) -> u32 {
         && let Ok(text) = std::str::from_utf8(&hexadecimal)
         && let Ok(uuid) = u128::from_str_radix(text, 16)
     {
-        // The low 20 bits of the milliseconds, and the 12 bits after the version.
+        // Combines the low 20 bits of the milliseconds with the 12 bits after the version.
         let millis = (uuid >> 80) as u32;
         return millis << 12 | (uuid >> 64) as u32 & 0xfff;
     }

@@ -1,11 +1,11 @@
-//! Search of memory: one ranked list over kinds and scopes, at any past state.
+//! Searches the memory: ranks the items of all kinds and scopes, in the present or a past state.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - Untrusted items count when `recall` computes how rare a word is. If the searched scopes hold untrusted items,
-//!   a question is scored twice, to count the omitted ones.
+//! - `recall` includes untrusted items when it computes how rare a word is. If the searched scopes contain untrusted
+//!   items, a question is scored twice, because the answer counts the omitted items.
 
 mod found;
 mod hits;

@@ -1,4 +1,4 @@
-//! A question to recall, and its answer.
+//! The query of a recall, and the answer.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -15,65 +15,65 @@ use crate::digest::{ObjectDigest, Root};
 use crate::object::{Id, Kind, Object, Origin, Time, Value};
 use crate::recall::{Reason, five_digits, snippet};
 
-/// The default limit of hits.
+/// The default limit on the number of hits.
 pub(crate) const LIMIT: usize = 10;
 /// The maximum number of characters of a snippet.
 pub(super) const SNIPPET_CHARS: usize = 160;
-/// The default weight of recency. A hit with all words and the present time gains this share of the best score of words
-/// alone. After a day it gains half of that, after two days a third.
+/// The default weight of recency. A hit of the present time that contains all words gains this fraction of the best
+/// score of words alone. A hit of one day ago gains half of that, and a hit of two days ago gains a third.
 pub(super) const RECENCY: f32 = 0.3;
 
-/// A question, and the conditions of its hits. A hit meets all of them.
+/// A question, and the conditions on its hits. A hit meets all conditions.
 #[expect(clippy::struct_excessive_bools, reason = "each flag is an independent option")]
 #[must_use]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecallQuery {
-    /// The question, or a statement. Without a word in it, recall shows the summaries around [`Self::when`].
+    /// The question, or a statement. If it is empty, recall returns the summaries around [`Self::when`].
     pub text: String,
     /// The scopes to search.
     pub reach: Reach,
-    /// The limit of hits.
+    /// The maximum number of hits.
     pub limit: usize,
-    /// The limit of the hits' texts together, in tokens. Recall skips a hit that does not fit.
+    /// The maximum total size of the texts of all hits, in tokens. Recall skips a hit that does not fit.
     pub budget: Option<usize>,
-    /// Only these kinds; empty means any.
+    /// Only items of these kinds. An empty list matches every kind.
     pub kinds: Vec<Kind>,
     /// Only items with all of these tags.
     pub tags: Vec<String>,
     /// Only items with at least one of these tags.
     pub any_tags: Vec<String>,
-    /// Only items from this time on.
+    /// Only items whose time is at or after this time.
     pub since: Option<Time>,
-    /// Only items before this time.
+    /// Only items whose time is before this time.
     pub until: Option<Time>,
-    /// Also untrusted items.
+    /// Whether untrusted items can be hits.
     pub with_untrusted: bool,
-    /// Only items of this speaker, or about this subject if they have no speaker. Case does not count.
+    /// Only items of this speaker. Items without a speaker match by subject. Case is ignored.
     pub speaker: Option<String>,
     /// Only items with these attributes.
     pub attributes: Vec<(String, Value)>,
-    /// Also expired items.
+    /// Whether expired items can be hits.
     pub include_expired: bool,
-    /// Also superseded items; they rank below the items that supersede them.
+    /// Whether superseded items can be hits. They rank below the items that supersede them.
     pub include_superseded: bool,
-    /// The weight of recency; see `RECENCY`.
+    /// The weight of recency in the score; 0 ignores recency.
     pub recency: f32,
-    /// Whether the newer of two leading hits comes first if the question asks for a current state.
+    /// Whether a newer hit may rank above a slightly better hit if the question asks for the current state.
     pub freshness: bool,
-    /// The time of a query without words; without a time it shows the newest summaries.
+    /// The time around which an empty question returns summaries. With `None`, it returns the newest summaries.
     pub when: Option<Time>,
-    /// Whether hits carry the whole text; of shortened items, the original text.
+    /// Whether hits contain the complete text, and the original text of shortened items.
     pub full: bool,
-    /// Whether hits carry every term of their scores.
+    /// Whether hits contain every term of their scores.
     pub explain: bool,
-    /// Whether hits count as used, for decay.
+    /// Whether recall records the hits as used, which delays their decay.
     pub touch: bool,
 }
 
 impl RecallQuery {
-    /// Creates a question to all items of `reach`. It finds at most 10 trusted items that have not expired, superseded
-    /// ones last. Each hit counts as used, for decay.
+    /// Creates a query over all items of `reach`. It finds at most 10 trusted items that have not expired. A superseded item
+    /// ranks below the item that supersedes it. Each hit is recorded as used, which delays its decay.
     pub fn new(text: impl Into<String>, reach: Reach) -> Self {
         Self {
             text: text.into(),
@@ -105,37 +105,37 @@ impl RecallQuery {
         self
     }
 
-    /// Limits the texts of the hits together, in tokens.
+    /// Limits the total size of the texts of all hits, in tokens.
     pub fn budget(mut self, tokens: usize) -> Self {
         self.budget = Some(tokens);
         self
     }
 
-    /// Finds items of this kind, and of the other kinds that are named.
+    /// Adds a kind to the accepted kinds. The query then finds only items of an accepted kind.
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kinds.push(kind);
         self
     }
 
-    /// Finds items with this tag, and with the other tags that are named.
+    /// Adds a required tag. The query then finds only items with all required tags.
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());
         self
     }
 
-    /// Finds untrusted items too.
+    /// Allows untrusted items as hits.
     pub fn with_untrusted(mut self) -> Self {
         self.with_untrusted = true;
         self
     }
 
-    /// Counts no hit as used.
+    /// Sets [`Self::touch`] to false, so that recall does not record the hits as used.
     pub fn without_touch(mut self) -> Self {
         self.touch = false;
         self
     }
 
-    /// Whether a condition needs the object itself and not only the index.
+    /// Checks whether a condition needs the object itself, because the index does not contain the field.
     pub(super) fn looks_at_objects(&self) -> bool {
         !(self.kinds.is_empty()
             && self.tags.is_empty()
@@ -146,10 +146,10 @@ impl RecallQuery {
             && self.speaker.is_none())
     }
 
-    /// Whether an item of the time `time` meets every condition except expiry, supersession and trust.
+    /// Checks whether an item with the time `time` meets every condition except expiry, supersession and trust.
     pub(super) fn accepts(&self, object: &Object, time: Time) -> bool {
         let item = Item::from(object.clone());
-        // Two scopes share a key of the index only by chance. Even then nothing leaks (ASC-1).
+        // The keys of two scopes can collide in the index. This check excludes hits of the wrong scope (ASC-1).
         self.reach.has(object.scope())
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == object.kind()))
             && self.since.is_none_or(|since| since <= time)
@@ -166,56 +166,56 @@ impl RecallQuery {
     }
 }
 
-/// A hit.
+/// A hit of a recall.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct RecallHit {
-    /// Its id.
+    /// The id of the item.
     pub id: Id,
-    /// Its kind.
+    /// The kind of the item.
     pub kind: String,
-    /// Its scope.
+    /// The scope of the item.
     pub scope: String,
-    /// Its score; comparable within one answer.
+    /// The score. Only scores of the same answer can be compared.
     #[serde(serialize_with = "five_digits")]
     pub score: f32,
-    /// The confidence that it answers the question, 0 to 1; comparable between answers.
+    /// The confidence that the hit answers the question, 0 to 1. Confidences of different answers can be compared.
     #[serde(serialize_with = "five_digits")]
     pub confidence: f32,
     /// The part of the text around the match.
     pub snippet: String,
-    /// Its event time, else the time of the first commit with its id.
+    /// The event time of the item, else the time of the first commit with its id.
     pub time: Time,
-    /// Its class of origin: a person, a model, a tool, a document. [`Memory::history`](crate::Memory::history) has the
-    /// name of each writer.
+    /// The class of the origin, such as a person, a model, a tool or a document.
+    /// [`Memory::history`](crate::Memory::history) returns the name of each writer.
     pub trust: Origin,
-    /// The size of its text in tokens of about four characters.
+    /// The size of the text in tokens of about four characters.
     pub tokens: usize,
-    /// The reasons in words, the most important first.
+    /// The reasons for the rank of the hit in words, the most important first.
     pub why: Vec<&'static str>,
-    /// The ids in reach that supersede it.
+    /// The ids of the items in the searched scopes that supersede this item.
     pub superseded_by: Vec<Id>,
-    /// The speaker that the item names; `None` if it names none. This is not the writer.
+    /// The speaker of the text, if the item names one. The speaker can differ from the writer.
     pub speaker: Option<String>,
-    /// Its session.
+    /// The session in which the text was said, if the item names one.
     pub session: Option<String>,
-    /// The digest of its version.
+    /// The digest of the version.
     pub digest: ObjectDigest,
     /// The whole text, if [`RecallQuery::full`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Every term of the score, on request.
+    /// Every term of the score, if [`RecallQuery::explain`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasons: Option<Vec<Reason>>,
 }
 
-/// The answer of a recall.
+/// The answer to a recall.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Recalled {
-    /// The hits, best first; without a question the summaries in order of time.
+    /// The hits, best first. For an empty question, the summaries in order of time.
     pub hits: Vec<RecallHit>,
-    /// The size of their texts, in tokens.
+    /// The total size of the texts of the hits, in tokens.
     pub tokens: usize,
     /// The number of ranked hits that did not fit into the budget.
     pub skipped: usize,
@@ -225,15 +225,15 @@ pub struct Recalled {
     pub left_out: usize,
     /// The root of the state.
     pub root: Root,
-    /// The terms of the question, as the index writes them.
+    /// The terms of the question, in the form that the index contains.
     #[serde(skip)]
     pub terms: Vec<String>,
-    /// The way in which the index reached the state; `None` for summaries, which need no index.
+    /// The way in which the index was prepared; `None` for summaries, because they need no index.
     #[serde(skip)]
     pub reached: Option<Reached>,
 }
 
-/// The count of omitted hits in JSON.
+/// The JSON form of the number of omitted hits.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LeftOut {
     /// The number of untrusted matches.
@@ -246,7 +246,7 @@ fn left_out<S: Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Err
 }
 
 impl Recalled {
-    /// The ranges of the matched words in a hit's snippet, in bytes.
+    /// Returns the byte ranges of the matched words in the snippet of a hit.
     pub(crate) fn matches(&self, hit: &RecallHit) -> Vec<Range<usize>> {
         snippet(&hit.snippet, &self.terms, usize::MAX).matches
     }

@@ -1,4 +1,4 @@
-//! Recall without a question: the summaries in order of time.
+//! Implements recall with an empty question, which returns summaries in order of time.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -12,7 +12,7 @@ use crate::engine::{Memory, Query, View};
 use crate::error::Result;
 use crate::object::Time;
 
-/// The summaries around the time of the query, else the newest ones, in order of time.
+/// Returns the summaries around the time of the query in order of time. Without a time, returns the newest summaries.
 pub(in crate::agent) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
     let mut summaries = summaries_of(view, query)?;
     let found = summaries.len();
@@ -48,7 +48,7 @@ fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Granularity, Ti
     Ok(summaries)
 }
 
-/// The granularity of a summary; a day if the summary does not state it.
+/// Returns the granularity of a summary, or a day if the summary states no granularity.
 fn granularity_of(item: &Item) -> Granularity {
     let name = text_of(item.object(), attribute::GRANULARITY);
     name.and_then(|name| Granularity::from_name(&name))

@@ -1,8 +1,8 @@
-//! Vectors of texts from the host's embedder, by the digest of the text. A text that has a vector is not embedded
-//! again. Threads that need a new text at the same time each embed it. None of them waits, because an embedder may
-//! recall in another thread.
+//! Stores the vectors that the host's embedder returns, by the digest of the text. A text with a vector is not embedded
+//! again. If several threads need the vector of a new text at the same time, each thread embeds the text. No thread
+//! waits for another, because an embedder may call recall in another thread.
 //!
-//! An embedder may itself recall. That recall uses words alone.
+//! If an embedder itself calls recall, that recall uses only words.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -24,33 +24,33 @@ use crate::threads::Mutex;
 /// The name of the derived file, and the version of its content.
 const FILE: &str = "vectors";
 const VERSION: u8 = 1;
-/// The file is written after at least this many new vectors, if they are also at least one in `SHARE` of all vectors.
+/// The minimum number of new vectors before the file is written. They must also be at least 1 of every `SHARE` vectors.
 const CHANGES_MIN: usize = 500;
 const SHARE: usize = 8;
-/// The longest name of an embedder, in bytes.
+/// The maximum length of the name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The vectors of one embedder on disk: the version, the name of the embedder, and the vectors by text, which every state
-/// can use. The components of each vector are scaled so that the largest is 127.
+/// The content of the file: its version, the name of the embedder, and the vectors by text. The vectors are valid for
+/// every state. The components of each vector are scaled so that the largest is 127.
 type Rows = (u8, String, HashMap<TextKey, Box<[i8]>>);
 
-/// The first half of the digest of a text.
+/// The key of a text: the first half of its digest.
 pub(super) type TextKey = [u8; 16];
 
-/// Vectors of texts outside the index are dropped once they outnumber the vectors of the index by this many.
+/// Vectors of texts outside the index are dropped when they outnumber the vectors of the index by more than this number.
 const OTHERS_MAX: usize = 1_000;
 
 thread_local! {
-    /// Whether this thread runs an embedder.
+    /// Whether this thread is currently running an embedder.
     static EMBEDDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the caller is an embedder.
+/// Checks whether the caller is an embedder.
 pub(super) fn is_embedding() -> bool {
     EMBEDDING.get()
 }
 
-/// Ends the mark of a thread that embeds, also after a panic.
+/// Resets `EMBEDDING` of the thread when it is dropped, also after a panic.
 struct Unmark;
 
 impl Drop for Unmark {
@@ -63,9 +63,9 @@ impl Drop for Unmark {
 pub(crate) struct Vectors {
     name: String,
     embedder: Arc<dyn Embedder + Send + Sync>,
-    /// The vectors of texts; empty if the embedder returned no vector.
+    /// The vectors of texts. A vector is empty if the embedder returned no vector for the text.
     known: Mutex<HashMap<TextKey, Box<[i8]>>>,
-    /// The number of vectors made since the last save.
+    /// The number of new vectors since the last save.
     made: AtomicUsize,
     was_loaded: AtomicBool,
 }
@@ -79,7 +79,7 @@ impl Embedder for Vectors {
 }
 
 impl Vectors {
-    /// Returns the vectors of `embedder`, which `name` identifies.
+    /// Creates an empty store for the vectors of `embedder`, which `name` identifies.
     ///
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
@@ -102,12 +102,12 @@ impl Vectors {
         key
     }
 
-    /// Returns the vector of a text.
+    /// Returns the vector of a text. Embeds the text if it has no vector.
     pub(super) fn vector(&self, key: TextKey, text: &str) -> Vec<f32> {
         if let Some(parts) = self.known.lock().get(&key) {
             return parts.iter().map(|&part| f32::from(part)).collect();
         }
-        // Embedding takes long; the lock is free meanwhile.
+        // No lock is held here, because embedding takes long.
         let mut vector = self.embed(text);
         let largest = vector.iter().fold(0.0f32, |most, part| most.max(part.abs()));
         if largest <= 0.0 || !largest.is_finite() {
@@ -119,7 +119,7 @@ impl Vectors {
         vector
     }
 
-    /// Embeds the new texts of `view`, except those that `before` has too. Takes no lock.
+    /// Embeds the texts of `view` that are not in `before` and have no vector. Holds no lock while it embeds.
     pub(super) fn embed_new(&self, memory: &Memory, before: Option<&View>, view: &View) -> Result<()> {
         self.load(memory);
         let embed = |object: &Object| {
@@ -138,7 +138,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Drops vectors of texts that are not `in_use`, once they are the majority.
+    /// Drops the vectors of texts that are not `in_use` if they are the majority.
     pub(super) fn forget_others(&self, in_use: &HashMap<Key, TextKey>) {
         let mut known = self.known.lock();
         if known.len() > 2 * in_use.len() + OTHERS_MAX {
@@ -147,14 +147,14 @@ impl Vectors {
         }
     }
 
-    /// Saves the vectors of the texts `in_use` to disk if much changed since the last save. Returns whether it did.
+    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether it saved.
     pub(super) fn keep(&self, memory: &Memory, view: &View, in_use: &HashMap<Key, TextKey>) -> Result<bool> {
         let made = self.made.load(Ordering::Relaxed);
         if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {
             return Ok(false);
         }
         let bytes = postcard::to_allocvec(&self.rows(in_use.values()))
-            .map_err(|error| Error::internal(format!("the vectors cannot be stored: {error}")))?;
+            .map_err(|error| Error::internal(format!("the vectors cannot be encoded: {error}")))?;
         let kept = engine::keep_derived(&memory, FILE, &bytes, view)?;
         if kept {
             self.made.store(0, Ordering::Relaxed);
@@ -162,7 +162,7 @@ impl Vectors {
         Ok(kept)
     }
 
-    /// Returns the vectors of some texts in the form of the file.
+    /// Returns the content of the file with the vectors of `texts`.
     fn rows<'a>(&self, texts: impl Iterator<Item = &'a TextKey>) -> Rows {
         let known = self.known.lock();
         let row = |text: &TextKey| known.get_key_value(text).filter(|(_, parts)| !parts.is_empty());
@@ -170,7 +170,7 @@ impl Vectors {
         (VERSION, self.name.clone(), vectors.collect())
     }
 
-    /// Adds the vectors that an embedder of the same name made in an earlier process.
+    /// Loads the vectors that an embedder of the same name returned in an earlier process. Does this only once.
     fn load(&self, memory: &Memory) {
         if self.was_loaded.swap(true, Ordering::Relaxed) {
             return;

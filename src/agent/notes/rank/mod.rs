@@ -1,17 +1,17 @@
-//! The rank of a note for a query, by relevance, freshness and last reading.
+//! Ranks notes for a query by relevance, freshness and the time of the last read.
 //!
-//! `score = relevance * freshness * read boost`, clamped to 0..1. Relevance is lexical. By default freshness halves in
-//! a month, and the boost of a read in a week. Texts are compared in lower case and composed, which works for queries
-//! in any script.
+//! `score = relevance * freshness * read boost`, clamped to 0..1. Relevance is lexical. By default, freshness
+//! halves every month, and the boost of a read halves every week. Texts are compared in lower case and in composed
+//! Unicode, so queries in any script match.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Pure: times come from the caller.
+//! Layer 7, inside `agent`. Pure: the caller passes all times.
 //!
 //! # Invariants
-//! - NRK-1: relevance and score are in 0..=1, whatever the texts and times.
+//! - NRK-1: relevance and score are in 0..=1, for all texts and times.
 //! - NRK-2: the order of hits is total and does not depend on the order of the input.
-//! - NRK-3: a snippet is a slice of the composed text with collapsed white space, and has at most the requested number
-//!   of characters.
+//! - NRK-3: a snippet is a slice of the text in composed Unicode with collapsed white space. It has at most the requested
+//!   number of characters.
 
 use std::cmp::Ordering;
 
@@ -30,16 +30,16 @@ pub struct NoteSettings {
     /// The half-life of freshness, in microseconds since the last change.
     #[serde(rename = "fresh_half_life", deserialize_with = "micros")]
     pub fresh_half_life_micros: i64,
-    /// The boost of a reading at this moment, added to a factor of 1.
+    /// The boost of a note that was read just now. The score is multiplied by 1 plus the boost.
     #[serde(deserialize_with = "factor")]
     pub read_boost: f64,
-    /// The largest factor of a read.
+    /// The maximum factor by which a read multiplies the score.
     #[serde(deserialize_with = "factor")]
     pub read_factor_max: f64,
     /// The half-life of the boost of a read, in microseconds.
     #[serde(rename = "read_half_life", deserialize_with = "micros")]
     pub read_half_life_micros: i64,
-    /// Scores that differ by less count as equal.
+    /// The step to which scores are rounded for a comparison, so that nearly equal scores count as equal.
     #[serde(deserialize_with = "factor")]
     pub score_step: f64,
     /// The maximum number of characters of a snippet.
@@ -49,7 +49,7 @@ pub struct NoteSettings {
 }
 
 impl Default for NoteSettings {
-    /// Half-lives of a month and a week; a boost of 0.3 up to a factor of 1.3; a step of a billionth; snippets of 160
+    /// Returns half-lives of a month and a week; a boost of 0.3 up to a factor of 1.3; a step of a billionth; snippets of 160
     /// characters, 40 of them before the match.
     fn default() -> Self {
         Self {
@@ -64,12 +64,12 @@ impl Default for NoteSettings {
     }
 }
 
-/// A note as it is read.
+/// A note with its owner and its times.
 #[derive(Clone, Debug)]
 pub struct NoteRead {
     /// The note.
     pub item: Item,
-    /// The session that it belongs to.
+    /// The root session that owns the note.
     pub owner: Option<String>,
     /// The time of the first write.
     pub created: Option<Time>,
@@ -80,7 +80,7 @@ pub struct NoteRead {
 }
 
 impl NoteRead {
-    /// Its id.
+    /// Returns the id of the note.
     pub(super) fn id(&self) -> &Id {
         self.item.object().id()
     }
@@ -91,16 +91,16 @@ impl NoteRead {
 pub struct NoteFound {
     /// The note.
     pub note: NoteRead,
-    /// Whether it belongs to the requesting session.
+    /// Whether the note belongs to the root of the requesting session.
     pub is_own: bool,
     /// The score of the match, above 0 and at most 1.
     pub score: f64,
-    /// The part of the text that matches.
+    /// The part of the text around the match.
     pub snippet: String,
 }
 
-/// Returns the notes with a score above 0, best first: by score, notes of the session `own` before others, newest first,
-/// then by id.
+/// Returns the notes with a score above 0, best first. Among equal scores, notes of the session `own` precede all others,
+/// then newer notes precede older ones, then the ids decide.
 pub(crate) fn rank_notes(
     query: &str,
     notes: impl IntoIterator<Item = NoteRead>,
@@ -125,14 +125,15 @@ pub(crate) fn rank_notes(
     hits
 }
 
-/// Returns the freshness of a note: 1 now or in the future, half after every half-life, 0 if the time of writing is unknown.
+/// Returns the freshness of a note. It is 1 at the time of writing and halves with every half-life. It is 0 if the time of
+/// writing is unknown.
 pub(crate) fn fresh_factor(updated: Option<Time>, now: Time, settings: &NoteSettings) -> f64 {
     updated.map_or(0.0, |updated| {
         halved(updated, now, settings.fresh_half_life_micros)
     })
 }
 
-/// Returns the factor of the last read: 1 without a read, and at most `read_factor_max`.
+/// Returns the factor by which the last read multiplies the score. It is 1 without a read, and at most `read_factor_max`.
 pub(crate) fn read_factor(read: Option<Time>, now: Time, settings: &NoteSettings) -> f64 {
     read.map_or(1.0, |read| {
         let boost = settings.read_boost * halved(read, now, settings.read_half_life_micros);
@@ -149,7 +150,7 @@ fn halved(then: Time, now: Time, half_life_micros: i64) -> f64 {
     }
 }
 
-/// The order of hits. Scores are compared in whole steps, because "equal within a step" is not transitive.
+/// Compares two hits. Scores are first rounded to whole steps, because a comparison with a tolerance is not transitive.
 fn order(left: &NoteFound, right: &NoteFound, settings: &NoteSettings) -> Ordering {
     let steps = |hit: &NoteFound| {
         if settings.score_step > 0.0 {
@@ -165,15 +166,15 @@ fn order(left: &NoteFound, right: &NoteFound, settings: &NoteSettings) -> Orderi
         .then_with(|| left.note.id().cmp(right.note.id()))
 }
 
-/// The highest relevance of a text that differs from the query.
+/// The maximum relevance of a text that differs from the query.
 const INEXACT_MAX: f64 = 0.99;
 
 /// Returns the relevance of `text` for `query`, in 0..=1 with six decimals.
 ///
-/// The relevance is 1 if they are equal in lower case. Otherwise `c` is the share of the query's words in the text,
-/// also inside longer words. Without any of these words the relevance is 0, else `0.15 + 0.55 c`. It rises by 0.2 if
-/// the text holds the whole query, and by up to 0.1 the shorter the text is. A query without words, like one sign or an
-/// emoji, is searched verbatim.
+/// The relevance is 1 if query and text are equal in lower case. Otherwise `c` is the fraction of the words of the query
+/// that occur in the text, also inside longer words. If `c` is 0, the relevance is 0, else `0.15 + 0.55 c`. A text that
+/// contains the whole query gains 0.2, and a short text gains up to 0.1. A query without words, such as an emoji, is
+/// searched verbatim.
 pub(crate) fn relevance(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     let text = words::normalised(text);
@@ -202,8 +203,8 @@ pub(crate) fn rounded(value: f64) -> f64 {
 }
 
 /// Returns at most `snippet_chars_max` characters of `text`, with white space collapsed. The snippet begins
-/// `snippet_chars_before` characters before the match of the whole query, else of its first word in the text. Without a
-/// match it is the beginning of the text.
+/// `snippet_chars_before` characters before the match of the whole query, or else of its first word that matches. Without
+/// a match, the snippet is the beginning of the text.
 pub(crate) fn snippet(text: &str, query: &str, settings: &NoteSettings) -> String {
     let shown: Vec<char> = words::collapsed(text).chars().collect();
     let found = place_of_match(&shown, query).unwrap_or(0);
@@ -219,7 +220,7 @@ pub(crate) fn snippet(text: &str, query: &str, settings: &NoteSettings) -> Strin
 
 /// Returns the index of the character at which the match begins.
 fn place_of_match(shown: &[char], query: &str) -> Option<usize> {
-    // Lower-casing may add characters, so `places` has the original index of each.
+    // Lower case may have more characters, so `places` maps each byte of `lower` to the original character.
     let mut lower = String::new();
     let mut places = Vec::new();
     for (place, letter) in shown.iter().enumerate() {

@@ -31,15 +31,15 @@ fn ids(query: &str, notes: Vec<NoteRead>) -> Vec<String> {
 #[test]
 fn relevance_follows_the_formula() {
     let cases = [
-        // Equal except for case and white space.
+        // The texts are equal except for case and white space.
         ("Deploy  Plan", " deploy plan\n", 1.0),
-        // Both words, together: .15 + .55 + .2 + .1 * 11/22.
+        // Both words of the query, side by side: .15 + .55 + .2 + .1 * 11/22.
         ("deploy plan", "the deploy plan is old", 0.95),
-        // Both words apart: .15 + .55 + .1 * 11/25.
+        // Both words of the query, apart: .15 + .55 + .1 * 11/25.
         ("deploy plan", "a plan how the deploy goes", 0.742_308),
-        // One of two, inside a longer word: .15 + .275 + .1 * 9/14.
+        // One of two words, inside a longer word: .15 + .275 + .1 * 9/14.
         ("plan xray", "the planner is", 0.489_286),
-        // No word of the query.
+        // The text contains no word of the query.
         ("zebra", "the planner", 0.0),
         // A text shorter than the query gets the full bonus for length: .15 + .275 + .1.
         ("alpha beta", "alpha", 0.525),
@@ -58,7 +58,7 @@ fn relevance_follows_the_formula() {
             relevance(query, text)
         );
     }
-    // The cap: .15 + .55 + .2 + .1 * 99/100.
+    // An inexact match has at most 0.99. The first sum would be 0.999: .15 + .55 + .2 + .1 * 99/100.
     let long = "a".repeat(99);
     assert!((relevance(&long, &format!("{long}b")) - 0.99).abs() < 1e-9);
     assert!((relevance("?", "?!") - 0.9).abs() < 1e-9);
@@ -66,7 +66,7 @@ fn relevance_follows_the_formula() {
 
 #[test]
 fn queries_in_any_script_find_by_their_words() {
-    // A search by ASCII words alone would find each of these texts only by the verbatim query.
+    // A search that recognises only ASCII words could find these texts only by the whole query.
     for (query, text) in [
         ("сервер пароль", "пароль от сервера"),
         ("größe ändern", "Wir ÄNDERN die Größe"),
@@ -123,12 +123,12 @@ fn ties_are_broken_by_place_time_and_id() {
         ),
         ["a", "b", "c", "d"]
     );
-    // Both times lie in the future, so age makes no difference and the newer note comes first.
+    // Both times are in the future, so both notes have the same freshness, and the newer note precedes the other.
     assert_eq!(
         ids("plan", vec![note("a", same, true, -1), note("b", same, true, -2)]),
         ["b", "a"]
     );
-    // A better score counts more than ownership.
+    // A hit with a better score precedes a note of the requesting session.
     assert_eq!(
         ids(
             "plan",
@@ -202,7 +202,7 @@ fn snippets_start_a_little_before_the_match() {
         snippet(&text, "needle", &settings),
         format!("{}needle", "İ".repeat(40))
     );
-    // The snippet shows the first word in the text, if the whole query is not there.
+    // If the text does not contain the whole query, the snippet shows the first word that matches.
     assert!(
         snippet(
             &format!("{} x пароль y", "слово ".repeat(50)),

@@ -1,4 +1,4 @@
-//! Tests of merging: the fields that it keeps, and the cases where two items stay separate.
+//! Tests of merging: the fields that a merge keeps, and the cases in which two items stay separate.
 
 use std::collections::BTreeSet;
 
@@ -41,10 +41,10 @@ fn a_merge_goes_into_the_full_text_of_what_decay_shortened() {
     assert_eq!(whole.text(), format!("{LONG}\n{addition}"));
     assert_eq!((whole.level(), whole.original()), (None, None));
     assert!(whole.object().attribute(attribute::WRITTEN).is_none());
-    // Sources are sorted by digest.
+    // `derived_from` is sorted by digest.
     let sources: BTreeSet<_> = whole.object().derived_from().collect();
     assert_eq!(sources, [short.object().digest(), first.digest.unwrap()].into());
-    // The text is whole again, so a restore changes nothing.
+    // The merge restored the full text, so `unforget` changes nothing.
     let back = agent
         .unforget(std::slice::from_ref(&first.id), &Writer::user(), false)
         .unwrap();
@@ -82,7 +82,7 @@ fn citations_tags_and_the_stricter_sensitivity_are_united() {
     assert_eq!(item.tags(), ["a.rs", "b.rs"]);
     assert_eq!(item.citations().len(), 2);
     assert_eq!(item.sensitivity(), Sensitivity::Internal);
-    // A superseding item is as sensitive, unless it states its own sensitivity.
+    // A superseding item inherits the sensitivity, unless it states a sensitivity.
     let again = format!("{} now", NEAR[1]);
     let superseding = say(agent, NewItem::new(again.clone()), OnDuplicate::Supersede);
     assert_eq!(superseding.status, Status::Superseded);
@@ -118,7 +118,7 @@ fn what_would_lose_something_is_stored_beside() {
         assert_eq!(stored.status == Status::Created, is_apart, "{item:?}");
         assert_eq!(stored.duplicates.len(), 1);
     }
-    // An old item that expires soon would take the new text with it.
+    // After a merge into an item that expires soon, the new text would expire with it.
     let test = TestMemory::new(Settings::default());
     let mut ending = NewItem::new(NEAR[0]);
     ending.expires = Some(test.agent.memory().view().now().plus_micros(DAY));

@@ -1,4 +1,4 @@
-//! Tests that earlier items of an untrusted writer do not hinder a trusted writer.
+//! Tests that earlier items of an untrusted writer do not block a trusted writer.
 
 use super::room::small;
 use super::*;
@@ -24,7 +24,7 @@ fn who_says_what_a_tool_said_under_an_id_is_believed() {
     assert_eq!(again.status, Status::Unchanged);
     assert!(agent.remember(same(), &plain, &tool()).is_err());
     assert_eq!(origin(&agent, "sq"), Origin::DirectUser);
-    // An item derived from an untrusted one stays untrusted, whoever writes it.
+    // An item derived from an untrusted item stays untrusted, even if a person writes it again.
     let mut made = named("made", "from a page");
     drop(agent.remember(named("page", "a page"), &plain, &tool()).unwrap());
     let page = agent.memory().view().get(&id("page")).unwrap().unwrap();
@@ -32,7 +32,7 @@ fn who_says_what_a_tool_said_under_an_id_is_believed() {
     drop(agent.remember(made.clone(), &plain, &tool()).unwrap());
     drop(agent.remember(made, &plain, &user()).unwrap());
     assert_eq!(origin(&agent, "made"), Origin::ToolExternal);
-    // The same holds in a batch.
+    // A line of a batch that repeats a tool's text also gets the origin of the person.
     drop(agent.remember(named("b", "in a batch"), &plain, &tool()).unwrap());
     let stored = lines(&agent, r#"{"id":"b","text":"in a batch"}"#);
     assert_eq!((stored.stored, stored.unchanged), (1, 0));
@@ -71,7 +71,7 @@ fn what_is_not_trusted_takes_no_room_from_what_is() {
     assert!(full.message().contains("untrusted"), "{full}");
     assert!(
         agent.memory().view().contains(&id("old")).unwrap(),
-        "nothing of the person's went"
+        "the person's items stay"
     );
     for name in ["a", "b"] {
         drop(agent.remember(named(name, name), &quick, &user()).unwrap());
@@ -82,7 +82,7 @@ fn what_is_not_trusted_takes_no_room_from_what_is() {
     // An item that becomes trusted needs quota among the trusted items.
     let raised = agent.remember(named("t1", "t1"), &quick, &user()).unwrap_err();
     assert_eq!(raised.code(), "over_limit");
-    // Superseding a tool's item frees quota only among untrusted items.
+    // An item that supersedes a tool's item frees quota only among the untrusted items.
     let mut over = named("d", "d");
     over.supersedes = vec![id("t1")];
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Tests of the fields that a repeated text changes, and of the restrictions that a new text keeps.
+//! Tests of the fields that a repeated text changes, and of the sensitivity that a new text inherits.
 
 use super::*;
 use crate::agent::Sensitivity;
@@ -83,7 +83,7 @@ fn a_new_text_is_as_sensitive_as_the_one_that_it_replaces() {
     assert_eq!(sensitivity("alarm2"), Sensitivity::Credentials);
     assert_eq!(lines(&agent, r#"{"id":"alarm2","text":"nine"}"#).stored, 1);
     assert_eq!(sensitivity("alarm2"), Sensitivity::Credentials);
-    // An explicit sensitivity replaces the inherited one.
+    // An explicit sensitivity replaces the inherited sensitivity.
     let mut open = named("alarm2", "There is no alarm any more");
     open.sensitivity = Some(Sensitivity::None);
     drop(agent.remember(open, &plain, &user()).unwrap());

@@ -1,4 +1,4 @@
-//! Tests of quotas, of objects that belong to sessions, and of a memory that is switched off.
+//! Tests of quotas, of objects that belong to sessions, and of a disabled memory.
 
 use super::*;
 use crate::agent::import::take_foreign;
@@ -28,7 +28,7 @@ fn a_full_scope_takes_no_more_until_something_expires() {
     drop(agent.remember(old, &quick, &user()).unwrap());
     let third = agent.remember(named("c", "c"), &quick, &user()).unwrap();
     assert_eq!(third.status, Status::Created);
-    assert!(text_of(&agent, &id("old")).is_none(), "its room was needed");
+    assert!(text_of(&agent, &id("old")).is_none(), "its quota was needed");
     let all = crate::agent::Reach::All;
     let forgotten = agent.forgotten(&agent.memory().view(), &all, 10).unwrap();
     assert_eq!((forgotten.len(), forgotten[0].item.text()), (1, "gone"));
@@ -69,7 +69,7 @@ fn what_gave_its_place_takes_no_room() {
     assert_eq!(
         over("a3", "a").unwrap_err().code(),
         "over_limit",
-        "it gave its place before"
+        "a superseded item frees quota only once"
     );
     assert_eq!(over("a3", "a2").unwrap(), Status::Superseded);
     let full = agent.remember(named("c", "c"), &quick, &user()).unwrap_err();
@@ -93,7 +93,7 @@ fn one_place_is_given_once_in_a_batch_too() {
     let all: Vec<String> = (0..5).map(|at| line(&format!("n{at}"), r#"["a","a"]"#)).collect();
     let answer = lines(&agent, &all.join("\n"));
     assert_eq!((answer.stored, answer.refused.len()), (1, 4), "{answer:?}");
-    // An item that only replaces itself frees no quota.
+    // The new version of `b` frees only the quota of `n0`.
     let answer = lines(
         &agent,
         &[line("b", r#"["n0"]"#), line("c", "[]"), line("d", "[]")].join("\n"),
@@ -115,7 +115,7 @@ fn what_expired_and_is_written_again_needs_its_room_again() {
     );
     assert_eq!((answer.stored, answer.refused.len()), (2, 1), "{answer:?}");
     assert_eq!(text_of(&agent, &id("old")).as_deref(), Some("back"));
-    // Here the scope is full even without the expired item, as it can be after an import.
+    // The scope is full even without the expired item, as can happen after an import.
     let agent = small(2);
     for name in ["a", "b"] {
         drop(agent.remember(named(name, name), &quick, &user()).unwrap());
@@ -157,7 +157,7 @@ fn what_is_held_back_needs_no_room_and_makes_none() {
     let name = held.held_as.unwrap();
     let draft = agent.memory().open_draft(&name, &user()).unwrap();
     let ids: Vec<String> = draft.changes().iter().map(|one| one.id.to_string()).collect();
-    assert_eq!(ids, ["x"], "nothing went for it");
+    assert_eq!(ids, ["x"], "no item was removed for the quarantined item");
     drop(agent.remember(named("b", "b"), &quick, &user()).unwrap());
     let held = agent.remember(named("y", &order()), &quick, &user()).unwrap();
     assert_eq!((held.status, held.held_as.is_some()), (Status::Quarantined, true));
@@ -220,7 +220,7 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     assert_eq!(say("c").unwrap_err().code(), "over_limit");
 }
 
-/// INVARIANT RMB-3: a writer replaces no object of a session.
+/// INVARIANT RMB-3: `remember` never replaces an object of a session.
 #[test]
 fn what_belongs_to_a_session_is_not_written_over() {
     let agent = agent();

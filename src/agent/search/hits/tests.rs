@@ -1,4 +1,4 @@
-//! Tests of recall: conditions, order, budget, reasons, the past, reflection, vectors.
+//! Tests of recall: conditions, order, budget, reasons, past states, summaries, vectors.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn sorted_ids(agent: &Agent, query: &RecallQuery) -> Vec<String> {
     ids
 }
 
-/// Three items about tea that differ in every condition of a query.
+/// Returns an agent with three items about tea that differ in every condition of a query.
 fn tea() -> Agent {
     let agent = agent();
     let at = |hours: i64| Some(Time::from_micros(hours * HOUR));
@@ -131,7 +131,7 @@ fn every_condition_of_a_query_holds_for_its_hits() {
     }
 }
 
-/// INVARIANT ASK-4: untrusted items are hits only on request, and are counted.
+/// INVARIANT ASK-4: untrusted items are hits only if the query asks for them. Otherwise they are counted.
 #[test]
 fn what_is_not_trusted_is_left_out_and_counted() {
     let agent = tea();
@@ -142,7 +142,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     assert_eq!(
         (ids(&found).contains(&"c"), found.left_out),
         (false, 0),
-        "no word of it matches"
+        "the untrusted item contains no word of the query"
     );
     let found = recall(&agent, &asked("tea in the morning"));
     assert_eq!((found.hits.len(), found.left_out), (3, 0));
@@ -152,7 +152,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     assert_eq!(recall(&agent, &narrow).left_out, 0);
     narrow.speaker = Some("bo".to_owned());
     assert_eq!(recall(&agent, &narrow).left_out, 1);
-    // A promoted item is a hit, and no longer counted as omitted.
+    // A promoted item is a hit, so it is no longer counted as omitted.
     let seen = agent.memory().view().get(&id("c")).unwrap().unwrap().digest();
     let says = crate::agent::trust::PersonSays::InHost;
     agent.promote(&id("c"), seen, says, &Writer::user()).unwrap();
@@ -160,7 +160,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     assert_eq!(
         (found.hits.len(), found.left_out),
         (3, 0),
-        "a promoted one is found"
+        "a promoted item is a hit"
     );
     for at in 0..20 {
         let mut outside = Writer::user();
@@ -173,12 +173,12 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     assert_eq!(
         (found.hits.len(), found.left_out),
         (0, 10),
-        "counted up to the limit"
+        "omitted items are counted up to the limit of hits"
     );
     assert_eq!(recall(&agent, &query("day")).left_out, 10);
 }
 
-/// INVARIANT ASK-4: untrusted items are hits only on request, and are counted.
+/// INVARIANT ASK-4: untrusted items are hits only if the query asks for them. Otherwise they are counted.
 #[test]
 fn nothing_is_counted_for_who_chooses_or_for_scopes_without_any() {
     let agent = tea();
@@ -446,7 +446,7 @@ fn what_is_recalled_counts_as_used_and_what_is_only_looked_at_does_not() {
     drop(agent.recall(&view, &query).unwrap());
     assert_eq!(used("a"), Some(Time::from_micros(300 * HOUR)));
     assert_eq!(used("c"), None);
-    // A recall on a past state counts no item of today as used.
+    // A recall on a past state does not record its hits as used.
     put(&agent, "later", NewItem::new("one more"));
     query.limit = 10;
     drop(agent.recall(&view, &query).unwrap());

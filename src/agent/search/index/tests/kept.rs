@@ -44,7 +44,7 @@ fn the_next_process_goes_on_where_this_one_was() {
     let first = agent(&memory);
     assert_eq!(reached(&first), Reached::Built);
     assert!(first.keep_index().unwrap());
-    assert!(!first.keep_index().unwrap(), "nothing changed since");
+    assert!(!first.keep_index().unwrap(), "it was just saved");
     put_some(&memory, 590, 603);
     drop(memory.remove(&Id::new("n5").unwrap(), &Writer::user()).unwrap());
     let second = agent(&memory);

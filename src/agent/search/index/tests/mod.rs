@@ -1,4 +1,4 @@
-//! Tests of the index that follows the states: any history, the past, concurrent readers and writers.
+//! Tests of index updates: random histories, past states, concurrent readers and writers.
 
 mod kept;
 
@@ -50,7 +50,7 @@ fn what_is_put_is_found_at_once_and_what_is_removed_is_not() {
     assert_eq!(found(&agent, &with_tea, "tea"), [key_of(agent.memory(), "a")]);
     drop(agent.memory().remove(&id("a"), &Writer::user()).unwrap());
     assert!(found(&agent, &agent.memory().view(), "tea").is_empty());
-    // The past state still answers as it did.
+    // A recall on the past state still finds the same item.
     assert_eq!(found(&agent, &with_tea, "tea"), [key_of(agent.memory(), "a")]);
 }
 
@@ -75,7 +75,7 @@ fn tags_and_subjects_are_words_and_sessions_are_no_memories() {
     }
 }
 
-/// INVARIANT RIX-1: the index of a view holds exactly the texts of its state.
+/// INVARIANT RIX-1: the index of a view contains exactly the texts of its state.
 #[test]
 fn an_index_that_followed_any_history_is_as_one_built_anew() {
     let mut random = SplitMix64::new(7);
@@ -181,7 +181,7 @@ fn what_was_erased_is_in_no_index() {
     };
     drop(agent.memory().erase(&erasing, &Writer::user()).unwrap());
     assert!(!found(&agent, &agent.memory().view(), "tangerine").contains(&gone));
-    // Another agent that opens the past state after the erasure does not find the text either.
+    // After the erasure, another agent that opens the past state does not find the text either.
     let again = past.commit().digest.to_hex().parse().unwrap();
     let past = agent.memory().view_at(&again, "").unwrap();
     let fresh = Agent::new(agent.memory().clone(), Settings::default());
@@ -229,16 +229,16 @@ fn readers_and_writers_at_the_same_time_each_find_what_they_put() {
     });
 }
 
-/// Calls `work` on another thread; fails if it takes a minute.
+/// Calls `work` on another thread. Fails if the call takes longer than a minute.
 fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || drop(send.send(work())));
     receive
         .recv_timeout(std::time::Duration::from_mins(1))
-        .expect("nobody waits for ever")
+        .expect("the call ends within a minute")
 }
 
-/// An embedder that recalls from the agent for which it embeds.
+/// An embedder that calls recall on the agent that uses the embedder.
 #[derive(Default)]
 struct Asking {
     agent: std::sync::OnceLock<std::sync::Weak<Agent>>,
@@ -250,7 +250,7 @@ impl Embedder for Asking {
         if let Some(agent) = self.agent.get().and_then(std::sync::Weak::upgrade) {
             let query = crate::agent::RecallQuery::new(text, crate::agent::Reach::All);
             let found = agent.recall(&agent.memory().view(), &query).unwrap();
-            assert!(!found.hits.is_empty(), "answered by words");
+            assert!(!found.hits.is_empty(), "words find the text");
             self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         vec![1.0, text.len() as f32]
@@ -269,11 +269,11 @@ fn an_embedder_may_recall() {
         agent.recall(&agent.memory().view(), &query).unwrap().hits.len()
     });
     assert_ne!(hits, 0);
-    // It embedded both texts and the question.
+    // The embedder embedded both texts and the question.
     assert_eq!(asking.asked.load(std::sync::atomic::Ordering::Relaxed), 3);
 }
 
-/// An embedder that waits for a signal before it embeds a text with `slow`.
+/// An embedder that waits for a signal before it embeds a text that contains `slow`.
 struct Slow(Mutex<std::sync::mpsc::Receiver<()>>);
 
 impl Embedder for Slow {
