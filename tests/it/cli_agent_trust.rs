@@ -178,7 +178,10 @@ fn what_is_held_back_is_listed_where_it_belongs_and_shown_when_it_is_released() 
     hold();
     assert_eq!(folder.run(&["quarantine", "--json"]).documents().len(), 0);
     let listed = folder.json(&["quarantine", "--all-scopes"]);
-    assert_eq!(listed["ids_total"], 1, "the same text is quarantined twice, but listed once");
+    assert_eq!(
+        listed["ids_total"], 1,
+        "the same text is quarantined twice, but listed once"
+    );
     assert_eq!(folder.json(&["quarantine", "--scope", "project:other"]), listed);
     let name = text(&listed["name"]);
     assert_eq!(folder.run(&["quarantine", "--release", &name]).code, 2);
@@ -205,7 +208,10 @@ fn of_what_a_person_promoted_only_what_they_saw_is_shown() {
     folder.json(&["decay", "--now", "2100-01-01"]);
     let recall = ["recall", "office", "--full", "--with-untrusted"];
     let shown = || text(&folder.json(&recall)["hits"][0]["text"]);
-    assert!(shown().contains("Mallory"), "an untrusted item may show its untrusted original");
+    assert!(
+        shown().contains("Mallory"),
+        "an untrusted item may show its untrusted original"
+    );
     folder.json(&["promote", "web", "--yes"]);
     assert!(!shown().contains("Mallory"), "{}", shown());
     folder.json(&["undo"]);

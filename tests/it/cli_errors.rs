@@ -213,7 +213,11 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
     damage(&folder.store(), "content 30 content 30");
     folder.refused(5, &["list"]);
     let seen = folder.stream(&["list", "--degraded"]);
-    assert_eq!(seen.len(), 30, "--degraded shows everything that was committed before the damage");
+    assert_eq!(
+        seen.len(),
+        30,
+        "--degraded shows everything that was committed before the damage"
+    );
     assert!(
         folder.json(&["get", "o/29", "--degraded"])["content"]
             .as_str()
@@ -222,7 +226,10 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
     folder.refused(5, &["get", "o/30", "--degraded"]);
     assert_eq!(folder.stream(&["export", "--degraded"]).len(), 30);
     let ran = folder.run(&["head", "--degraded"]);
-    assert!(ran.err.contains("seq 30"), "the message names the last readable seq: {ran:?}");
+    assert!(
+        ran.err.contains("seq 30"),
+        "the message names the last readable seq: {ran:?}"
+    );
 }
 
 #[test]

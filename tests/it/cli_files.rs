@@ -98,7 +98,10 @@ fn a_store_of_more_segments_than_files_that_may_be_open_opens_or_says_what_to_do
     );
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = shell(&folder, "ulimit -Sn 32; treering get a48 --json");
-    assert_eq!(ran.code, 0, "the program raises the soft limit of open files: {ran:?}");
+    assert_eq!(
+        ran.code, 0,
+        "the program raises the soft limit of open files: {ran:?}"
+    );
     let ran = shell(&folder, "ulimit -n 32; treering get a48");
     assert_eq!(ran.code, 6, "{ran:?}");
     assert!(ran.err.contains("ulimit -n"), "{ran:?}");

@@ -38,7 +38,11 @@ fn what_goes_is_what_meets_all_conditions() {
         let answer = folder.json(&[&["forget", "--dry-run"], arguments].concat());
         ids(&answer["forgotten"]).join(" ")
     };
-    assert_eq!(told(&["--tag", "tea"]), "a", "an item of another project does not match");
+    assert_eq!(
+        told(&["--tag", "tea"]),
+        "a",
+        "an item of another project does not match"
+    );
     assert_eq!(told(&["--tag", "tea", "--all-scopes"]), "a c");
     assert_eq!(told(&["--tag", "tea", "--scope", "project:other"]), "c");
     assert_eq!(told(&["--tag", "tea", "--tag", "drink"]), "a");

@@ -101,7 +101,7 @@ fn ids() -> BTreeSet<String> {
     ids
 }
 
-/// Returns the paths and modification times of system files and folders, to check that no test changes them.
+/// Returns the paths and modification times of some system files, to check that no test changes them.
 fn surroundings() -> Vec<(String, std::time::SystemTime)> {
     let listed = ["/", "/etc", "/boot", "/root"]
         .into_iter()

@@ -103,7 +103,10 @@ fn erase_asks_first_and_leaves_nothing() {
     folder.put("b", "later");
     folder.json(&[&["gc", "--yes"], &THIN[..]].concat());
     let refused = folder.refused(1, &["get", "a", "--at", "before"]);
-    assert_eq!(refused["hint"], hint, "the commit of the erasure is kept, so the hint is unchanged");
+    assert_eq!(
+        refused["hint"], hint,
+        "the commit of the erasure is kept, so the hint is unchanged"
+    );
 }
 
 #[test]
@@ -530,7 +533,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
             "reference snapshots/swordfish-1 name"
         ]
     );
-    // Deleting the snapshot removes its name, and thinning the commit removes the name in the commit.
+    // Deleting the snapshot removes its name from the log. Thinning the commit removes its actor and session.
     folder.json(&["snapshot", "--delete", "swordfish-1"]);
     folder.put("d", "later");
     folder.json(&[

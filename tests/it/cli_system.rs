@@ -76,10 +76,7 @@ fn a_read_only_mount_is_read_and_not_written() {
     for line in ["get 0", "verify 0", "put 6", "snapshot 6"] {
         assert!(ran.out.lines().any(|found| found == line), "{line}: {ran:?}");
     }
-    assert!(
-        ran.err.contains("writable disk"),
-        "the error has a hint: {ran:?}"
-    );
+    assert!(ran.err.contains("writable disk"), "the error has a hint: {ran:?}");
     assert_eq!(bytes_below(&folder.store()), before);
 }
 
@@ -123,7 +120,10 @@ fn a_reader_asks_the_system_for_nothing_that_writes() {
             println!("skipped: strace is missing, or may not trace");
             return;
         };
-        assert!(text.contains("O_RDONLY"), "strace must record at least one opened file for {verb:?}: {text}");
+        assert!(
+            text.contains("O_RDONLY"),
+            "strace must record at least one opened file for {verb:?}: {text}"
+        );
         for line in text
             .lines()
             .filter(|line| !line.contains("+++") && !line.contains("---"))

@@ -383,7 +383,7 @@ fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
         assert_eq!(
             found.as_deref(),
             Some(root.as_str()),
-            "{what}: commit {seq} does not contain the acknowledged put"
+            "{what}: commit {seq} does not have the acknowledged root"
         );
     }
     assert_eq!(

@@ -289,7 +289,9 @@ impl Edit<'_, '_> {
             }
             Some(present) => {
                 if present.kind() != kind::BLOCK || !self.take.reach.has(present.scope()) {
-                    return Ok(self.refuse("the id belongs to an object that is not a block in the scopes of this import"));
+                    return Ok(self.refuse(
+                        "the id belongs to an object that is not a block in the scopes of this import",
+                    ));
                 }
                 if block.scope.is_some() && present.scope() != scope.as_str() {
                     return Ok(self.refuse(format!(
@@ -370,8 +372,7 @@ impl Edit<'_, '_> {
             Fate::Staged(Staged::Created) => Taken::Created,
             Fate::Staged(Staged::Updated) => {
                 if is_lower {
-                    let lower =
-                        "the block now has the class `document`; --as-me keeps the class if the edits are your own";
+                    let lower = "the block now has the class `document`; --as-me keeps the class if the edits are your own";
                     self.said.push(lower.to_owned());
                 }
                 Taken::Updated

@@ -14,8 +14,7 @@ use super::block::Unfit;
 use crate::object::Id;
 
 /// A description of the grammar of ids, for error messages.
-pub(crate) const GRAMMAR: &str =
-    "an id consists of names joined by `.` or `/`; a name has a-z, 0-9, `_` and `-`, and begins and ends with a letter or digit";
+pub(crate) const GRAMMAR: &str = "an id consists of names joined by `.` or `/`; a name has a-z, 0-9, `_` and `-`, and begins and ends with a letter or digit";
 /// The extension of a block's file.
 const ENDING: &str = ".md";
 

@@ -8,7 +8,7 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - MKE-1: a secret that the scan recognises is never shown, however it was stored.
+//! - MKE-1: a secret that the scan recognises is never shown, regardless of how it was stored.
 //! - MKE-2: an item is hidden as superseded only by an item of at least equal trust, in a scope of the request.
 //! - MKE-3: every record belongs to a scope of the request.
 
@@ -274,7 +274,7 @@ impl Candidates {
             (true, ..) => 0,
             (_, None, _) => 1,
             (_, Some(_), Some(place)) => place,
-            // A query filters only facts. Other sections show items that are not hits last.
+            // A query filters only facts. Other sections also show items that are not hits, after the hits.
             (_, Some(_), None) if section != Section::PersistentMemory => u32::MAX,
             _ => {
                 self.omitted.beside += 1;

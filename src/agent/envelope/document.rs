@@ -28,9 +28,9 @@ const LAST_US: i64 = 253_402_300_799 * SECOND_MICROS;
 /// The content of an envelope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Envelope {
-    /// The boundary, if the host gave one.
+    /// The boundary, if the host chose one.
     pub boundary: Option<String>,
-    /// The root of the state, in the form that the host passes.
+    /// The root of the state, in the form that the caller passes.
     pub root: String,
     /// The records, in the order of the text.
     pub shown: Vec<Shown>,

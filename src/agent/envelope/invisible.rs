@@ -12,7 +12,7 @@
 //!
 //! # Invariants
 //! - VIS-1: an escaped character never decides whether another character is escaped. So escaping a text twice has the
-//! same result as escaping it once.
+//!   same result as escaping it once.
 
 use std::sync::LazyLock;
 

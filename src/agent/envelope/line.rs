@@ -6,7 +6,7 @@
 //! # Invariants
 //! - SHN-1: a formatted text has at most the given number of characters, and formatting it again does not change it.
 //! - SHN-2: a cut never splits an escape `\u{..}` or an emoji of several parts, and never separates a letter from its
-//! marks.
+//!   marks.
 
 use super::invisible::{ZERO_WIDTH_JOINER, extends, hidden};
 use super::scrub::without_entries;

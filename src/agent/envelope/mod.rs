@@ -27,7 +27,7 @@
 //! work: a new record would change it, and a reader of the records could compute it.
 //!
 //! # How the prefix stays stable
-//! Sections have a fixed order: sections that change least precede. A second order decides which section uses the
+//! Sections have a fixed order: sections that change least are first. A second order decides which section uses the
 //! budget first. Records are in order of time, so a new record follows the others of its section. A full section omits
 //! its oldest record. The root and the counts change with every commit, so they are in the last line but one.
 //!

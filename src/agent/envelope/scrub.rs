@@ -14,7 +14,7 @@
 //!
 //! # Limits
 //! - The text after an unclosed tag stays. So if a text was cut off within an envelope, the content of that envelope
-//!   stays, and the caller reports the unclosed tag.
+//!   stays. `Scrubbed::unclosed` counts such tags.
 //!
 //! # Invariants
 //! - SCR-1: a scrubbed text contains no envelope. The texts around a removed block do not combine into one either.
@@ -181,8 +181,7 @@ fn drop_fragments(out: &mut String, rest: &str, names: &Regex) {
 fn is_word(text: &str, tag: &Tag) -> bool {
     let bytes = text.as_bytes();
     let behind = &bytes[tag.name_end..];
-    // A tag without `>` may change when a block after it is removed, so it does not count as code like `<Memory as
-    // Store>`.
+    // A tag without `>` may change when a block after it is removed, so ` as ` after it does not make it program code.
     let is_ended = tag.end > tag.name_end;
     if is_ended && behind.starts_with(b" as ") {
         return true;

@@ -1,4 +1,4 @@
-//! The sections of the envelope: their tags, their limits, and their two orders.
+//! The sections of the envelope: their tags and limits, their order in the text, and their order of using the budget.
 //!
 //! # Layer
 //! Pure.
@@ -6,7 +6,7 @@
 use crate::agent::vocabulary::kind;
 
 named! {
-    /// A section, in the order of the text. Sections that change least precede, so that a prompt cache matches more.
+    /// A section, in the order of the text. Sections that change least are first, so that a prompt cache matches more.
     #[derive(PartialOrd, Ord)]
     pub enum Section {
         /// Rules of the project; at most 6.
@@ -42,7 +42,7 @@ pub(super) struct Layout {
     pub(super) item: &'static str,
     /// The maximum number of records.
     pub(super) records_max: usize,
-    /// The order in which sections use the budget. The section with turn 1 uses as much as it needs.
+    /// The order in which sections use the budget. The section with turn 0 is first, and uses as much as it needs.
     pub(super) turn: u8,
 }
 

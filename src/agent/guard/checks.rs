@@ -177,7 +177,8 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
             after += usize::from(place(&object?) == Some((scope, is_trusted)));
         }
         if after > items_max {
-            let why = format!("the scope {scope} would contain {after} items; at most {items_max} are allowed");
+            let why =
+                format!("the scope {scope} would contain {after} items; at most {items_max} are allowed");
             let advice = "forget unneeded items, or write fewer items";
             return Ok(Some(Failure::new(why, advice)));
         }

@@ -32,7 +32,10 @@ pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Fail
         Ok(ran) => ran,
         Err(error) => {
             let why = format!("cannot run '{program}': {error}");
-            return Ok(Some(Failure::new(why, "write the path of an existing program in the policy")));
+            return Ok(Some(Failure::new(
+                why,
+                "write the path of an existing program in the policy",
+            )));
         }
     };
     let why = match ran.status {

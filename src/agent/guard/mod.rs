@@ -114,7 +114,7 @@ impl<T> Guarded<T> {
 }
 
 impl Agent {
-    /// Runs `change` on a draft, replaces secrets by markers, runs every check, and commits the draft if all pass.
+    /// Runs `change` on a draft, replaces secrets with markers, runs every check, and commits the draft if all pass.
     ///
     /// If a check fails, the result is [`Guarded::Refused`], not an error. [`Checks::and`] adds a check of the host.
     ///
@@ -133,7 +133,7 @@ impl Agent {
     ///     draft.put(item.into_object(Id::new("setup")?)?)
     /// };
     /// let guarded = agent.attempt(&Writer::user(), turn, &Checks::new(Policy::default()))?;
-    /// let Guarded::Refused { report, .. } = guarded else { panic!("the scan sees it") };
+    /// let Guarded::Refused { report, .. } = guarded else { panic!("the scan detects it") };
     /// assert!(report.to_string().contains("scan"));
     /// assert!(agent.memory().view().is_empty());
     /// # Ok::<(), treering::Error>(())

@@ -6,9 +6,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - GRD-4: no guarded change writes a secret that the scan recognises into the log. Markers replace secrets in
-//!   texts. A
-//! name that contains a secret is refused.
+//! - GRD-4: no guarded change writes a secret that the scan recognises into the log. Markers replace secrets in texts.
+//!   A name that contains a secret is refused.
 
 use std::collections::HashMap;
 

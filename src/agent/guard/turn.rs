@@ -5,8 +5,7 @@
 //!
 //! # Limits
 //! - The checks of an unstaged change run on the state at its beginning, not on later commits of other writers. The
-//!   checks
-//! of a staged change run on the head.
+//!   checks of a staged change run on the head.
 
 use serde_json::{Value as Json, json};
 

@@ -266,7 +266,9 @@ fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, counts: &mut ForeignCo
         // IMP-2: two names never map to the same id.
         if !seen.insert(id.clone()) {
             counts.refused += 1;
-            let what = format!("another name in the file maps to the same id '{id}'; only the first object is imported");
+            let what = format!(
+                "another name in the file maps to the same id '{id}'; only the first object is imported"
+            );
             mapped.say(at, what);
             continue;
         }

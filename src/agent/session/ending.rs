@@ -10,7 +10,7 @@
 //!
 //! # Invariants
 //! - SND-1: a text of a reply has at most the class `model`, and at most the class of the least trusted entry of the
-//! session.
+//!   session.
 //! - SND-2: a session stores at most `facts_max` facts, even if it ends several times.
 
 use schemars::JsonSchema;

@@ -9,9 +9,8 @@
 //!
 //! # Invariants
 //! - SAE-1: entries are read in the order of their commits, and within a commit in the given order.
-//! - SAE-2: the origin of an entry never exceeds the writer's class, the class of the speaker's role, and the
-//!   origin that
-//! the host passes.
+//! - SAE-2: the origin of an entry never exceeds the writer's class, the class of the speaker's role, and the origin
+//!   that the host passes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -230,11 +229,12 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
         let message = format!("a writer of class {class} may not name the person of a session");
-        return Err(Error::denied(ErrorCode::LessTrusted, message)
-            .with_hint("omit the name, or let the host set it"));
+        return Err(
+            Error::denied(ErrorCode::LessTrusted, message).with_hint("omit the name, or let the host set it")
+        );
     }
     if let Some(known) = change.get(session)? {
-        // If an untrusted writer may have forged the object, only its class and its count are retained.
+        // An untrusted writer may have forged the object, so drop all its attributes except its class and its count.
         let is_host = may_name_user(known.origin());
         let object = if is_host {
             known.to_new()

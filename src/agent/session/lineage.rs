@@ -1,7 +1,7 @@
 //! Sessions and their parent sessions.
 //!
-//! A session is an object of the kind `session`. The object of a child session is below that of its parent, so the engine
-//! refuses cycles under concurrent writes.
+//! A session is an object of the kind `session`. The object of a child session is below the object of its parent
+//! session, so the engine refuses cycles, even from concurrent writers.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -26,7 +26,7 @@ use crate::object::{Id, NewObject, Object, Origin, Scope};
 pub(in crate::agent) const SESSION_PREFIX: &str = "session/";
 /// The maximum length of a session's name, in bytes. It leaves room for the ids of entries, which contain the name.
 const NAME_BYTES_MAX: usize = 200;
-/// The greatest depth of a session below its root.
+/// The maximum depth of a session below its root.
 pub(super) const DEPTH_MAX: usize = 64;
 
 /// Returns the id of the object of a session.
@@ -217,7 +217,7 @@ fn check_host(change: &Change<'_>, session: &str, origin: Origin) -> Result<()> 
     Err(Error::denied(
         ErrorCode::LessTrusted,
         format!(
-            "a writer of class {class} may not give the session '{session}' a parent: it is of class {origin}"
+            "a writer of class {class} may not set the parent of the session '{session}', which has the class {origin}"
         ),
     )
     .with_hint("omit the parent, or let the host set it"))
@@ -253,6 +253,8 @@ pub(super) fn check_kind(change: &Change<'_>, id: &Id, kind: &str) -> Result<()>
     Err(
         Error::invalid(format!("the id '{id}' belongs to an object that is not a {kind}"))
             .with_code(ErrorCode::IdTaken)
-            .with_hint(format!("`remove {id}` removes it, and `undo` restores it")),
+            .with_hint(format!(
+                "`remove {id}` removes that object, and `undo` restores it"
+            )),
     )
 }

@@ -119,8 +119,8 @@ pub(crate) fn summarise(
     })
 }
 
-/// Returns the summaries of a session that match `query`, in order of time. With `when`, it returns only the
-/// nearest summary before that time, those that cover it, and the nearest one after it.
+/// Returns the summaries of a session that match `query`, in order of time. With `when`, returns only the summaries
+/// that begin on the day of `when`, and the nearest one before and after them.
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].

@@ -168,7 +168,10 @@ fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
     if writer.trust != Origin::DirectUser {
         return Err(Error::denied(
             ErrorCode::NotAPerson,
-            format!("only a person may {what}; this writer has the class {}", writer.trust),
+            format!(
+                "only a person may {what}; this writer has the class {}",
+                writer.trust
+            ),
         )
         .with_hint("ask the person, then repeat the command without --trust"));
     }

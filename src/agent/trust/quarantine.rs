@@ -110,7 +110,7 @@ pub(super) fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft
 pub(super) fn not_held(name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::NotFound {
         Error::not_found(format!("there is no quarantined change {name}")).with_hint(
-            "`quarantine` lists the changes; a change is removed after 7 days, or when 200 newer changes exist",
+            "`quarantine` lists the changes; a change is removed after 7 days, or earlier when the quarantine is full",
         )
     } else {
         error

@@ -62,7 +62,7 @@ fn snapshot_then_another_tree_then_rollback() {
     assert_eq!(folder.root(), root);
     assert_eq!(folder.json(&["get", "tea"])["id"], "tea");
     folder.refused(1, &["get", "other"]);
-    // A rollback can be repeated, because it never changes its target.
+    // The same rollback works again later, because a rollback never changes its target.
     folder.json(&["put", "later", "--kind", "note"]);
     folder.json(&["rollback", "good"]);
     assert_eq!(folder.root(), root);

@@ -24,7 +24,9 @@ fn bad_titles(path: &str, text: &str) -> Vec<String> {
     if titles == 1 && text.starts_with("# ") {
         return Vec::new();
     }
-    vec![format!("{path} must have one title on its first line, but has {titles} titles")]
+    vec![format!(
+        "{path} must have one title on its first line, but has {titles} titles"
+    )]
 }
 
 /// Returns the relative links whose target is missing. `exists` checks paths in the repository.

@@ -261,14 +261,14 @@ fn the_library_stays_small() {
     let packages: BTreeSet<&str> = lines
         .filter(|line| !line.is_empty() && !line.starts_with("treering "))
         .collect();
-    println!(
-        "the library without features has {} dependencies",
-        packages.len()
-    );
+    println!("the library without features has {} dependencies", packages.len());
     assert!(
         packages.len() <= LIBRARY_PACKAGES_MAX,
         "{}: {packages:?}",
         packages.len()
     );
-    assert!(packages.len() > 5, "the dependency tree is too short: {packages:?}");
+    assert!(
+        packages.len() > 5,
+        "the dependency tree is too short: {packages:?}"
+    );
 }

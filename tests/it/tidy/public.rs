@@ -3,8 +3,8 @@
 //!
 //! An item is a struct, enum, trait, function, constant or type alias; a public method or constant of one of these
 //! types; or a method of such a trait. Fields, variants, items with `#[doc(hidden)]`, and methods of types that a macro
-//! defines are not counted. The methods of types with the same name are counted for each of these types, so the number
-//! is never too low because of them.
+//! defines are not counted. Types with the same name share one count of methods, so the number may be too high, but not
+//! too low.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -51,7 +51,7 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     let lengths: Vec<usize> = texts.iter().map(|piece| piece.chars().count()).collect();
     let mut left = lengths.iter().sum::<usize>() * SUMMARY_SHARE_PERCENT / 100;
     let mut order: Vec<usize> = (0..texts.len()).collect();
-    // Highest score first. The sort is stable, so of two pieces with equal scores the earlier one precedes.
+    // Highest score first. The sort is stable, so pieces with equal scores stay in the order of the text.
     order.sort_by_cached_key(|&at| std::cmp::Reverse(score(texts[at], at, texts.len())));
     let mut kept = Vec::new();
     for at in order {

@@ -16,7 +16,11 @@ fn commit(agent: &Agent, name: &str, policy: &str) -> Vec<String> {
         }
         Guarded::Refused { report, .. } => {
             let of = |report: &Report| report.failed().map(|one| one.check.clone()).collect::<Vec<_>>();
-            assert_eq!(of(&checked), of(&report), "`check_staged` and `commit_staged` report the same failed checks");
+            assert_eq!(
+                of(&checked),
+                of(&report),
+                "`check_staged` and `commit_staged` report the same failed checks"
+            );
             of(&report)
         }
     }

@@ -76,8 +76,7 @@ impl SnapObject {
         let items = match self.fields.get("children") {
             None => &[],
             Some(Lisp::List(items)) => items.as_slice(),
-            // A list of one child is a single value here, because Lisp prints `(:children . ("a"))` as `(:children
-            // "a")`.
+            // Lisp prints `(:children . ("a"))` as `(:children "a")`, so a single child is not in a list here.
             Some(only) => std::slice::from_ref(only),
         };
         items.iter().filter_map(Lisp::name)

@@ -20,7 +20,7 @@ pub(crate) struct SessionState {
 }
 
 named! {
-    /// The reason why a fact is not stored. Extraction is off by default.
+    /// The reason why a fact is not stored.
     pub(crate) enum GateReason {
         Known => "the same fact is already stored",
         Off => "the extraction of facts is disabled",

@@ -205,7 +205,8 @@ pub(crate) fn summary_score(query: &str, text: &str) -> f64 {
     rounded(words::covered(&query, &text).unwrap_or_default())
 }
 
-/// Returns the matching summaries in order of time. Of equal times, the longer time span precedes, then the lower id.
+/// Returns the matching summaries in order of time. If times are equal, the longer time span is first, then the
+/// lower id.
 pub(crate) fn chronological(
     summaries: impl IntoIterator<Item = (Granularity, Time, Item)>,
     query: &str,

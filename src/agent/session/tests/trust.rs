@@ -42,7 +42,10 @@ fn nothing_that_the_host_does_with_a_forged_session_vouches_for_it() {
     forge(agent, "named");
     let ada = to("named", Vec::new(), |append| append.user = Some("ada".to_owned()));
     drop(agent.append(&ada, &Writer::user()).unwrap());
-    assert!(!is_trusted(agent, "named"), "the object records the least trusted class");
+    assert!(
+        !is_trusted(agent, "named"),
+        "the object records the least trusted class"
+    );
     let done = append(
         agent,
         "named",

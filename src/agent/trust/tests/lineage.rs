@@ -173,7 +173,10 @@ impl World {
         if !class.is_trusted() && !["promote", "fork"].contains(&what) {
             for (name, now) in self.origins(place) {
                 let least = before.get(&name).copied().unwrap_or(class);
-                assert!(!is_above(now, least), "{what} by {class} changed the origin of {name} to {now}");
+                assert!(
+                    !is_above(now, least),
+                    "{what} by {class} changed the origin of {name} to {now}"
+                );
             }
         }
         *self.done.entry(what).or_default() += 1;
@@ -303,7 +306,11 @@ impl World {
                 .get(&id(object.id().as_str()))
                 .unwrap()
                 .unwrap();
-            assert_eq!(now.origin(), object.origin(), "an expiry time does not change the origin");
+            assert_eq!(
+                now.origin(),
+                object.origin(),
+                "an expiry time does not change the origin"
+            );
         }
         "expire"
     }

@@ -63,7 +63,10 @@ fn a_person_promotes_the_version_that_was_looked_at() {
     let reason = agent.memory().text(&commit.reason.unwrap()).unwrap();
     assert_eq!(reason, "I checked (a person confirmed it with --yes)");
     let again = agent.promote(&id("a"), now.digest(), PersonSays::ByOption, &Writer::user());
-    assert!(!again.unwrap().committed.changed, "the item already has this class");
+    assert!(
+        !again.unwrap().committed.changed,
+        "the item already has this class"
+    );
 }
 
 #[test]
