@@ -676,7 +676,10 @@ fn what_a_gate_holds_back_waits_for_a_person() {
         &Writer::user(),
     )
     .unwrap();
-    assert!(held(&ended).1.contains("fewer turns"), "{ended:?}");
+    assert!(
+        held(&ended).1.contains("fewer than `turns_min` turns"),
+        "{ended:?}"
+    );
     // The person pasted these words and did not say them.
     let mut pasted = talk();
     pasted.push(said(

@@ -100,7 +100,10 @@ fn what_is_not_written_is_not_read() {
             "an attribute in the form that the renderer writes",
         ),
         (exchange("id=\"r\" ", ""), "an id"),
-        (exchange("1970-01-01T00:00:01Z", "yesterday"), "behind a moment"),
+        (
+            exchange("1970-01-01T00:00:01Z", "yesterday"),
+            "a valid moment before this offset",
+        ),
         (
             exchange("1970-01-01T00:00:01Z", "1970-01-01T00:00:00Z"),
             "a time of change that differs from the time of creation",
@@ -109,7 +112,10 @@ fn what_is_not_written_is_not_read() {
             exchange("shown=\"2\"", "shown=\"3\""),
             "the number of shown records",
         ),
-        (exchange("skipped=\"0\"", "skipped=\"00\""), "behind a number"),
+        (
+            exchange("skipped=\"0\"", "skipped=\"00\""),
+            "a number before this offset",
+        ),
         (
             exchange("<state boundary=\"k", "<state boundary=\"K"),
             "the boundary of the first line",

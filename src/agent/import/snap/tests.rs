@@ -126,7 +126,11 @@ fn snp_1_what_could_evaluate_is_refused_where_it_stands() {
     // Inside strings and names, these characters do not begin a reader macro.
     assert!(value("(\"#.x\" |#.x| a#.x)").is_ok());
     let error = read(b"(#.x)").unwrap_err();
-    assert!(error.to_string().starts_with("byte 1: a reader macro"));
+    assert!(
+        error
+            .to_string()
+            .starts_with("byte 1: the file contains a reader macro")
+    );
 }
 
 #[test]
