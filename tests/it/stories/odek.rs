@@ -50,7 +50,7 @@ fn extraction_is_off_by_default() {
     let folder = talked("");
     let told = end(&folder, &[]);
     assert_eq!(fates(&told), ["refused", "refused"]);
-    assert!(text(&told["facts"][0]["reason"]).contains("off"));
+    assert!(text(&told["facts"][0]["reason"]).contains("disabled"));
     assert_eq!(facts(&folder), 0);
 }
 

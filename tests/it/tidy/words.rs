@@ -96,7 +96,7 @@ fn unfinished_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["todo!", "unimplemented!", "dbg!"], |_| false)
 }
 
-/// Returns comments that postpone work. TODO is permitted in ingestion, where it is a state of a headline.
+/// Returns comments that postpone work. Ingestion is exempt, because it mentions the states of headlines.
 fn postponing_comments(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {

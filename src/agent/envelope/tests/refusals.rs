@@ -102,7 +102,7 @@ fn what_is_not_written_is_not_read() {
         (exchange("id=\"r\" ", ""), "an id"),
         (
             exchange("1970-01-01T00:00:01Z", "yesterday"),
-            "a valid moment before this offset",
+            "a moment before this offset",
         ),
         (
             exchange("1970-01-01T00:00:01Z", "1970-01-01T00:00:00Z"),
