@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
         if is_read {
             Ok(moment)
         } else {
-            Err(self.error("a moment before this offset"))
+            Err(self.error("a valid moment"))
         }
     }
 
