@@ -1,4 +1,4 @@
-//! A memory for tests, with a clock that the test moves.
+//! A memory for tests, with a clock that the test controls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,7 +9,7 @@ use crate::object::Time;
 
 pub(super) use crate::calendar::DAY_MICROS as DAY;
 
-/// A clock that moves only when the test moves it.
+/// A clock that stands still until the test advances it.
 pub(super) struct TestClock(AtomicI64);
 
 impl TestClock {
@@ -24,7 +24,7 @@ impl Clock for TestClock {
     }
 }
 
-/// A memory in its own folder, with the clock at noon of day 20,000.
+/// A memory in a temporary folder. The clock starts at noon of day 20,000 after 1970-01-01.
 pub(super) struct TestMemory {
     pub(super) agent: Agent,
     pub(super) clock: Arc<TestClock>,

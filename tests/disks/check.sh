@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Do real file systems lose what the simulated disk says they may lose, and no more? Loop devices with ext4 and XFS are
-# shut down in the middle of writing, filled up, and made to fail; what was acknowledged must be there afterwards.
+# Checks that real file systems lose no more data than the simulated disk permits. Loop devices with ext4 and XFS are
+# shut down during writes, filled up, and made to fail. Every acknowledged object must be readable afterwards.
 #
 #   tests/disks/check.sh [CYCLES]      # 200 by default; needs root, loop devices, python3; strace for the last part
 #   TREERING=/path/to/treering tests/disks/check.sh      # another build of the program
 #
-# What cannot be had is skipped, and said so. Not part of `cargo test`.
+# A part whose requirements are missing is skipped with a message. `cargo test` does not run this script.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -27,7 +27,7 @@ fail() {
   exit 1
 }
 
-# A file system of kind $1 and $2 MiB, mounted with options $3.
+# Creates a file system of kind $1 with $2 MiB, and mounts it with the options $3.
 make_fs() {
   truncate -s "$2M" "$work/image"
   case $1 in
@@ -37,7 +37,7 @@ make_fs() {
   mount -o "loop,$3" "$work/image" "$mnt"
 }
 
-# Ends all writing at once, as a loss of power does: nothing that is not synced reaches the device.
+# Shuts the file system down, as a power loss does: unsynced data does not reach the device.
 shut_down() {
   python3 - "$mnt" <<'PY'
 import fcntl, os, struct, sys
@@ -46,7 +46,7 @@ fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), FS_IOC_SHUTDOWN, struct.pack("I",
 PY
 }
 
-# Puts objects $1-1, $1-2, ... until it fails; a line in $work/acked for each that was acknowledged.
+# Puts objects $1-1, $1-2, ... until a put fails. Adds a line to $work/acked for each acknowledged object.
 write_on() {
   local count=0
   while count=$((count + 1)) && "$treering" --store "$mnt/store" put "$1-$count" --kind note --content "text $1-$count" >/dev/null 2>&1; do
@@ -54,7 +54,7 @@ write_on() {
   done
 }
 
-# Everything that was acknowledged is there but for $2 objects (0 if it is not given), and nothing is damaged.
+# Checks that the store is not damaged, and that at most $2 acknowledged objects are missing (default: 0).
 check_acked() {
   "$treering" --store "$mnt/store" verify >"$work/verified" 2>&1 || { cat "$work/verified"; fail "$1: verify"; }
   "$treering" --store "$mnt/store" list --json | { grep -o '"id":"[^"]*"' || true; } | cut -d'"' -f4 | sort >"$work/found"
@@ -66,7 +66,7 @@ check_acked() {
 
 # Shutdowns on a file system of kind $1 with mount options $2.
 shutdowns() {
-  command -v "mkfs.$1" >/dev/null || { echo "skipped: $1 (there is no mkfs.$1)"; return; }
+  command -v "mkfs.$1" >/dev/null || { echo "skipped: $1 (mkfs.$1 is missing)"; return; }
   if ! make_fs "$1" 512 "$2" 2>"$work/why"; then
     echo "skipped: $1 with $2 ($(tail -1 "$work/why"))"
     return
@@ -81,8 +81,8 @@ shutdowns() {
     wait "$writer" || true
     umount "$mnt"
     mount -o "loop,$2" "$work/image" "$mnt"
-    # The machine ran on, and `live`, which was never synced, went back. A reader sees that unless a single group is behind it,
-    # which might be one that is being written; the next writer recovers.
+    # The machine was not restarted, but the unsynced file `live` is an older version now. A reader detects that, unless
+    # only one group follows the position in `live`, because a writer might be writing that group. The next writer recovers it.
     check_acked "$1, $2, cycle $cycle, a reader" 1
     "$treering" --store "$mnt/store" put "behind-$cycle" --kind note --content x >/dev/null 2>&1 || fail "cycle $cycle: no recovery"
     check_acked "$1, $2, cycle $cycle"
@@ -91,7 +91,7 @@ shutdowns() {
   umount "$mnt"
 }
 
-# A file system of 8 MiB that is full, and has room again.
+# Fills a file system of 8 MiB during writes, and frees the space again.
 full() {
   make_fs ext4 8 defaults
   : >"$work/acked"
@@ -111,9 +111,9 @@ full() {
   umount "$mnt"
 }
 
-# System calls that fail: the program says so, and what was acknowledged before stays.
+# Makes system calls fail. The program must report the failure, and earlier acknowledged objects must stay.
 failing_calls() {
-  command -v strace >/dev/null || { echo "skipped: failing calls (there is no strace)"; return; }
+  command -v strace >/dev/null || { echo "skipped: failing calls (strace is missing)"; return; }
   mkdir -p "$mnt"
   rm -rf "$mnt/store"
   : >"$work/acked"
@@ -131,7 +131,7 @@ failing_calls() {
       check_acked "$call in round $round"
     done
   done
-  [ "$failed" -gt 5 ] || fail "calls were to fail, and $failed did"
+  [ "$failed" -gt 5 ] || fail "only $failed runs failed"
   echo "ok: 40 runs with failing calls, $failed of them refused, 0 lost"
 }
 

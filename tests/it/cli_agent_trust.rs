@@ -110,7 +110,7 @@ fn only_a_person_promotes_and_releases() {
     assert_eq!(
         folder.run(&["promote", "web"]).code,
         2,
-        "nobody is there to be asked"
+        "without a terminal, the program cannot ask a person"
     );
     let refused = folder.refused(4, &["promote", "web", "--yes", "--trust", "untrusted"]);
     assert_eq!(refused["code"], "not_a_person");
@@ -178,7 +178,10 @@ fn what_is_held_back_is_listed_where_it_belongs_and_shown_when_it_is_released() 
     hold();
     assert_eq!(folder.run(&["quarantine", "--json"]).documents().len(), 0);
     let listed = folder.json(&["quarantine", "--all-scopes"]);
-    assert_eq!(listed["ids_total"], 1, "held twice, and listed once");
+    assert_eq!(
+        listed["ids_total"], 1,
+        "the same text is quarantined twice, but listed once"
+    );
     assert_eq!(folder.json(&["quarantine", "--scope", "project:other"]), listed);
     let name = text(&listed["name"]);
     assert_eq!(folder.run(&["quarantine", "--release", &name]).code, 2);
@@ -205,7 +208,10 @@ fn of_what_a_person_promoted_only_what_they_saw_is_shown() {
     folder.json(&["decay", "--now", "2100-01-01"]);
     let recall = ["recall", "office", "--full", "--with-untrusted"];
     let shown = || text(&folder.json(&recall)["hits"][0]["text"]);
-    assert!(shown().contains("Mallory"), "as long as neither is trusted");
+    assert!(
+        shown().contains("Mallory"),
+        "an untrusted item may show its untrusted original"
+    );
     folder.json(&["promote", "web", "--yes"]);
     assert!(!shown().contains("Mallory"), "{}", shown());
     folder.json(&["undo"]);
@@ -231,7 +237,7 @@ fn a_block_from_outside_comes_back_from_its_file_as_what_it_was() {
     let origin = |id: &str| text(&folder.json(&["get", id])["origin"]);
     assert_eq!(origin("blocks/tone"), "tool_external");
     assert_eq!(origin("blocks/mine"), "direct_user");
-    // An import that imported nothing reports a failure.
+    // An import that imports no file fails.
     folder.write("bad/other.md", "no header");
     assert_eq!(folder.run(&["import", "bad"]).code, 1);
     folder.write("bad/good.md", "---\n---\n\nSay no\n");

@@ -1,5 +1,5 @@
 //! Stores with a path that is not a regular file, and folders that are not complete stores. No verb overwrites data
-//! that may be memory, and `doctor` names the command that helps.
+//! that may belong to a store, and `doctor` suggests the command that repairs the problem.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -31,7 +31,7 @@ fn told(folder: &Folder, file: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Runs a command that `doctor` suggests, as a person would.
+/// Runs a command that `doctor` suggests.
 fn obey(command: &Value) {
     let ran = Command::new("sh").args(["-c", &text(command)]).status();
     assert!(ran.unwrap().success(), "{command}");
@@ -63,7 +63,8 @@ fn creation_takes_nothing_over_that_no_creation_left() {
         );
         assert_eq!(bytes_below(&folder.store()), before, "{name}");
     }
-    // A folder of another program that has one of these names is not a damaged store, and does not become a store.
+    // If a folder of another program contains one of these names, it is not a damaged store, and the program creates no
+    // store in it.
     let folder = Folder::new();
     folder.write(".treering/log/lost+found/#12", "rescued");
     let before = bytes_below(&folder.store());
@@ -79,7 +80,7 @@ fn creation_takes_nothing_over_that_no_creation_left() {
 
 #[test]
 fn what_somebody_put_beside_a_damaged_store_does_not_make_it_none() {
-    // One name sorts before the segments, the other after them.
+    // One of these names sorts before the names of the segments, the other after them.
     for stray in [".DS_Store", "notes"] {
         let folder = store();
         folder.write(&format!(".treering/log/{stray}"), "");
@@ -141,7 +142,7 @@ enum Kind {
     Socket,
 }
 
-/// Makes something other than a regular file at `place`, which must be free.
+/// Creates something other than a regular file at the path `place`, which must not exist.
 fn make(folder: &Folder, kind: Kind, place: &Path) {
     fs::create_dir_all(place.parent().unwrap()).unwrap();
     match kind {
@@ -158,7 +159,7 @@ fn make(folder: &Folder, kind: Kind, place: &Path) {
     }
 }
 
-/// Every name that a store uses for a file or for the folder of the log, and whether every verb needs that path.
+/// Every path that a store uses, and whether all verbs fail if it is not a regular file or folder.
 const NAMES: [(&str, bool); 13] = [
     ("format", true),
     ("manifest", true),

@@ -1,4 +1,4 @@
-//! Every exit code: wrong usage, conflict, damage, an error of the operating system, and a store with a future format.
+//! Every exit code: wrong usage, conflict, damage, an error of the operating system, and a store with a newer format.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -137,7 +137,7 @@ fn a_held_lock_is_busy_for_writers_and_nothing_for_readers() {
     let folder = Folder::with_store();
     folder.put("a", "x");
     let Some(_holder) = hold_lock(&folder) else {
-        println!("skipped: there is no flock program here");
+        println!("skipped: this machine has no program flock");
         return;
     };
     let refused = folder.refused(3, &["put", "b", "--kind", "k", "--wait", "50ms"]);
@@ -145,7 +145,7 @@ fn a_held_lock_is_busy_for_writers_and_nothing_for_readers() {
     let message = text(&refused["message"]);
     assert!(
         message.contains("written by another process;"),
-        "the file names one that has ended: {message}"
+        "the lock file names a process that has ended, so the message must not name it: {message}"
     );
     assert_eq!(folder.refused(3, &["--wait", "0", "undo"])["code"], "busy");
     assert_eq!(folder.json(&["get", "a"])["content"], "x");
@@ -196,7 +196,7 @@ fn damage_exits_with_5_and_is_listed_with_its_place() {
     assert_eq!(
         bytes_below(&folder.store()),
         before,
-        "nothing is repaired behind the owner's back"
+        "a verb must not repair a damaged store without being asked"
     );
 }
 
@@ -213,7 +213,11 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
     damage(&folder.store(), "content 30 content 30");
     folder.refused(5, &["list"]);
     let seen = folder.stream(&["list", "--degraded"]);
-    assert_eq!(seen.len(), 30, "all that was committed before the damage");
+    assert_eq!(
+        seen.len(),
+        30,
+        "--degraded shows everything that was committed before the damage"
+    );
     assert!(
         folder.json(&["get", "o/29", "--degraded"])["content"]
             .as_str()
@@ -222,12 +226,15 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
     folder.refused(5, &["get", "o/30", "--degraded"]);
     assert_eq!(folder.stream(&["export", "--degraded"]).len(), 30);
     let ran = folder.run(&["head", "--degraded"]);
-    assert!(ran.err.contains("seq 30"), "the reader is told: {ran:?}");
+    assert!(
+        ran.err.contains("seq 30"),
+        "the message names the last readable seq: {ran:?}"
+    );
 }
 
 #[test]
 fn what_can_be_read_of_a_damaged_store_is_exported_in_every_form() {
-    // The first case damages the parent, the second one the child.
+    // The first case damages the parent object, and the second case the child object.
     for (broken, whole) in [(30, 31), (31, 30)] {
         export_without(broken, whole);
     }
@@ -423,9 +430,9 @@ fn a_full_device_is_an_output_error_and_a_closed_pipe_is_none() {
         };
         assert_eq!(ran.refusal(6)["code"], "answer_lost");
     } else {
-        println!("skipped: there is no /dev/full here");
+        println!("skipped: this machine has no /dev/full");
     }
-    // CLI-3: a closed pipe counts as success.
+    // CLI-3: the program exits with 0 if the reader closes the pipe.
     for arguments in [
         &["list", "--json"][..],
         &["list"],
@@ -469,7 +476,7 @@ fn a_read_only_store_can_be_read_and_not_written() {
     read_only(true);
     if File::create(folder.store().join("probe.tmp")).is_ok() {
         read_only(false);
-        println!("skipped: this user writes whatever the permissions say");
+        println!("skipped: permissions do not restrict this user");
         return;
     }
     let read = folder.run(&["get", "a", "--json"]);

@@ -1,4 +1,4 @@
-//! Special files and limits: pipes, symlinks, permissions, a limit on the size of files, files of other users.
+//! Special files and limits: pipes, symlinks, permissions, size limits, and files of other users.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -91,14 +91,17 @@ fn a_file_at_the_limit_of_its_size_is_an_error_and_loses_nothing() {
 #[test]
 fn a_store_of_more_segments_than_files_that_may_be_open_opens_or_says_what_to_do() {
     let folder = Folder::with_store();
-    // Without `live`, each writer starts a segment with the batches that it recovers.
+    // Without `live`, each writer writes the batches that it recovers into a new segment.
     let ran = shell(
         &folder,
         "for i in $(seq 48); do rm .treering/live; treering put a$i --kind k --content x || exit 1; done",
     );
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = shell(&folder, "ulimit -Sn 32; treering get a48 --json");
-    assert_eq!(ran.code, 0, "the limit is raised where it may be: {ran:?}");
+    assert_eq!(
+        ran.code, 0,
+        "the program raises the soft limit of open files: {ran:?}"
+    );
     let ran = shell(&folder, "ulimit -n 32; treering get a48");
     assert_eq!(ran.code, 6, "{ran:?}");
     assert!(ran.err.contains("ulimit -n"), "{ran:?}");
@@ -158,7 +161,7 @@ fn of_a_folder_that_may_be_anything_doctor_gives_nothing_away() {
     folder.write("q/format", "a list");
     folder.write("q/src/main.rs", "fn main() {}");
     fs::set_permissions(folder.path("q"), fs::Permissions::from_mode(0o755)).unwrap();
-    // Only root can change the owner of a file, so other users test only the first half.
+    // Only root can change the owner of a file. For other users, only the first half of this test runs.
     drop(std::os::unix::fs::chown(
         folder.path("q/src/main.rs"),
         Some(65534),

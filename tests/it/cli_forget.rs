@@ -38,13 +38,17 @@ fn what_goes_is_what_meets_all_conditions() {
         let answer = folder.json(&[&["forget", "--dry-run"], arguments].concat());
         ids(&answer["forgotten"]).join(" ")
     };
-    assert_eq!(told(&["--tag", "tea"]), "a", "another project is another matter");
+    assert_eq!(
+        told(&["--tag", "tea"]),
+        "a",
+        "an item of another project does not match"
+    );
     assert_eq!(told(&["--tag", "tea", "--all-scopes"]), "a c");
     assert_eq!(told(&["--tag", "tea", "--scope", "project:other"]), "c");
     assert_eq!(told(&["--tag", "tea", "--tag", "drink"]), "a");
     assert_eq!(told(&["--any-tag", "tea", "--any-tag", "drink"]), "a b");
     assert_eq!(told(&["--tag", "drink", "--older-than", "1h"]), "");
-    assert_eq!(told(&["c"]), "c", "an id is meant wherever it is");
+    assert_eq!(told(&["c"]), "c", "an id matches in every scope");
     let refused = folder.run(&["forget", "--json"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.err.contains("no_criteria"), "{refused:?}");

@@ -85,7 +85,7 @@ fn ingest_counts_and_changes_only_what_changed() {
     assert_eq!(
         folder.json(&["head", "--at", "snap:0"])["root"],
         first["root"],
-        "the state before is in the ring"
+        "the snapshot ring contains the state before"
     );
     folder.json(&["undo"]);
     assert_eq!(folder.root(), first["root"].as_str().unwrap());
@@ -173,7 +173,7 @@ fn one_file_is_one_document_however_its_path_is_given() {
         assert_eq!(done["roots"], serde_json::json!(["in/notes.org"]), "{path}");
         assert_eq!(done["objects"], 4, "{path}");
     }
-    // Outside the current folder, a document has an absolute path, however its path was given.
+    // A document outside the current folder gets an absolute path, even if the caller passed a relative one.
     let other = tempfile::tempdir().unwrap();
     let outside = other.path().canonicalize().unwrap().join("far.md");
     std::fs::write(&outside, "# Far\n").unwrap();
@@ -201,7 +201,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     let root = folder.root();
     let told = folder.json(&["ingest", "in/c.md"]);
     assert_eq!(told["missing"], serde_json::json!([]), "no folder was given");
-    // A document whose file exists but was not read does not count as missing.
+    // A document whose file exists is not missing, even if this call did not read the file.
     let told = folder.json(&["ingest", "--format", "org", "in"]);
     assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
     assert_eq!((&told["removed"], folder.root()), (&serde_json::json!(0), root));
@@ -213,7 +213,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
         "{}",
         ran.err
     );
-    // Documents that --prune does not name are kept.
+    // The call keeps documents that --prune does not name.
     let told = folder.json(&["ingest", "in", "--prune", "in/sub/b", "--prune", "inner.md"]);
     assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
     let told = folder.json(&["ingest", "in", "--prune", "in/a.org", "--prune", "./in/sub/"]);
@@ -309,7 +309,7 @@ fn what_the_memory_does_not_take_is_named_and_can_be_left_out() {
     }
     let error = folder.refused(1, &["ingest", "in"]);
     assert!(text(&error["hint"]).contains("--skip-bad"), "{error}");
-    assert!(!folder.store().exists(), "a refused first write makes no store");
+    assert!(!folder.store().exists(), "a refused first write creates no store");
     // Runs once with a new store and once with an existing one.
     for _ in 0..2 {
         let answer = folder.json(&["ingest", "in", "--skip-bad"]);

@@ -47,7 +47,7 @@ fn all_lines_make_one_commit_unless_told_otherwise() {
     assert_eq!(
         ran.documents()[0]["root"],
         put["root"],
-        "batches do not change the state they come to"
+        "the final state does not depend on the size of the batches"
     );
 }
 
@@ -68,7 +68,7 @@ fn a_bad_line_is_named_and_earlier_batches_stay() {
         assert_eq!(
             kept,
             position / 2 * 2,
-            "CLI-5: whole batches before it, nothing of its own"
+            "CLI-5: the whole batches before the bad line are stored, and nothing of its own batch"
         );
     }
 }
@@ -156,7 +156,7 @@ fn an_export_comes_back_as_the_same_state() {
     assert_eq!(
         copy.json(&["get", "lone"])["origin"],
         "tool_external",
-        "the origin that a line claims can lower"
+        "the origin in a line can only lower the trust"
     );
     let lowered = Folder::with_store();
     assert_eq!(
@@ -199,7 +199,7 @@ fn an_export_puts_sources_before_what_is_derived_from_them() {
         assert_eq!(copy.json(&["head"])["root"], root);
         assert_eq!(copy.json(&["get", "a-summary"])["origin"], "tool_external");
     }
-    // A source that is missing confirms no trust, so the object is stored with the trust of an import.
+    // A missing source cannot confirm the trust of the object, so the object gets the class `import`.
     let alone = Folder::with_store();
     assert_eq!(alone.feed(&["put", "--jsonl", "-"], format!("{line}\n")).code, 0);
     assert_eq!(alone.json(&["get", "a-summary"])["origin"], "import");
@@ -279,7 +279,7 @@ fn earlier_versions_are_counted_and_wait_for_what_goes_with_them() {
         ran.err.contains("20000 earlier versions, from line 1 on"),
         "{ran:?}"
     );
-    // Even if a batch contains only objects that exist already, no earlier version is lost.
+    // Earlier versions are stored even if their batch contains only objects that already exist.
     folder.json(&["put", "o/0", "--kind", "note", "--content", "text 0"]);
     let source = Folder::with_store();
     let first = source.put("p", "said");
@@ -350,7 +350,7 @@ fn an_export_of_documents_overwrites_nothing_and_stays_in_its_folder() {
         std::fs::read_to_string(folder.path("out/notes/a.org")).unwrap(),
         NOTES
     );
-    // A symlink inside the folder that leads out of it is not followed.
+    // The export does not follow a symlink from the folder to a path outside.
     std::fs::remove_dir_all(folder.path("out/notes")).unwrap();
     std::fs::create_dir(folder.path("elsewhere")).unwrap();
     std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("out/notes")).unwrap();

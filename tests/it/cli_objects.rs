@@ -35,7 +35,7 @@ fn put_answers_with_the_version_and_the_head() {
     let again = folder.put("a", "one");
     assert_eq!(
         put, again,
-        "the same again prints the head's values and commits nothing"
+        "an identical put prints the values of the head and commits nothing"
     );
     assert_eq!(folder.seq(), 1);
     assert_ne!(folder.put("a", "two")["digest"], put["digest"]);

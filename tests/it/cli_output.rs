@@ -1,4 +1,4 @@
-//! Output for people (help, colours, tables), which programs never get.
+//! Output for people: help, colours and tables, which the program prints only to a terminal.
 
 use crate::program::{Folder, Ran};
 
@@ -92,7 +92,7 @@ fn tables_are_aligned() {
     assert_eq!(columns, [18, 18], "{}", ran.out);
 }
 
-/// Returns what a terminal of this width shows; `None` if the program `script` is missing.
+/// Returns the output on a terminal with this number of columns. Returns `None` if the program `script` is missing.
 fn on_terminal(folder: &Folder, columns: usize, arguments: &str) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_treering");
     let line = format!("stty cols {columns}; {program} {arguments}");
@@ -134,7 +134,7 @@ fn answers_fit_the_terminal() {
             "--help",
         ] {
             let Some(seen) = on_terminal(&folder, columns, arguments) else {
-                println!("skipped: there is no program script here");
+                println!("skipped: this machine has no program `script`");
                 return;
             };
             for line in seen.lines() {
@@ -150,7 +150,7 @@ fn answers_fit_the_terminal() {
     let piped = folder.run(&["log"]).out;
     assert!(
         piped.contains('Z') && !piped.contains("ago"),
-        "a file tells times that stay true: {piped}"
+        "output to a file contains absolute times, not ages: {piped}"
     );
 }
 

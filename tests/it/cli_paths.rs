@@ -1,7 +1,7 @@
-//! Ids that look like paths: whatever the id is, no verb creates or changes a file outside the given folder.
+//! Ids that look like paths. No verb creates or changes a file outside the given folder, whatever the id is.
 //!
-//! The ids are generated like the lists of scanners for path traversal, from depths, spellings of the parent folder,
-//! and targets. If `TREERING_PATHS=FILE:FILE` is set, the lines of these files are tried too.
+//! The tests generate ids like the lists of path traversal scanners, from depths, spellings of the parent folder, and
+//! targets. If `TREERING_PATHS=FILE:FILE` is set, the tests also use each line of these files as an id.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ const UP: [&str; 22] = [
     ".../",
     "/..",
 ];
-/// The paths that an id tries to reach.
+/// The target paths of a path traversal.
 const TARGETS: [&str; 9] = [
     "etc/passwd",
     "etc/passwd%00.md",
@@ -49,7 +49,7 @@ const TARGETS: [&str; 9] = [
     ".git/hooks/post-commit",
     "escaped.md",
 ];
-/// Ids that are dangerous by themselves.
+/// Further dangerous ids, which are used unchanged.
 const ALONE: [&str; 24] = [
     "/etc/passwd",
     "/",
@@ -77,7 +77,7 @@ const ALONE: [&str; 24] = [
     ".treering/manifest",
 ];
 
-/// Returns every id to try, each once.
+/// Returns all ids of these tests, without duplicates.
 fn ids() -> BTreeSet<String> {
     let mut ids: BTreeSet<String> = ALONE.map(str::to_owned).into();
     ids.insert("notes/plain".to_owned());
@@ -91,7 +91,7 @@ fn ids() -> BTreeSet<String> {
     }
     let lists = std::env::var("TREERING_PATHS").unwrap_or_default();
     if lists.is_empty() {
-        let note = "skipped: lists of others, which TREERING_PATHS names\n";
+        let note = "skipped: further lists of paths (set TREERING_PATHS to use them)\n";
         std::io::Write::write_all(&mut std::io::stderr(), note.as_bytes()).unwrap();
     }
     for list in lists.split(':').filter(|list| !list.is_empty()) {
@@ -101,7 +101,7 @@ fn ids() -> BTreeSet<String> {
     ids
 }
 
-/// Returns the names and times of files that exist on every machine and that this user cannot change.
+/// Returns the paths and modification times of some system files, to check that no test changes them.
 fn surroundings() -> Vec<(String, std::time::SystemTime)> {
     let listed = ["/", "/etc", "/boot", "/root"]
         .into_iter()
@@ -125,7 +125,7 @@ fn lines(lines: impl Iterator<Item = Value>) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// Returns the folders in `folder` that contain files, except the store and the home.
+/// Returns the folders in `folder` that contain files, except for the store and the home folder.
 fn places(folder: &Folder) -> BTreeSet<String> {
     let root = folder.path("");
     let files = bytes_below(&root).into_iter().map(|(path, _)| {
@@ -151,7 +151,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
     let out = "deep/er/out";
     fs::create_dir_all(folder.path("deep/er")).unwrap();
 
-    // Uses the ids as ids of items, sessions, and staged changes.
+    // Use each id as the id of an item, of a session, and of a staged change.
     let items = lines(
         ids.iter()
             .map(|id| json!({"id": id, "text": format!("text of {id}"), "kind": "block", "scope": "global"})),
@@ -164,7 +164,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
         answer["refused"].as_array().unwrap().len() as u64,
     );
     assert_eq!(stored + refused, ids.len() as u64, "{answer}");
-    assert!(stored > 1_000, "an id that is only a name is one: {stored}");
+    assert!(stored > 1_000, "most of these texts are valid ids: {stored}");
     for id in ids.iter().step_by(97) {
         for arguments in [
             &["session", "append", "hello", "--session", id][..],
@@ -180,10 +180,10 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
     assert_eq!(
         places(&folder),
         BTreeSet::new(),
-        "nothing but the store was written"
+        "the verbs must write only to the store"
     );
 
-    // Uses the ids as names of files.
+    // Use each id as the name of an exported file.
     for (form, to) in [
         ("blocks", out),
         ("markdown", "deep/er/md"),
@@ -200,14 +200,14 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
     let blocks = bytes_below(&folder.path(out)).len() as u64;
     assert!(
         folder.path(out).join("notes/plain.md").is_file(),
-        "a name that is one is a file's"
+        "an ordinary id has a file"
     );
     assert!(
         blocks < stored / 10,
-        "most of these are no names for files: {blocks}"
+        "most of these ids cannot be the name of a block file: {blocks}"
     );
 
-    // Uses the ids as fields of a file.
+    // Use each id in the front matter of an imported file.
     let hostile = folder.path("hostile");
     fs::create_dir(&hostile).unwrap();
     for (number, id) in ids.iter().enumerate().step_by(7) {

@@ -89,13 +89,13 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
     let answers = ran.documents();
     assert_eq!(answers.len(), 2);
     assert_eq!([text(&answers[0]["qid"]), text(&answers[1]["qid"])], ["1", "2"]);
-    // Queries without a scope search the usual scopes of `recall`.
+    // A query without a scope searches the default scopes of `recall`.
     assert_eq!(ids(&answers[0]), ids(&folder.json(&["recall", "tea"])));
     let all = folder.feed(&["recall", "--queries", "-", "--all-scopes", "--json"], lines);
     assert_eq!(ids(&all.documents()[0]), ["a", "b", "c"]);
     assert_eq!(ids(&answers[1]), ["b"]);
     assert!(answers[0]["ms"].as_f64().is_some());
-    // The hint names --all-scopes only if another scope may contain the item.
+    // The hint suggests --all-scopes only if another scope may contain a hit.
     assert!(!ran.err.contains("--all-scopes"), "{}", ran.err);
     let none = "{\"qid\":\"1\",\"query\":\"zeppelin\"}\n{\"qid\":\"2\",\"query\":\"zeppelin\",\"scope\":\"project:cafe\"}\n";
     let told = folder.feed(&["recall", "--queries", "-", "--json"], none).err;

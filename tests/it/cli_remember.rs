@@ -148,7 +148,7 @@ fn settings_lie_beside_the_store_or_are_named() {
     ] {
         assert_eq!(folder.run(&arguments).code, 4);
     }
-    // A settings file that the program finds by itself cannot make the scan milder; one that the caller names can.
+    // Only a settings file that the caller names can make the scan less strict. A file that the program finds cannot.
     let milder = "[scan.all]\nhigh = \"flag\"\n";
     folder.write("treering.toml", milder);
     folder.write("milder.toml", milder);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::{Folder, check_fields};
 
-/// The options of `gc` with which no commit is kept because of its age.
+/// Options of `gc` that keep no commit because of its age.
 pub(crate) const THIN: [&str; 8] = [
     "--keep-all",
     "0",
@@ -103,7 +103,10 @@ fn erase_asks_first_and_leaves_nothing() {
     folder.put("b", "later");
     folder.json(&[&["gc", "--yes"], &THIN[..]].concat());
     let refused = folder.refused(1, &["get", "a", "--at", "before"]);
-    assert_eq!(refused["hint"], hint, "the commit that tells stays");
+    assert_eq!(
+        refused["hint"], hint,
+        "the commit of the erasure is kept, so the hint is unchanged"
+    );
 }
 
 #[test]
@@ -316,8 +319,8 @@ fn stats_says_what_the_log_is_kept_for() {
     let bytes = |name: &str| stats[name].as_u64().unwrap();
     let kept_for = ["present_bytes", "named_bytes", "policy_bytes", "dead_bytes"].map(bytes);
     let within = kept_for.iter().sum::<u64>().abs_diff(bytes("log_bytes"));
-    assert!(within < 200, "what is said anew may be a little longer: {stats}");
-    assert!(bytes("named_bytes") > 0, "the snapshot keeps something: {stats}");
+    assert!(within < 200, "rewritten records may be a little longer: {stats}");
+    assert!(bytes("named_bytes") > 0, "the snapshot keeps some bytes: {stats}");
     assert!(
         bytes("policy_bytes") > bytes("named_bytes"),
         "30 young versions: {stats}"
@@ -351,11 +354,11 @@ fn gc_asks_before_a_policy_that_keeps_less_than_the_standard_one() {
         assert_eq!(ran.refusal(2)["code"], "usage");
         assert!(
             ran.documents()[0]["thinned"].as_u64() > Some(0),
-            "what would go is told: {ran:?}"
+            "the answer reports the commits that would be thinned: {ran:?}"
         );
         assert_eq!(log(), 6);
     }
-    // A policy that keeps as much as the standard one, or thins nothing, needs no --yes.
+    // A policy that keeps at least as much as the default, or that thins no commit, needs no --yes.
     for harmless in [
         &["gc"][..],
         &["gc", "--keep-all", "forever"],
@@ -474,7 +477,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
         "swordfish",
     ]);
     folder.json(&["snapshot", "swordfish-1", "-m", "after swordfish"]);
-    // The word also occurs in fields other than attributes, in versions that no state has any more.
+    // The word also occurs in other fields than attributes, in versions that no state contains any more.
     folder.json(&["put", "swordfish", "--kind", "k"]);
     for (field, value) in [
         ("kind", "swordfish"),
@@ -516,7 +519,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
     assert_eq!(found(), all);
     assert!(
         folder.stream(&["find", "swordfish"]).is_empty(),
-        "none of it is in the present state"
+        "the present state does not contain the word"
     );
     let digests = folder.stream(&["find", "swordfish", "--history"]);
     let digests = digests.iter().filter(|hit| hit["is_a"] != "commit");
@@ -530,7 +533,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
             "reference snapshots/swordfish-1 name"
         ]
     );
-    // A name is removed together with what it belongs to: the snapshot, and the commit, which retention thins.
+    // Deleting the snapshot removes its name from the log. Thinning the commit removes its actor and session.
     folder.json(&["snapshot", "--delete", "swordfish-1"]);
     folder.put("d", "later");
     folder.json(&[
@@ -555,7 +558,7 @@ fn an_undo_to_what_somebody_else_erased_says_so() {
         refused["code"] == "erased" && hint.contains("by two") && hint.contains("`restore REV ID`"),
         "{refused}"
     );
-    // If another lane also changed the object, the refusal is a conflict that names this object.
+    // If another lane changed the object too, the undo fails with a conflict that names the object.
     folder.json(&[
         "put",
         "a",
@@ -568,7 +571,8 @@ fn an_undo_to_what_somebody_else_erased_says_so() {
     ]);
     let refused = folder.refused(3, &["undo", "--session", "one"]);
     assert_eq!(names(&refused["ids"]), ["a"]);
-    // Undoing the first version of an id removes the id. After an erasure it is already absent, so nothing changes.
+    // Undoing the first version of an id removes the id. After an erasure the id is already absent, so the undo changes
+    // nothing.
     folder.json(&["put", "b", "--kind", "k", "--session", "one"]);
     folder.json(&["erase", "b", "--yes", "--session", "two"]);
     assert_eq!(folder.json(&["undo", "--session", "one"])["removed"], 0);

@@ -1,4 +1,5 @@
-//! `doctor` and `salvage`: each damage is reported with a command, and this command makes a store that verifies.
+//! `doctor` and `salvage`: `doctor` reports each damage with a command, and this command creates a store that passes
+//! `verify`.
 
 use std::fs;
 use std::path::Path;
@@ -139,7 +140,7 @@ fn doctor_names_what_is_no_damage() {
     let command = told("permissions")["command"].as_str().unwrap().to_owned();
     assert!(command.starts_with("chmod -R go= /"), "{command}");
     assert_eq!(told("derived_damaged")["command"], Value::Null);
-    // The command corrects all permissions.
+    // The suggested command corrects the permissions of all files.
     fs::set_permissions(folder.store().join("format"), fs::Permissions::from_mode(0o644)).unwrap();
     let told = folder.run(&["doctor"]);
     assert!(told.out.contains("files in this folder: format"), "{told:?}");
@@ -192,7 +193,7 @@ fn what_recoveries_left_is_told_of_in_one_line_and_gc_takes_it_away() {
         folder.put(&format!("o/{number}"), "text");
         fs::remove_file(folder.store().join("live")).unwrap();
     };
-    // Each writer finds the last commit after the position known to be durable, and writes it again into a new segment.
+    // Each writer finds the last commit after the durable position, and writes it again into a new segment.
     (0..2).for_each(crash);
     let told = folder.run(&["verify"]);
     assert_eq!(told.out.matches("a crash left").count(), 1, "{told:?}");
@@ -232,7 +233,7 @@ fn segments_of_other_names_are_saved_and_other_files_named() {
         "{told:?}"
     );
     assert_eq!(folder.json(&["salvage", ".treering", "saved"])["objects"], 10);
-    // Without its header, the segment cannot be recognised.
+    // A segment without its header cannot be recognised.
     change(&folder.store(), "log/#1234", |bytes| bytes[..4_096].fill(0));
     let refused = folder.refused(5, &["salvage", ".treering", "other"]);
     assert!(

@@ -1,4 +1,4 @@
-//! Tests of schemas against the real output, of completions, and of man pages.
+//! Validates real output against the schemas, and tests shell completions and man pages.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::program::{Folder, text};
 
-/// Returns the points in which a document violates a schema, for the keywords that the schemas use.
+/// Returns the violations of a schema by a document. Supports only the keywords that the schemas use.
 fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     let known = [
         "$schema",
@@ -73,7 +73,7 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     if keywords.contains_key("pattern") && found.is_string() {
         let text = found.as_str().unwrap_or_default();
         if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-            said.push(format!("{at} is no digest: {found}"));
+            said.push(format!("{at} is not a digest: {found}"));
         }
     }
     if let (Some(items), Some(list)) = (keywords.get("items"), found.as_array()) {
@@ -98,7 +98,7 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     said
 }
 
-/// The calls, in order and in one folder.
+/// The command lines that produce the output. They run in this order in one folder.
 const LINES: &[&str] = &[
     "init",
     "put a --kind k --content x --session s",
@@ -295,10 +295,10 @@ fn every_verb_answers_as_its_schema_says() {
         check("error", &[serde_json::from_str(&ran.err).unwrap()]);
     }
     let stated: BTreeSet<String> = schemas.as_object().unwrap().keys().cloned().collect();
-    assert_eq!(seen, stated, "every schema is held against real output");
+    assert_eq!(seen, stated, "some schemas were not compared with real output");
 }
 
-/// Quarantines two facts, as a gate does. Returns the names of the changes.
+/// Quarantines two facts, as a gate does. Returns the names of the quarantined changes.
 fn hold_back_twice(folder: &Folder) -> Vec<String> {
     let memory = treering::Memory::open(folder.path(".treering")).unwrap();
     let hold = |name: &str| {

@@ -1,5 +1,5 @@
-//! Lines are committed in batches while one system call fails. The messages must be true, and a user who follows them
-//! must end with all lines in the store (CLI-8).
+//! Sends lines in batches while one system call fails. The messages must be true. A user who follows them must end with
+//! all lines in the store (CLI-8).
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -31,7 +31,7 @@ impl Verb {
         [verb, &["--jsonl", file, "--batch", "3", "--json"]].concat()
     }
 
-    /// Returns the lines that are never stored: one that the scan blocks and one that it quarantines.
+    /// Returns the numbers of the lines that are never stored: the scan blocks one and quarantines one.
     fn refused(self) -> BTreeSet<usize> {
         match self {
             Self::Put => BTreeSet::new(),
@@ -56,7 +56,7 @@ impl Verb {
         }
     }
 
-    /// Returns how many of the first `lines` sent lines are stored.
+    /// Returns the number of lines that must be stored if the first `lines` lines were committed.
     fn stored_of(self, lines: usize) -> usize {
         lines - self.refused().range(..=lines).count()
     }
@@ -64,14 +64,15 @@ impl Verb {
     /// Returns the number of lines in the store.
     fn stored(self, folder: &Folder) -> usize {
         let is_sent = |object: &&Value| match self {
-            // A session is an object too, but does not count as a line.
+            // Count only entries, because the session is an object too.
             Self::Session => object["kind"] == "entry",
             _ => object["id"] != "next",
         };
         folder.stream(&["list"]).iter().filter(is_sent).count()
     }
 
-    /// Returns the lines that an answer reports as not stored. Line 1 of this run is line `first` of the input.
+    /// Returns the lines that an answer reports as not stored, as numbers of the whole input. Line 1 of this run is
+    /// line `first` of the input.
     fn refused_in(self, answer: &Value, first: usize) -> BTreeSet<usize> {
         let (list, number, base) = match self {
             Self::Session => ("not_stored", "place", 0),
@@ -83,15 +84,15 @@ impl Verb {
     }
 }
 
-/// Returns the number that follows these words.
+/// Returns the number that follows `words` in `text`.
 fn number_after(text: &str, words: &str) -> Option<usize> {
     let digits = text.split_once(words)?.1;
     let end = digits.find(|c: char| !c.is_ascii_digit());
     digits[..end.unwrap_or(digits.len())].parse().ok()
 }
 
-/// Runs the program with `input` from a pipe, while call number `when` of the system calls `calls` fails. Returns
-/// `None` without strace.
+/// Runs the program with `input` from a pipe. Call number `when` among the system calls `calls` fails. Returns `None`
+/// if strace is missing.
 fn run_failing(
     folder: &Folder,
     arguments: &[&str],
@@ -106,7 +107,8 @@ fn run_failing(
         .arg(program.get_program())
         .args(program.get_args())
         .current_dir(folder.path("."))
-        // Cargo sets library paths, in each of which the loader would open a file.
+        // Cargo sets library paths. The loader would open a file in each of them, which would change the number of
+        // calls.
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
         .env("HOME", folder.path("home"))
@@ -114,12 +116,12 @@ fn run_failing(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = traced.spawn().ok()?;
-    // A program that fails early does not read its input.
+    // The write fails if the program ends before it reads its input.
     drop(child.stdin.take()?.write_all(input.as_bytes()));
     Some(Ran::of(&child.wait_with_output().ok()?))
 }
 
-/// Returns the numbers of sent lines that the hint and the notes allow.
+/// Returns the possible numbers of stored lines according to the hint and the notes.
 fn sent_as_told(said: &str) -> Vec<usize> {
     let from = number_after(said, "send line ").map(|from| from - 1);
     let unsure = said.find(" are either").and_then(|at| said[..at].rfind("lines "));
@@ -132,15 +134,15 @@ fn sent_as_told(said: &str) -> Vec<usize> {
     }
 }
 
-/// Sends all lines in batches of 3 while one system call fails. Then sends the rest as the messages require. Returns
-/// the messages; `None` if no call failed.
+/// Sends all lines in batches of 3 while one system call fails. Then sends the missing lines as the messages require.
+/// Returns the messages. Returns `None` if no call failed.
 fn fail_and_send_rest(verb: Verb, calls: &str, when: usize) -> Option<String> {
     let folder = Folder::with_store();
     let lines: Vec<String> = (1..=LINES).map(|number| verb.line(number)).collect();
     folder.write("lines.jsonl", lines.concat());
     let ran = run_failing(&folder, &verb.arguments("lines.jsonl"), (calls, when), "")?;
     if ran.code == 127 && ran.err.contains("shared librar") {
-        // The failure prevented the loading of the program.
+        // The failing call prevented the program from starting.
         return None;
     }
     assert!([0, 6].contains(&ran.code), "{verb:?}, {calls} {when}: {ran:?}");
@@ -151,7 +153,7 @@ fn fail_and_send_rest(verb: Verb, calls: &str, when: usize) -> Option<String> {
     let notes = told["notes"].as_array().into_iter().flatten().map(text);
     let notes: Vec<String> = notes.collect();
     let said = format!("{} {}", told["error"]["hint"], notes.join(" "));
-    folder.put("next", "what the next write settles is settled");
+    folder.put("next", "this write recovers the store");
     let stored = verb.stored(&folder);
     let sent = sent_as_told(&said)
         .into_iter()
@@ -176,8 +178,8 @@ fn fail_and_send_rest(verb: Verb, calls: &str, when: usize) -> Option<String> {
     Some(said)
 }
 
-/// Makes each of these calls fail in turn. At least `least` runs must fail, and one message must contain `words`. The
-/// ranges omit the calls before the first batch, which are many and similar.
+/// Makes each call number of `range` fail in a separate run. At least `least` runs must fail, and one message must
+/// contain `words`. The ranges omit the many similar calls before the first batch.
 fn sweep(verb: Verb, calls: &str, range: RangeInclusive<usize>, least: usize, words: &str) {
     if !has_strace() {
         return;
@@ -192,14 +194,14 @@ fn sweep(verb: Verb, calls: &str, range: RangeInclusive<usize>, least: usize, wo
     );
 }
 
-/// Returns whether system calls can be made to fail here.
-#[expect(clippy::print_stdout, reason = "what a test leaves out is told")]
+/// Checks whether strace can make system calls fail on this machine.
+#[expect(clippy::print_stdout, reason = "prints why a test is skipped")]
 fn has_strace() -> bool {
     let put = ["put", "a", "--kind", "note", "--content", "x"];
     let failed = run_failing(&Folder::with_store(), &put, ("fdatasync", 1), "");
     let has_failed = failed.is_some_and(|ran| ran.code == 6);
     if !has_failed {
-        println!("skipped: there is no strace here, or it may not trace");
+        println!("skipped: strace is missing, or may not trace");
     }
     has_failed
 }

@@ -1,4 +1,4 @@
-//! The choice of the store; `init`, `head`, `stats`, `verify`.
+//! Tests of the choice of the store, and of `init`, `head`, `stats` and `verify`.
 
 use std::fs;
 
@@ -19,13 +19,13 @@ fn init_makes_a_store_once() {
     assert_eq!(
         bytes_below(&folder.store()),
         before,
-        "an existing store is not touched"
+        "`init` does not change an existing store"
     );
     assert!(folder.json(&["init", "--store", "other/place"]).is_object());
     assert!(folder.path("other/place/format").exists());
 }
 
-/// Returns a store with every kind of file: it had writes, a checkpoint, a garbage collection and an erasure.
+/// Returns a store with every kind of file, after writes, a checkpoint, a garbage collection and an erasure.
 fn store_with_all_its_files() -> Folder {
     let folder = Folder::with_store();
     let line = |number| {
@@ -81,7 +81,10 @@ fn every_file_and_every_checkpoint_is_listed() {
     };
     let found = checkpoints();
     assert_eq!(found[0]["commits"], 3, "{found:?}");
-    assert_eq!(found[0]["state"], "read when the store is opened");
+    assert_eq!(
+        found[0]["state"],
+        "the records that are read when the store is opened"
+    );
     let file = folder.store().join(text(&found[0]["file"]));
     let mut damaged = fs::read(&file).unwrap();
     damaged[20] ^= 1;

@@ -1,11 +1,11 @@
-//! The program and the operating system: the calls of a reader, and full or read-only disks.
+//! Tests of the program with the operating system: the system calls of a reader, and full or read-only disks.
 
 use std::process::{Command, Stdio};
 
 use crate::program::{Folder, Ran, bytes_below};
 
-/// Runs a shell script in the folder as a user who may mount. `$T` is the program. Returns `None` if mounting is not
-/// permitted.
+/// Runs a shell script in the folder in a namespace that permits mounting. `$T` is the program. Returns `None` if
+/// mounting is not permitted.
 fn with_mounts(folder: &Folder, script: &str) -> Option<Ran> {
     let may = Command::new("unshare")
         .args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"])
@@ -76,10 +76,7 @@ fn a_read_only_mount_is_read_and_not_written() {
     for line in ["get 0", "verify 0", "put 6", "snapshot 6"] {
         assert!(ran.out.lines().any(|found| found == line), "{line}: {ran:?}");
     }
-    assert!(
-        ran.err.contains("writable disk"),
-        "a hint says what to do: {ran:?}"
-    );
+    assert!(ran.err.contains("writable disk"), "the error has a hint: {ran:?}");
     assert_eq!(bytes_below(&folder.store()), before);
 }
 
@@ -120,14 +117,17 @@ fn a_reader_asks_the_system_for_nothing_that_writes() {
             .stderr(Stdio::null())
             .status();
         let Some(text) = status.ok().and_then(|_| std::fs::read_to_string(&trace).ok()) else {
-            println!("skipped: there is no strace here, or it may not trace");
+            println!("skipped: strace is missing, or may not trace");
             return;
         };
-        assert!(text.contains("O_RDONLY"), "{verb:?} opens something: {text}");
+        assert!(
+            text.contains("O_RDONLY"),
+            "strace must record at least one opened file for {verb:?}: {text}"
+        );
         for line in text
             .lines()
             .filter(|line| !line.contains("+++") && !line.contains("---"))
-            // If a call of another thread was printed in between, the flags are on the line where the call started.
+            // strace splits a call if another thread's call interrupts it. The flags are on the first part.
             .filter(|line| !line.contains(" resumed>"))
         {
             let reads = line.contains("O_RDONLY") && !line.contains("O_CREAT") && !line.contains("O_TRUNC");

@@ -1,4 +1,4 @@
-//! `snapshot`, `snapshots`, `rollback`, `undo`, `redo`, `log`, `diff`, and `--at` in every form.
+//! Tests of `snapshot`, `snapshots`, `rollback`, `undo`, `redo`, `log` and `diff`, and of every form of `--at`.
 
 use serde_json::Value;
 
@@ -181,7 +181,10 @@ fn every_reading_verb_reads_the_past_that_it_is_asked_for() {
         (&1.into(), &2.into(), &1.into())
     );
     for present in ["history", "log_bytes", "live_bytes", "segments", "orphans"] {
-        assert!(stats[present].is_null(), "{present} is of the present: {stats}");
+        assert!(
+            stats[present].is_null(),
+            "{present} describes the present, so it is null for a past state: {stats}"
+        );
     }
     assert_eq!(folder.json(&["stats"])["commits"], 3);
     let names = column(&folder.stream(&["snapshots", "--at", "first"]), "name");

@@ -1,4 +1,4 @@
-//! `tour`: its output and its results.
+//! Tests of `tour`: its output, and the files that it writes.
 
 use std::fs;
 
@@ -38,7 +38,7 @@ fn the_tour_in_json_names_its_steps() {
     assert!(tour["store"].is_null());
     assert!(
         fs::read_dir(folder.path("")).unwrap().next().is_none(),
-        "the tour leaves nothing behind"
+        "the tour leaves no files behind"
     );
 }
 

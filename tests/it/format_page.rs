@@ -1,7 +1,7 @@
-//! Decodes the hex examples of docs/format.md, so that the page always agrees with the code.
+//! Decodes the hex examples of docs/format.md, so that a test fails if the page and the code differ.
 //!
 //! An example is a fenced block with the info string `hex` and a name. In its lines, `;` starts a comment, and `00*24`
-//! means 24 bytes of 00. A test here decodes every block of the page.
+//! means 24 bytes of 00. The tests decode every example of the page.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn examples(page: &str) -> Vec<(String, Vec<u8>)> {
     examples
 }
 
-/// Returns the byte of a word, repeated by the number after `*`.
+/// Returns the bytes of a word: one hex byte, repeated as often as the number after `*` states.
 fn bytes_of(word: &str) -> Vec<u8> {
     let (byte, count) = word.split_once('*').unwrap_or((word, "1"));
     from_hex(byte)
@@ -63,7 +63,7 @@ fn example(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Panics unless the page shows `digest` in its text.
+/// Checks that the page contains `digest`.
 fn assert_shown(digest: &str) {
     assert!(
         page().contains(&format!("`{digest}`")),
@@ -179,7 +179,7 @@ fn the_reference_is_what_its_comments_say() {
     }
 }
 
-/// Returns the store of the page. If `damaged` is set, one byte of that example is changed.
+/// Builds the store from the examples of the page. If `damaged` is set, changes one byte of that example.
 fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
     let disk = MemDisk::new();
     let file = |name: &str, parts: &[&str], length: usize| {
@@ -203,7 +203,7 @@ fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
     Arc::new(disk)
 }
 
-/// Returns the findings of a check, or the error with which the store is refused.
+/// Verifies a store. Returns the findings, or the error if the store cannot be opened.
 fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
     let mut findings = Vec::new();
     let result = Log::check(disk, LogOptions::default(), None, &mut |item| {
@@ -248,7 +248,7 @@ fn the_files_of_a_store_are_read_as_their_comments_say() {
     assert_eq!(log.size(), (1, 4304));
 }
 
-/// Shows that the previous test detects a wrong byte in any example.
+/// Checks that a wrong byte in any example of the store is detected.
 #[test]
 fn a_wrong_byte_in_any_file_is_found() {
     for name in ["format", "live", "manifest", "segment", "frame", "seal"] {

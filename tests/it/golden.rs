@@ -1,4 +1,4 @@
-//! The stores in tests/fixtures/stores, which every version must be able to read and to extend.
+//! Tests of the stores in tests/fixtures/stores. Every version of the program must be able to read and extend them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use treering::{Id, Kind, Memory, NewObject, Options, Origin, Revision, Writer};
 
 use crate::program::bytes_below;
 
-/// A store: its folder, its head, and the roots at seq 0, 2, 5 and 8.
+/// The stores: the folder, the head, and the roots at seq 0, 2, 5 and 8 of each.
 const STORES: [(&str, &str, [&str; 4]); 2] = [
     (
         "format-1-blake3",

@@ -1,8 +1,8 @@
 //! Runs every command of the pages in docs/guide and compares its output with the page.
 //!
-//! In a `console` block, a line `$ ...` is a command, the lines `> ...` after it are its continuation, and the rest is
-//! its output. The blocks of a page run in order in one folder. Digests, times and sizes are masked on both sides.
-//! `TREERING_WRITE_GUIDE=1` rewrites the outputs.
+//! In a `console` block, a line `$ ...` is a command, the lines `> ...` after it continue the command, and all other
+//! lines are its output. The blocks of a page run in order in one folder. Digests, times and sizes are masked in the
+//! page and in the real output. `TREERING_WRITE_GUIDE=1` rewrites the outputs in the pages.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::program::Folder;
 
 struct Step {
     command: String,
-    /// The output that the page shows, line by line.
+    /// The lines of output in the page.
     shown: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ fn parts(page: &str) -> Vec<Part> {
     parts
 }
 
-/// Returns the page with new outputs.
+/// Returns the text of the page with the real outputs.
 fn page_of(parts: &[Part]) -> String {
     let mut page = String::new();
     for part in parts {
@@ -67,7 +67,7 @@ fn page_of(parts: &[Part]) -> String {
     page
 }
 
-/// Masks the parts that differ between runs: digests, times, ages and sizes.
+/// Masks the parts of a line that differ between runs: digests, times, ages and sizes.
 fn masked(line: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     for word in line.split_whitespace() {
@@ -92,7 +92,7 @@ fn masked(line: &str) -> String {
         } else {
             word.replacen(core, mask, 1)
         };
-        // "now" and "5 seconds ago" are ages, which differ between runs.
+        // Ages such as "now" and "5 seconds ago" differ between runs.
         match core {
             "now" => out.push(word.replace("now", "AGE")),
             "ago" => {
@@ -127,7 +127,7 @@ fn check(name: &str) {
     check_page(&format!("docs/guide/{name}"), 10);
 }
 
-/// Runs a page and compares its outputs. The page must have more than `least` commands.
+/// Runs the commands of a page and compares their outputs with the page. The page must have more than `least` commands.
 fn check_page(name: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let mut parts = parts(&fs::read_to_string(&path).unwrap());
@@ -148,13 +148,13 @@ fn check_page(name: &str, least: usize) {
             step.shown = printed;
         }
     }
-    assert!(steps > least, "{name} has hardly a command");
+    assert!(steps > least, "{name} has too few commands");
     if std::env::var_os("TREERING_WRITE_GUIDE").is_some() {
         fs::write(&path, page_of(&parts)).unwrap();
     } else {
         assert!(
             wrong.is_empty(),
-            "{name} shows what is not so; TREERING_WRITE_GUIDE=1 writes it anew\n{}",
+            "{name} differs from the real output; TREERING_WRITE_GUIDE=1 rewrites the page\n{}",
             wrong.join("\n\n")
         );
     }

@@ -1,7 +1,7 @@
-//! Tests of the crate from outside, in one binary: the interfaces that programs and other implementations rely on.
+//! Tests of the interfaces on which programs and other implementations rely. All tests are modules of one binary.
 #![expect(
     clippy::unwrap_used,
-    reason = "everything here runs in tests only; a panic is the failure"
+    reason = "this is test code, in which a panic is a test failure"
 )]
 
 #[cfg(all(feature = "cli", feature = "agent"))]

@@ -1,26 +1,26 @@
-//! Checks that the tests of durability can fail. It lists changes of the source that break a promise, and the tests
-//! that must detect each.
+//! Mutation tests of durability. This file lists changes of the source that break a guarantee (mutants), each with the
+//! tests that must fail.
 //!
-//! Every run checks that each change still fits the source. `cargo durability-mutants` applies all of them to a copy of
-//! the tree, and runs the tests for each. Each change has a switch, so a single build is enough. The crate itself
-//! contains no such code.
+//! Every test run checks that each change can be applied to the source. `cargo durability-mutants` applies all changes
+//! to a copy of the tree, and runs the tests for each change. Each change has a switch, so a single build is enough.
+//! The crate itself contains no such switches.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A change of the source.
+/// A change of the source that tests must detect.
 struct Mutant {
     what: &'static str,
     file: &'static str,
-    /// A text that occurs once in the file and locates the change. It contains `from`.
+    /// A text that contains `from` and occurs only once in the file, to locate the change.
     place: &'static str,
-    /// The text to replace: whole statements, or a whole expression.
+    /// The source text to replace: whole statements, or a whole expression.
     from: &'static str,
     /// The replacement, of the same type.
     to: &'static str,
-    /// The tests of which at least one must fail.
+    /// The tests to run with the change. At least one of them must fail.
     caught_by: &'static str,
 }
 
@@ -44,7 +44,7 @@ const CRASH: &str = "log::tests::crash";
 const DAMAGE: &str = "log::tests::damage";
 const CAMPAIGN: &str = "campaign";
 
-/// The mutants: changes of the source that the tests must detect.
+/// All mutants.
 const MUTANTS: [Mutant; 31] = [
     mutant(
         "skip fdatasync",
@@ -383,7 +383,8 @@ fn mutated(folder: &Path) {
         let text = files
             .entry(mutant.file)
             .or_insert_with(|| fs::read_to_string(root().join(mutant.file)).unwrap());
-        // If an earlier mutant changed this place, the original source is in the `else` branch of that mutant's switch.
+        // If an earlier mutant changed the same text, the original text is in the `else` branch of that mutant's
+        // switch.
         let Mutant { place, from, to, .. } = mutant;
         let (open, close) = if from.ends_with(';') || from.starts_with("//") {
             ("{", "}")
@@ -399,7 +400,7 @@ fn mutated(folder: &Path) {
         text.replace_range(at..at + from.len(), &switched);
     }
     let switch = "
-/// Returns whether this mutant is switched on.
+/// Checks whether this mutant is switched on.
 pub(crate) fn is_mutant(number: usize) -> bool {
     static NUMBER: std::sync::LazyLock<Option<usize>> =
         std::sync::LazyLock::new(|| std::env::var(\"TREERING_MUTANT\").ok()?.parse().ok());
@@ -435,7 +436,7 @@ fn build(folder: &Path) -> String {
     text[at..].split('"').next().unwrap().to_owned()
 }
 
-/// Returns whether these tests fail with a mutant.
+/// Runs these tests with a mutant, and returns whether any of them fails.
 fn fails(binary: &str, folder: &Path, number: usize, tests: &str) -> bool {
     let output = Command::new(binary)
         .arg(tests)
@@ -450,7 +451,7 @@ fn fails(binary: &str, folder: &Path, number: usize, tests: &str) -> bool {
 }
 
 #[test]
-#[ignore = "builds the crate once more and runs tests for each mutant: ten minutes and more"]
+#[ignore = "builds the crate again and runs tests for each mutant, which takes more than ten minutes"]
 fn every_mutant_is_caught() {
     let folder = tempfile::tempdir().unwrap();
     mutated(folder.path());

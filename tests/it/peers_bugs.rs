@@ -1,9 +1,9 @@
-//! Checks that the page about bugs of other systems names existing tests.
+//! Checks that every test exists that the page about bugs of other systems names.
 
 use std::fs;
 use std::path::Path;
 
-/// Returns the tests that a page names, as `path::name` in backticks.
+/// Returns the path and name of each test that a page names as `path::name` in backticks.
 fn named(page: &str) -> Vec<(&str, &str)> {
     let codes = page.split('`').skip(1).step_by(2);
     codes
@@ -16,7 +16,7 @@ fn named(page: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Returns the named tests that their file does not contain. `read` returns the text of a file.
+/// Returns the tests that a page names, but that do not exist in their file. `read` returns the text of a file.
 fn missing(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let is_there =
         |path: &str, name: &str| read(path).is_some_and(|text| text.contains(&format!("fn {name}(")));

@@ -1,6 +1,6 @@
-//! Several processes on one store. Writers take turns and lose nothing, even if they are killed. Readers see complete
-//! commits and never write. Only one process holds the lock. The rounds are in `tests/soak/rounds.rs`; these tests run
-//! a short version of them.
+//! Tests with several processes on one store. Writers take turns and lose no acknowledged commit, even if they are
+//! killed. Readers see complete commits and never write. Only one process holds the lock. These tests run short
+//! versions of the rounds in `tests/soak/rounds.rs`.
 
 #[path = "../soak/rounds.rs"]
 mod rounds;
@@ -63,7 +63,7 @@ fn impatient() -> Options {
     Options::new().wait(Duration::from_millis(30))
 }
 
-/// Returns a new store in its own folder.
+/// Returns a new store in a temporary folder.
 fn store() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -98,8 +98,7 @@ fn one_process_holds_the_lock_until_it_ends_however_it_ends() {
 #[test]
 fn a_holder_text_with_the_number_of_another_process_holds_nothing() {
     let (_folder, store) = store();
-    // The state after a crash and a reboot: the process number in the lock file now belongs to a living process, which
-    // is this one.
+    // Simulates a crash and a reboot: the process number in the lock file now belongs to a running process, this one.
     let mut text = fs::read(store.join("lock")).unwrap();
     let holder = format!("process {}", std::process::id());
     text.resize(text.len().max(256), 0);
@@ -119,7 +118,7 @@ fn a_lock_file_that_is_replaced_lets_no_second_holder_write() {
     first.put(note("a"), &Writer::user()).unwrap();
     fs::remove_file(store.join("lock")).unwrap();
     fs::write(store.join("lock"), "").unwrap();
-    // The process that holds the old file notices the change before it writes. Acknowledged commits are intact.
+    // The process that locked the old file detects the replacement before it writes. Acknowledged commits are intact.
     let second = rounds::holder(&CHILD, &store, 1);
     let refused = first.put(note("b"), &Writer::user()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Poisoned, "{refused:?}");
@@ -195,7 +194,7 @@ fn a_busy_store_says_who_holds_it() {
     let first = Options::new().exclusive(true).create(&store).unwrap();
     first.put(note("a"), &Writer::user()).unwrap();
     let before = fs::read(store.join("log/00000001.seg")).unwrap();
-    // Taking the lock on the file is enough for this check; a second process that does not wait would do the same.
+    // This test locks the file itself, as a second process would.
     let lock = fs::File::open(store.join("lock")).unwrap();
     assert!(matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)));
     assert_eq!(fs::read(store.join("log/00000001.seg")).unwrap(), before);

@@ -1,4 +1,4 @@
-//! Runs the built program in a separate folder, and checks all of its output.
+//! Helpers that run the built program in a separate folder, and check its output.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// An empty folder with its own home folder, and no store in any folder above it.
+/// A temporary folder with a separate home folder. No folder above it contains a store.
 pub(crate) struct Folder {
     folder: TempDir,
 }
@@ -49,7 +49,7 @@ impl Folder {
         fs::write(path, text).unwrap();
     }
 
-    /// Returns the program as a command that is ready to run in the folder.
+    /// Returns a command that runs the program in the folder.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
         command
@@ -63,7 +63,7 @@ impl Folder {
         command
     }
 
-    /// Runs the program and returns its result, whatever it is.
+    /// Runs the program and returns its result, without checking the result.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ran {
         Ran::of(&self.command(arguments).output().unwrap())
     }
@@ -79,33 +79,33 @@ impl Folder {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.as_ref().to_owned();
-        // A program that refuses early does not read all of its input.
+        // The write fails if the program ends before it reads all of its input.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
         Ran::of(&output)
     }
 
-    /// Runs the program with `--json`. It must succeed and print one document.
+    /// Runs the program with `--json`. Checks that it succeeds, and returns its only document.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let mut documents = self.stream(arguments);
-        assert_eq!(documents.len(), 1, "{arguments:?} gives {documents:?}");
+        assert_eq!(documents.len(), 1, "{arguments:?} prints {documents:?}");
         documents.remove(0)
     }
 
-    /// Runs the program with `--json`. It must succeed and print one document on each line.
+    /// Runs the program with `--json`. Checks that it succeeds, and returns its documents, one per line.
     pub(crate) fn stream(&self, arguments: &[&str]) -> Vec<Value> {
         let ran = self.run(&with_json(arguments));
         assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
         ran.documents()
     }
 
-    /// Runs the program with `--json`. Expects this exit code, and returns the error.
+    /// Runs the program with `--json`. Checks that it fails with this exit code, and returns the error.
     pub(crate) fn refused(&self, code: i32, arguments: &[&str]) -> Value {
         self.run(&with_json(arguments)).refusal(code)
     }
 
-    /// Puts an object with this content.
+    /// Stores an object with this id and content, and returns the answer.
     pub(crate) fn put(&self, id: &str, content: &str) -> Value {
         self.json(&["put", id, "--kind", "note", "--content", content])
     }
@@ -128,7 +128,7 @@ impl Folder {
 
 fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = arguments.to_vec();
-    // The option is inserted before a `--`, because that ends the options.
+    // Insert the option before `--`, because `--` ends the options.
     let at = arguments
         .iter()
         .position(|argument| *argument == "--")
@@ -147,13 +147,13 @@ impl Ran {
         }
     }
 
-    /// Returns the documents on standard output. Every line must be a document (CLI-2).
+    /// Returns the documents on standard output. Checks that every line is a document (CLI-2).
     pub(crate) fn documents(&self) -> Vec<Value> {
         let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
         self.out.lines().map(parse).collect()
     }
 
-    /// Returns the error on standard error, where nothing else may be printed.
+    /// Returns the error on standard error. Checks that standard error contains nothing else.
     pub(crate) fn refusal(&self, code: i32) -> Value {
         assert_eq!(self.code, code, "{self:?}");
         self.documents();
@@ -177,13 +177,13 @@ pub(crate) fn text(value: &Value) -> String {
         .to_owned()
 }
 
-/// Returns the texts of a field in a stream.
+/// Returns the value of a text field in each document.
 pub(crate) fn column(documents: &[Value], field: &str) -> Vec<String> {
     documents.iter().map(|document| text(&document[field])).collect()
 }
 
-/// Checks that a document has at least these fields of the contract, with these types: `d` digest, `s` text, `n`
-/// number, `t` time, `l` list, `m` map, `b` boolean. A `?` after the type allows null.
+/// Checks that a document contains these fields with these types: `d` digest, `s` text, `n` number, `t` time, `l` list,
+/// `m` map, `b` boolean. A `?` after the type permits null.
 pub(crate) fn check_fields(document: &Value, fields: &[(&str, &str)]) {
     let map = document
         .as_object()
@@ -213,7 +213,7 @@ fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Returns whether a text is an RFC 3339 time in UTC with six decimal places.
+/// Checks whether a text is an RFC 3339 time in UTC with six decimal places.
 fn is_time(text: &str) -> bool {
     let pattern = "dddd-dd-ddTdd:dd:dd.ddddddZ";
     let fits = |(found, wanted): (char, char)| {
@@ -226,7 +226,7 @@ fn is_time(text: &str) -> bool {
     text.len() == pattern.len() && text.chars().zip(pattern.chars()).all(fits)
 }
 
-/// Returns the files below a folder with their bytes. Used to check that nothing was changed.
+/// Returns all files below a folder with their bytes, to check that no file changed.
 pub(crate) fn bytes_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! The results of the long runs, one on each line: kind, number, commit of the sources, counts and seconds.
+//! The ledger of the long test runs. Each line is one result: kind, number, commit of the sources, counts and seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
-/// The result of one piece of work.
+/// The result of one piece of work: one seed or one round.
 pub(crate) struct Entry {
     what: String,
     number: u64,
@@ -41,7 +41,7 @@ impl Entry {
         }
     }
 
-    /// Returns the entry as a line for people.
+    /// Formats the entry as a line for people.
     pub(crate) fn line(&self) -> String {
         let counts: String = self
             .counts
@@ -52,7 +52,7 @@ impl Entry {
     }
 }
 
-/// The file with all entries.
+/// The file with the results of all runs.
 pub(crate) struct Ledger {
     path: String,
     /// The commit of the sources, which separates results of different versions.
@@ -91,7 +91,7 @@ impl Ledger {
     pub(crate) fn open(path: String) -> Self {
         let sources = sources();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
-        // Skips a line that was cut off when the machine stopped.
+        // Skip a line that was cut off when the machine stopped.
         let entries: Vec<Value> = text
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok())
@@ -110,7 +110,7 @@ impl Ledger {
         }
     }
 
-    /// Returns whether these sources have already done this piece of work.
+    /// Checks whether the ledger already contains this piece of work for the current sources.
     pub(crate) fn has(&self, what: &str, number: u64) -> bool {
         self.done.contains(&(what.to_owned(), number))
     }
@@ -130,7 +130,7 @@ impl Ledger {
         self.entries.push(line);
     }
 
-    /// Returns the sums by kind of work.
+    /// Formats the sums of all entries by kind of work.
     pub(crate) fn report(&self) -> String {
         let mut sums: BTreeMap<&str, Sum<'_>> = BTreeMap::new();
         let mut all_sources = BTreeSet::new();
@@ -152,7 +152,7 @@ impl Ledger {
                 seconds,
                 counts,
             } = sum;
-            write!(text, "{what}: {pieces} pieces, {failures} failed, {seconds:.0} s").unwrap();
+            write!(text, "{what}: {pieces} runs, {failures} failed, {seconds:.0} s").unwrap();
             for (name, count) in counts {
                 write!(text, ", {count} {name}").unwrap();
             }

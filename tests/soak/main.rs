@@ -1,12 +1,12 @@
-//! The long runs: `cargo soak crash|fault|kills|puts|readers|report`, see docs/testing.md.
+//! Long test runs: `cargo soak crash|fault|kills|puts|readers|report`. See docs/testing.md.
 //!
-//! Each piece of work adds a line to a ledger (JSON Lines). Runs can therefore be stopped at any time, resumed, split
-//! into shards, and summed over days.
+//! Each piece of work adds a line to a ledger (JSON Lines). So a run can be stopped at any time, resumed, split into
+//! shards, and summed over days.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a program of tests; a panic is the failure"
+    reason = "this is test code, in which a panic is a test failure"
 )]
 
 mod ledger;
@@ -92,7 +92,7 @@ fn work(what: &str, number: u64) -> Result<Entry, String> {
         }
         _ => {
             let round = std::panic::catch_unwind(|| match what {
-                // A store is used for 25 rounds, so these are one piece of work.
+                // 25 rounds use the same store, so they are one piece of work.
                 "kills" => {
                     let killed = rounds::kill_rounds(&[], number * 25..(number + 1) * 25);
                     vec![
@@ -142,7 +142,7 @@ fn main() -> ExitCode {
         }
         "crash" | "fault" | "kills" | "puts" | "create" | "claim" | "readers" => {}
         other => {
-            eprintln!("{other} is not known\n\n{USAGE}");
+            eprintln!("the command {other} is unknown\n\n{USAGE}");
             return ExitCode::from(2);
         }
     }
@@ -159,7 +159,7 @@ fn main() -> ExitCode {
             failures += 1;
             let next = number + 1;
             eprintln!(
-                "{} {number} failed: {what}\nagain: cargo soak {} --from {number} --to {next} --ledger /dev/null",
+                "{} {number} failed: {what}\nto reproduce it: cargo soak {} --from {number} --to {next} --ledger /dev/null",
                 asked.what, asked.what
             );
             Entry::failed(&asked.what, number, &what)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# A fixed sample of the changes that cargo-mutants makes in codec, log, trie and store; their tests and those of the
-# engine must see nine of ten. Each change is built and tested alone, until the first test fails: first by those that are quick
-# without optimisation, then, if none of these saw it, by the others too.
+# Runs a fixed sample of the mutants that cargo-mutants generates in codec, log, trie and store. The tests of these
+# modules and of the engine must detect nine of ten. Each mutant is built and tested alone, until the first test fails.
+# The first pass runs the tests that are fast without optimisation. The second pass runs the other tests on the mutants
+# that the first pass missed.
 #
 #   tests/soak/mutants.sh [SHARD]      # one of ten shards, about 300 changes: 0/10 by default; hours
 #
-# JOBS=N tests so many at once; a test that takes too long counts as failed, so nothing else should run meanwhile.
-# Needs cargo-mutants. A run that was cut off goes on where it was. What was missed is in
+# JOBS=N tests N mutants at the same time. A test that takes too long counts as failed, so run nothing else meanwhile.
+# Needs cargo-mutants. An interrupted run continues where it stopped. The missed mutants are in
 # target/mutants/0-of-10/missed-1.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -15,7 +16,7 @@ shard=${1:-0/10}
 out=target/mutants/${shard//\//-of-}
 runner=$(mktemp)
 trap 'rm -f "$runner"' EXIT
-# libtest stops at the first failure only behind an unstable option, which this variable allows to a stable one.
+# Only an unstable option makes libtest stop at the first failure. RUSTC_BOOTSTRAP permits it with a stable compiler.
 cat >"$runner" <<'RUN'
 #!/usr/bin/env bash
 program=$1
@@ -27,7 +28,7 @@ host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 export "CARGO_TARGET_${host}_RUNNER=$runner"
 export CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0
 
-# Adds what the last run of pass $1 found to what is known.
+# Adds the results of the last run of pass $1 to the collected results.
 settle() {
   local of_pass=$out/$1/mutants.out
   [ -d "$of_pass" ] || return 0
@@ -37,7 +38,7 @@ settle() {
   rm -r "$of_pass"
 }
 
-# One pass over what is not settled: optimisation $1, tests $2.
+# Tests all mutants without a result, with optimisation level $1 and tests $2.
 pass() {
   local status=0 change todo=()
   touch "$out"/{caught,unviable,"missed-$1"}.txt
@@ -48,7 +49,7 @@ pass() {
   [ ${#todo[@]} = 0 ] && return
   CARGO_PROFILE_DEV_OPT_LEVEL=$1 TESTS_OF_MUTANTS=$2 cargo mutants --jobs "${JOBS:-1}" "${todo[@]}" --output "$out/$1" || status=$?
   settle "$1"
-  # 2 and 3: something was missed, or took too long.
+  # Exit codes 2 and 3: a mutant was missed, or a test took too long.
   [ "$status" = 0 ] || [ "$status" = 2 ] || [ "$status" = 3 ]
 }
 

@@ -1,8 +1,8 @@
-//! Real processes on a real folder: they are killed at random times, write at the same time, race to create a store,
-//! and read during writes.
+//! Rounds with real processes on a real folder. The processes are killed at random times, write at the same time, race
+//! to create a store, and read during writes.
 //!
-//! A child process runs the same binary, and the environment names its role. A client logs its calls to a file outside
-//! the store, which outlives the process. The log contains `s ID` before a put, and `a ID SEQ ROOT` after it.
+//! A child process runs the same binary, and an environment variable names its role. A client logs its calls to a file
+//! outside the store, which outlives the process. It writes `s ID` before a put, and `a ID SEQ ROOT` after the put.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,12 +24,12 @@ const NUMBER: &str = "TREERING_TEST_NUMBER";
 const CLIENTS: usize = 4;
 /// The number of rounds on one store.
 const ROUNDS_A_STORE: u64 = 25;
-/// The segment size of the children's stores. It is small, so that segments rotate.
+/// The segment size of the stores. It is small, so that the child processes create many segments.
 const SEGMENT_BYTES: u32 = 64 << 10;
 /// The number of ids that the writers overwrite while readers run.
 const READ_IDS: usize = 500;
 
-/// Starts this binary again in a role. `arguments` are those that make the binary call [`play`].
+/// Starts this binary as a child process with a role. `arguments` must make the binary call [`play`].
 fn start(arguments: &[&str], role: &str, store: &Path, number: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(arguments)
@@ -42,7 +42,7 @@ fn start(arguments: &[&str], role: &str, store: &Path, number: usize) -> Child {
         .unwrap()
 }
 
-/// Runs the role of a child process; `None` in the parent.
+/// Runs the role of a child process. Returns `None` in the parent process.
 pub(crate) fn play() -> Option<ExitCode> {
     let role = std::env::var(ROLE).ok()?;
     let store = PathBuf::from(std::env::var(STORE).ok()?);
@@ -72,7 +72,7 @@ fn note(id: &str, content: String) -> NewObject {
     object
 }
 
-/// Returns a content that depends on its id, from a few bytes to a separate content record.
+/// Returns a content that depends only on the id. Its size ranges from a few bytes to a separate content record.
 fn content_of(id: &str) -> String {
     let length = id.bytes().fold(7_usize, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(usize::from(byte))
@@ -97,7 +97,7 @@ fn spread(seed: &mut u64, bound: u64) -> u64 {
     (*seed >> 33) % bound.max(1)
 }
 
-// The roles of child processes follow.
+// Roles of child processes:
 
 fn be_killed(store: &Path, number: usize) {
     let (memory, _) = options().open_or_create(store).unwrap();
@@ -109,7 +109,7 @@ fn be_killed(store: &Path, number: usize) {
         .append(true)
         .open(&name)
         .unwrap();
-    // The previous kill may have cut a line. This ends that line and adds an empty one.
+    // A kill may have cut the last line. End that line, and add an empty line.
     file.write_all(b"\n\n").unwrap();
     for count in first.. {
         let id = format!("k/{number}/{count}");
@@ -126,9 +126,9 @@ fn be_killed(store: &Path, number: usize) {
     }
 }
 
-/// The number of puts by each of the sixteen writers.
+/// The number of puts of each writer in a round.
 pub(crate) const PUTS: usize = 250;
-/// The number of processes that put, or race to create, at the same time.
+/// The number of processes that put, create a store or claim the lock at the same time.
 pub(crate) const PROCESSES: usize = 16;
 
 fn put_many(store: &Path, number: usize) {
@@ -151,7 +151,7 @@ fn follow(store: &Path) {
         let view = memory.refresh().unwrap();
         let seq = view.commit().commit.seq;
         assert!(seq >= seen, "the head went back from {seen} to {seq}");
-        assert_eq!(view.len(), seq, "a state that no commit made");
+        assert_eq!(view.len(), seq, "a reader saw a state of no commit");
         if let Some(object) = view.objects().next() {
             let object = object.unwrap();
             assert_eq!(object.content(), Some(content_of(object.id().as_str()).as_str()));
@@ -161,7 +161,7 @@ fn follow(store: &Path) {
 }
 
 fn create_and_put(store: &Path, number: usize) {
-    // All processes start when the last one is ready.
+    // Wait until all processes are ready, so that they start at the same time.
     let ready = store.with_file_name("ready");
     fs::write(ready.join(number.to_string()), "").unwrap();
     let started = Instant::now();
@@ -196,7 +196,7 @@ fn stop_file(store: &Path) -> PathBuf {
     store.with_file_name("stop")
 }
 
-/// Proves the objects that it reads until it must stop. Then logs the states that it saw.
+/// Reads objects and verifies their proofs until the parent stops it. Then logs the states that it read.
 fn read_proofs(store: &Path) {
     let memory = Options::new().read_only(true).open(store).unwrap();
     let mut seed = u64::from(std::process::id());
@@ -233,7 +233,7 @@ fn prove_one(view: &View, memory: &Memory, name: &str) {
     }
 }
 
-/// Takes the lock if it is free, and keeps it. Several processes try at the same time.
+/// Claims the lock, and keeps it if the claim succeeds. Several processes do this at the same time.
 fn claim(store: &Path, number: usize) {
     let ready = store.with_file_name("ready");
     fs::write(ready.join(number.to_string()), "").unwrap();
@@ -259,7 +259,7 @@ fn claim(store: &Path, number: usize) {
     }
 }
 
-// The functions of the parent process follow.
+// Functions of the parent process:
 
 fn finish(child: Child, what: &str) {
     let output = child.wait_with_output().unwrap();
@@ -276,7 +276,7 @@ pub(crate) fn end(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// The counters of kill rounds.
+/// The counts of kill rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Killed {
     pub(crate) rounds: u64,
@@ -284,7 +284,7 @@ pub(crate) struct Killed {
     pub(crate) acked: u64,
 }
 
-/// Kills clients at random times, round after round, and checks that every acknowledged put is stored.
+/// In each round, kills clients at random times, and checks that every acknowledged put is stored.
 pub(crate) fn kill_rounds(arguments: &[&str], rounds: std::ops::Range<u64>) -> Killed {
     let mut sum = Killed::default();
     let mut folder = tempfile::tempdir().unwrap();
@@ -324,15 +324,15 @@ fn told(client: Child) -> String {
     format!("a client ended: {}", String::from_utf8_lossy(&output.stderr))
 }
 
-/// Checks that every acknowledged put is stored at its position in the chain, and that nothing is stored that was not
-/// sent. Returns the number of acknowledged puts.
+/// Checks that every acknowledged put is stored at its position in the chain, and that every stored object was sent.
+/// Returns the number of acknowledged puts.
 fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     let (mut sent, mut acked) = (BTreeSet::new(), BTreeMap::new());
     for entry in fs::read_dir(acks(store)).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         let mut lines = text.split('\n').peekable();
         while let Some(line) = lines.next() {
-            // A kill may cut only the last line before an empty one, with which every client begins.
+            // A kill may cut only the last line of a client. An empty line or the end of the log follows it.
             let may_be_cut = lines.peek().is_none_or(|next| next.is_empty());
             match line.split(' ').collect::<Vec<_>>()[..] {
                 [""] => {}
@@ -377,13 +377,13 @@ fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     for (id, (seq, root)) in &acked {
         assert!(
             view.contains(&Id::new(id).unwrap()).unwrap(),
-            "{what}: {id} was acknowledged and is lost"
+            "{what}: {id} was acknowledged, but is not stored"
         );
         let found = commits.get(&seq.parse().unwrap()).map(ToString::to_string);
         assert_eq!(
             found.as_deref(),
             Some(root.as_str()),
-            "{what}: commit {seq} is another one"
+            "{what}: commit {seq} does not have the acknowledged root"
         );
     }
     assert_eq!(
@@ -398,8 +398,8 @@ fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     acked.len() as u64
 }
 
-/// Runs sixteen processes that put 250 objects each. Checks that each object is stored once and in one chain, and
-/// returns their number.
+/// Runs sixteen processes that put 250 objects each. Checks that each object is stored exactly once, in one chain.
+/// Returns the number of objects.
 pub(crate) fn put_round(arguments: &[&str]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -456,7 +456,8 @@ pub(crate) fn create_round(arguments: &[&str]) {
     assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
 }
 
-/// Runs readers that prove their reads while writers are killed and restarted. Returns the number of proofs.
+/// Runs readers that verify the proofs of their reads while writers are killed and restarted. Returns the number of
+/// proofs.
 pub(crate) fn read_round(arguments: &[&str], readers: usize, time: Duration) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -520,7 +521,8 @@ fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     }
 }
 
-/// Starts `count` processes that claim the lock of a store at once. Returns the only process that gets it.
+/// Starts `count` processes that claim the lock of a store at the same time. Returns the only process that gets the
+/// lock.
 pub(crate) fn holder(arguments: &[&str], store: &Path, count: usize) -> Child {
     let (acks, ready) = (acks(store), store.with_file_name("ready"));
     for folder in [&acks, &ready] {

@@ -1,24 +1,24 @@
-//! A memory block: the content of its Markdown file.
+//! A memory block, in the form that its Markdown file contains.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
 use crate::object::{Attributes, Id, Time};
 
-/// The keys of a file that are not attributes.
+/// The keys of the front matter that are not attributes.
 pub(super) const KEYS: [&str; 6] = ["id", "scope", "created", "updated", "expires", WHITESPACE];
-/// The key for white space at the ends of the content: `kept` means that it belongs to the content.
+/// The key that controls white space at the ends of the content. With the value `kept`, it belongs to the content.
 pub(super) const WHITESPACE: &str = "whitespace";
 pub(super) const KEPT: &str = "kept";
-/// The deepest nesting of JSON in an attribute of a file.
+/// The maximum nesting depth of a JSON value in the front matter.
 pub(super) const DEPTH_MAX: usize = 32;
 
 /// A memory block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Block {
-    /// Its id.
+    /// The id.
     pub id: Id,
-    /// Its scope: `global`, `project` or another one.
+    /// The scope: `global`, `project` or the name of another scope.
     pub scope: Option<String>,
     /// The time of its creation.
     pub created: Option<Time>,
@@ -26,21 +26,21 @@ pub(super) struct Block {
     pub updated: Option<Time>,
     /// The time of its expiry; `None` if it never expires.
     pub expires: Option<Time>,
-    /// Its attributes, and the line `trust` of an untrusted block.
+    /// The attributes, and the entry `trust` of an untrusted block.
     pub attributes: Attributes,
-    /// Its text.
+    /// The text.
     pub content: String,
 }
 
 named! {
-    /// The reason why a file holds no block, or no file can hold a block.
+    /// The reason why a file contains no block, or why a block cannot be written to a file.
     pub(super) enum Unfit {
         NotText => "the file is not text",
         NoFrontMatter => "the file does not begin with a line `---`",
         OpenFrontMatter => "the front matter has no closing line `---`",
-        Pair => "`{}` and its value do not fit on a line of front matter",
-        NotAPath => "the path is not the id of a block with the ending `.md`",
-        NotAnId => "the id is not one of a block",
+        Pair => "`{}` and its value cannot be written as a line of front matter",
+        NotAPath => "the path is not a valid id of a block with the extension `.md`",
+        NotAnId => "the id is not a valid id of a block",
         FolderLikeFile => "a folder of the path has the name of a block file",
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn bare(text: &str) -> &str {
     text.trim_matches(|sign: char| sign.is_whitespace() || sign == '\u{FEFF}')
 }
 
-/// Returns a value without quotes around it.
+/// Returns a value without the quotes around it, if it has any.
 pub(super) fn unquoted(value: &str) -> &str {
     let mut value = value;
     loop {

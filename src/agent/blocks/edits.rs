@@ -1,17 +1,18 @@
-//! The import of edited block files.
+//! Imports edited block files.
 //!
-//! The caller reads and writes the files. An unedited file changes nothing, even if its block changed meanwhile. An edited file
-//! becomes a new version with the origin `document`, because other people may write into the folder; a person may declare the
-//! edits their own. If the block changed too, or the edited version is unknown, the file is a conflict unless the caller forces it.
+//! The caller reads and writes the files. An unedited file changes nothing, even if its block changed after the export.
+//! An edited file becomes a new version with the origin `document`, because other people may write into the folder. A
+//! person may declare that the edits are their own. If the block changed too, or the edited version is unknown, the
+//! file is a conflict, unless the caller forces the import.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - BEX-1: a file changes only the block of its id, and only if that block is in reach.
-//! - BEX-2: of two files with one id, only the one at the path of the id counts.
-//! - BEX-3: a block without a file stays, unless the caller prunes. The block of an unreadable file stays.
-//! - BEX-4: no writer edits or prunes a block that is more trusted than the writer.
+//! - BEX-2: if several files contain the same id, only the file whose path matches the id is imported.
+//! - BEX-3: a block without a file stays, unless the caller prunes. The block of an unreadable file always stays.
+//! - BEX-4: a writer cannot edit or prune a block that is more trusted than the writer.
 
 use std::collections::BTreeMap;
 
@@ -34,71 +35,71 @@ use crate::engine::{CommitInfo, Staged, View, Writer};
 use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
-/// A file in the folder.
+/// A file in the folder of blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundFile {
-    /// Its path below the folder, with `/`.
+    /// The path below the folder, with `/`.
     pub path: String,
-    /// Its content; `Err` is the reason why it was not read.
+    /// The content of the file, or the reason why the caller could not read it.
     pub bytes: std::result::Result<Vec<u8>, String>,
 }
 
 /// The options of an import.
 #[derive(Clone, Debug)]
 pub(crate) struct TakeBlocks {
-    /// The place of the caller, which gives `project` in a file its meaning.
+    /// The place of the caller. It resolves the scope `project` in a file.
     pub place: Place,
     /// The scopes whose blocks the files may change.
     pub reach: Reach,
     /// The scope of a new block whose file names no scope.
     pub usual_scope: Scope,
-    /// Whether blocks without a file are removed.
+    /// Whether to remove blocks without a file.
     pub prune: bool,
-    /// Whether a file is imported even if its block changed too, or may have changed.
+    /// Whether to import a file even if its block changed after the file was written, or may have changed.
     pub force: bool,
-    /// Whether a person declares the edits their own. Then a new block is as trusted as the writer, and an edited block
-    /// keeps its trust, up to that of the writer. Otherwise both get the trust of a document.
+    /// Whether a person declares that the edits are their own. Then a new block has the class of the writer, and an
+    /// edited block keeps its class, but never exceeds the writer's. Otherwise both get the class `document`.
     pub as_me: bool,
 }
 
 named! {
-    /// The outcome for a file.
+    /// The result for a file.
     pub(crate) enum Taken {
         /// The block is new.
         Created => "created",
         /// The block has a new version.
         Updated => "updated",
-        /// The file equals the block.
+        /// The file is equal to the block.
         Unchanged => "unchanged",
-        /// The file is unedited, and the block changed.
+        /// Only the block changed since the file was written.
         Stale => "stale",
-        /// The file and the block both changed.
+        /// The file and the block both changed since the file was written.
         Conflict => "conflict",
-        /// The scan quarantined the text.
+        /// The change is quarantined because of the scan.
         Quarantined => "quarantined",
-        /// The file was refused.
+        /// The file is refused.
         Refused => "refused",
     }
 }
 
-/// A file and its outcome.
+/// A file and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct TakenFile {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
-    /// The id of the file, or of its path.
+    /// The id in the file. For an unreadable file, the id of its path.
     pub id: Option<String>,
-    /// The outcome.
+    /// The result.
     pub taken: Taken,
-    /// Remarks about the faults of the file.
+    /// Messages about the faults of the file.
     pub said: Vec<String>,
-    /// The file with the time of its new version. The caller should overwrite the file with it; otherwise the next edit
-    /// would look like an edit of an older version.
+    /// The content of the file with the time of the new version. The caller should overwrite the file with it.
+    /// Otherwise the next edit would look like an edit of an older version.
     #[serde(skip)]
     pub fresh: Option<Vec<u8>>,
 }
 
-/// The answer to an import: the number of files for each outcome, and the files.
+/// The answer to an import: the number of files with each result, and the files.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct TakenBlocks {
     pub created: usize,
@@ -108,13 +109,13 @@ pub(crate) struct TakenBlocks {
     pub conflicts: usize,
     pub quarantined: usize,
     pub refused: usize,
-    /// The files, in the order of the call.
+    /// The results of the files, in the order of the call.
     pub files: Vec<TakenFile>,
-    /// Blocks without a file that stay.
+    /// The blocks without a file that stay.
     pub missing: Vec<Id>,
-    /// Blocks without a file that were removed.
+    /// The blocks without a file that were removed.
     pub pruned: Vec<Id>,
-    /// The name of the quarantine draft.
+    /// The name of the reference below `rejected/` that contains the quarantined blocks.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
@@ -124,8 +125,8 @@ pub(crate) struct TakenBlocks {
 /// Imports edited block files, in one commit of the operation `import`.
 ///
 /// # Errors
-/// The errors of a commit; `Denied` (code `less_trusted`): the writer would prune blocks that are more trusted. A
-/// fault in one file does not affect the others.
+/// The errors of a commit; `Denied` (code `less_trusted`): the writer would prune more trusted blocks. A fault in one
+/// file is not an error, and does not affect the other files.
 pub(crate) fn take_blocks(
     agent: &Agent,
     files: &[FoundFile],
@@ -135,8 +136,8 @@ pub(crate) fn take_blocks(
     let done = change(agent, writer, &Rule::IMPORT, |change| {
         let view = change.base().clone();
         let read: Vec<_> = files.iter().map(read_found).collect();
-        // The number of files that state each id. BEX-3: a block whose file exists is not pruned, whatever the file
-        // contains now.
+        // The number of readable files with each id. BEX-3: `kept` also contains the ids of the paths, because a block
+        // whose file exists is not pruned, even if the file is unreadable.
         let mut kept = BTreeMap::new();
         for (file, read) in files.iter().zip(&read) {
             if let Ok(id) = id_of_path(&file.path) {
@@ -161,7 +162,7 @@ pub(crate) fn take_blocks(
             };
             match read {
                 Err(why) => one.said.push(why),
-                // BEX-2: the path decides between two files with one id.
+                // BEX-2: if several files contain the same id, only the file whose path matches the id is imported.
                 Ok(read) if kept[&read.block.id] > 1 && id_of_path(&file.path).ok() != id => {
                     let why = "another file has the same id, and this path does not match it";
                     one.said.push(why.to_owned());
@@ -190,7 +191,7 @@ pub(crate) fn take_blocks(
         {
             file.fresh = with_updated(bytes, updated);
         }
-        // An answer names rules, never the matching text (RMB-1).
+        // RMB-1: an answer never contains a text that the scan stopped.
         file.id
             .take_if(|id| refuse_secret(agent.scanner(), "the id", id).is_err());
         for remark in &mut file.said {
@@ -214,15 +215,16 @@ pub(crate) fn take_blocks(
     })
 }
 
-/// Reads the block of a file, or the reason why the file has none. A path that cannot have a block is not read (BLF-2).
+/// Reads the block of a file. Returns the reason if the file contains no block, or if its path is not a path of a block
+/// (BLF-2).
 fn read_found(file: &FoundFile) -> std::result::Result<BlockFile, String> {
     let bytes = file.bytes.as_ref().map_err(String::clone)?;
     let read = id_of_path(&file.path).and_then(|path_id| read_block(bytes, &path_id));
     read.map_err(|why| why.to_string())
 }
 
-/// Removes the blocks without a file if the caller prunes. Returns the blocks that stay and those that are removed
-/// (BEX-3).
+/// Removes the blocks without a file if the caller prunes (BEX-3). Returns the blocks that stay, and the removed
+/// blocks.
 fn prune(
     change: &mut Change<'_>,
     view: &View,
@@ -232,7 +234,7 @@ fn prune(
     let (mut missing, mut pruned) = (Vec::new(), Vec::new());
     for object in blocks_in(view, &take.reach)? {
         let object = object?;
-        // A block that cannot be written as a file never has one.
+        // Skip a block that cannot be written to a file, because it never has a file.
         if kept.contains_key(object.id()) || text_of(view, &take.place, &object)?.is_err() {
             continue;
         }
@@ -252,7 +254,7 @@ struct Edit<'a, 'c> {
     change: &'a mut Change<'c>,
     view: &'a View,
     take: &'a TakeBlocks,
-    /// Remarks for the owner of the file.
+    /// Messages about the file.
     said: &'a mut Vec<String>,
 }
 
@@ -262,7 +264,7 @@ impl Edit<'_, '_> {
         Taken::Refused
     }
 
-    /// Stages the block of a file. A fault refuses only this file.
+    /// Stages the block of a file. If the block is invalid, refuses only this file.
     fn take(&mut self, block: &Block) -> Result<Taken> {
         match self.apply(block) {
             Err(error) if error.kind() == ErrorKind::InvalidInput || error.code() == ErrorCode::Erased => {
@@ -274,7 +276,7 @@ impl Edit<'_, '_> {
 
     fn apply(&mut self, block: &Block) -> Result<Taken> {
         let scope = scope_of(&self.take.place, block, &self.take.usual_scope)?;
-        // BEX-1: a file changes no block outside the reach.
+        // BEX-1: a file cannot change a block outside the reach.
         if !self.take.reach.has(scope.as_str()) {
             return Ok(self.refuse(format!("this import may not change the scope '{scope}'")));
         }
@@ -287,11 +289,13 @@ impl Edit<'_, '_> {
             }
             Some(present) => {
                 if present.kind() != kind::BLOCK || !self.take.reach.has(present.scope()) {
-                    return Ok(self.refuse("the id belongs to an object that is not a block of these scopes"));
+                    return Ok(self.refuse(
+                        "the id belongs to an object that is not a block in the scopes of this import",
+                    ));
                 }
                 if block.scope.is_some() && present.scope() != scope.as_str() {
                     return Ok(self.refuse(format!(
-                        "a file cannot change the scope of a block, which is '{}'",
+                        "a file cannot change the scope of its block, which is '{}'",
                         present.scope()
                     )));
                 }
@@ -305,7 +309,7 @@ impl Edit<'_, '_> {
         self.stage(object, block, present.as_ref().map(Object::origin))
     }
 
-    /// Returns the outcome of a file that must not be applied; `None` if it may be applied.
+    /// Checks whether a file may change its block. Returns the result if it may not, and `None` if it may.
     fn outdated(&mut self, present: &Object, block: &Block) -> Result<Option<Taken>> {
         let before = block_of(self.view, &self.take.place, present)?;
         if say_the_same(&before, block) {
@@ -315,24 +319,24 @@ impl Edit<'_, '_> {
             let written = as_written(self.change.agent().memory(), &self.take.place, block)?;
             let (why, taken) = if block.updated.is_none() {
                 (
-                    "the file has no line `updated`, so the edited version of the block is unknown",
+                    "the file has no line `updated`, so it is unknown which version of the block was edited",
                     Taken::Conflict,
                 )
             } else if written.is_some_and(|written| say_the_same(&written, block)) {
                 (
-                    "the block changed after the file was written, and nobody edited the file",
+                    "the block changed after the file was written, but the file was not edited",
                     Taken::Stale,
                 )
             } else {
                 (
-                    "the block changed in memory after the file was written",
+                    "the file was edited, but the block changed too after the file was written",
                     Taken::Conflict,
                 )
             };
             self.said.push(why.to_owned());
             return Ok(Some(taken));
         }
-        // BEX-4: no writer edits a block that is more trusted than the writer.
+        // BEX-4: a writer cannot edit a block that is more trusted than the writer.
         let class = self.change.class();
         if present.origin().is_above(class) {
             let of = present.origin();
@@ -342,7 +346,7 @@ impl Edit<'_, '_> {
         Ok(None)
     }
 
-    /// Stages the new version of a block that had the origin `had`.
+    /// Stages the new version of a block. `had` is the origin of its old version.
     fn stage(&mut self, object: NewObject, block: &Block, had: Option<Origin>) -> Result<Taken> {
         let class = if self.take.as_me {
             let own = Origin::least(self.change.class(), trust_of(block));
@@ -368,8 +372,7 @@ impl Edit<'_, '_> {
             Fate::Staged(Staged::Created) => Taken::Created,
             Fate::Staged(Staged::Updated) => {
                 if is_lower {
-                    let lower =
-                        "it now has the trust of a document; --as-me keeps the trust of your own edits";
+                    let lower = "the block now has the class `document`; --as-me keeps the class if the edits are your own";
                     self.said.push(lower.to_owned());
                 }
                 Taken::Updated

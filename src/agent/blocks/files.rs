@@ -1,4 +1,4 @@
-//! Blocks as files.
+//! Writes blocks as files, and compares files with their blocks.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -19,7 +19,7 @@ use crate::object::{Id, Object};
 /// The file of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockText {
-    /// Its path below the folder of blocks, with `/`.
+    /// The path below the folder of blocks, with `/`.
     pub path: String,
     /// The id of the block.
     pub id: Id,
@@ -27,12 +27,12 @@ pub(crate) struct BlockText {
     pub text: String,
 }
 
-/// Blocks as files.
+/// The files of the blocks of some scopes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockTexts {
-    /// The files, by path.
+    /// The files, sorted by path.
     pub files: Vec<BlockText>,
-    /// Blocks that do not fit into a file, with the reason.
+    /// The ids of blocks that cannot be written to a file, each with the reason.
     pub left_out: Vec<(String, String)>,
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTe
     Ok(texts)
 }
 
-/// Returns whether overwriting a block file loses no edit. The file must equal its block in `view`, or the block at
-/// the time in its line `updated`.
+/// Checks whether a block file can be overwritten without losing an edit. The file must equal its block in `view`, or
+/// its block at the time in its line `updated`.
 ///
 /// # Errors
 /// The errors of [`View::get`].
@@ -78,7 +78,7 @@ pub(crate) fn is_unedited(
     Ok(written.is_some_and(|written| say_the_same(&written, &block) && written.scope == block.scope))
 }
 
-/// Returns the block at the time of its file, if history keeps that state.
+/// Returns the block at the time in the line `updated` of its file, if history still contains that state.
 pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Result<Option<Block>> {
     let written = |time| memory.view_at(&Revision::Time(time), "").ok();
     let Some(view) = block.updated.and_then(written) else {
@@ -89,13 +89,13 @@ pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Resul
     object.map(|object| block_of(&view, place, &object)).transpose()
 }
 
-/// Iterates the blocks of some scopes, by id, including expired ones, because their files remain valid.
+/// Iterates the blocks in `reach` by id. Includes expired blocks, because they may still have files.
 pub(super) fn blocks_in(view: &View, reach: &Reach) -> Result<impl Iterator<Item = Result<Object>>> {
     let found = view.query(&Query::default().kind(known_kind(kind::BLOCK)).with_expired())?;
     Ok(found.filter(move |object| object.as_ref().map_or(true, |object| reach.has(object.scope()))))
 }
 
-/// Returns the file of a block, or the reason why no file can hold the block.
+/// Returns the file of a block, or the reason why the block cannot be written to a file.
 pub(super) fn text_of(
     view: &View,
     place: &Place,

@@ -1,28 +1,27 @@
 //! The id of a memory block, and the path of its file.
 //!
-//! An id has names of letters a to z, digits, `_` and `-`, which begin and end with a letter or digit. `.` and `/` join
-//! the names. An id of this form never leaves its folder, names no hidden file, and is never another spelling of a
-//! second id.
+//! An id consists of names that are joined by `.` or `/`. A name contains a to z, digits, `_` and `-`, and begins and
+//! ends with a letter or digit. So the path of an id never leaves the folder of blocks, and never names a hidden file.
+//! Two different ids never have the same path, even on a file system that ignores case.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - BID-1: an id has 1 to 256 ASCII characters, and no joint is first, last or next to another joint.
+//! - BID-1: an id has 1 to 256 ASCII characters. A `.` or `/` is never first, last or next to another one.
 
 use super::block::Unfit;
 use crate::object::Id;
 
-/// The grammar, for messages.
-pub(crate) const GRAMMAR: &str =
-    "an id has names of a to z, 0 to 9, `_` and `-`, each from letter to letter, joined by `.` and `/`";
+/// A description of the grammar of ids, for error messages.
+pub(crate) const GRAMMAR: &str = "an id consists of names joined by `.` or `/`; a name has a-z, 0-9, `_` and `-`, and begins and ends with a letter or digit";
 /// The extension of a block's file.
 const ENDING: &str = ".md";
 
-/// Returns the id that a text states; `None` if the text is not an id of a block.
+/// Parses the id of a block. Returns `None` if the text is not valid.
 pub(crate) fn block_id(text: &str) -> Option<Id> {
     let is_letter = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit();
-    // BID-1: a letter or digit is next to each joint.
+    // BID-1: a letter or digit precedes and follows each `.` and `/`.
     let is_name = |name: &str| {
         name.starts_with(is_letter)
             && name.ends_with(is_letter)
@@ -35,7 +34,8 @@ pub(crate) fn block_id(text: &str) -> Option<Id> {
 /// Returns the path of a block's file below the folder of blocks, with `/`.
 ///
 /// # Errors
-/// `FolderLikeFile`: the block `a.md/b` would need a folder where the block `a` has its file.
+/// `FolderLikeFile`: the id contains `.md/`. The block `a.md/b` would need a folder at the path of the file of
+/// block `a`.
 pub(super) fn path_of(id: &Id) -> Result<String, Unfit> {
     if id.as_str().contains(".md/") {
         return Err(Unfit::FolderLikeFile);
@@ -43,10 +43,10 @@ pub(super) fn path_of(id: &Id) -> Result<String, Unfit> {
     Ok(format!("{id}{ENDING}"))
 }
 
-/// Returns the id of a path below the folder of blocks. The grammar of ids keeps the path in the folder (BLF-2).
+/// Returns the id of a path below the folder of blocks. A path outside the folder is not a valid id (BLF-2).
 ///
 /// # Errors
-/// An [`Unfit`] for a path that cannot have a block.
+/// Returns an [`Unfit`] if the path is not a path of a block.
 pub(super) fn id_of_path(path: &str) -> Result<Id, Unfit> {
     let id = path
         .strip_suffix(ENDING)
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// The grammar as the first system writes it.
+    /// The grammar of ids as a regular expression, as the original system defines it.
     static GRAMMAR_OF_OLD: LazyLock<Regex> = LazyLock::new(|| {
         let name = "[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?";
         Regex::new(&format!(r"^{name}(?:\.{name})*(?:/{name}(?:\.{name})*)*$")).unwrap()

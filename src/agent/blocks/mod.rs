@@ -1,19 +1,19 @@
-//! Memory blocks as Markdown files with front matter, in both directions.
+//! Exports memory blocks as Markdown files with front matter, and imports such files.
 //!
-//! A file is `---`, lines of `key: value`, `---`, an empty line and the content. People edit these files with editors
-//! that change line ends and add byte order marks. So the reader accepts as much as possible, and reports each fault as
-//! a finding. The line `whitespace: kept` keeps white space at the ends of the content; otherwise the reader trims it.
+//! A file consists of `---`, lines of `key: value`, `---`, an empty line and the content. People edit these files with
+//! editors that change line ends and add byte order marks. So the reader accepts as much as possible, and reports each
+//! fault. It trims white space at the ends of the content, unless the file contains the line `whitespace: kept`.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Paths are texts with `/`, relative to the folder of blocks; nothing here touches a file.
+//! Layer 7, inside `agent`. Paths are strings with `/`, relative to the folder of blocks. This module does no file I/O.
 //!
 //! # Limits
-//! - `import DIR` reads 256 MiB of files at once. An edited file is a document until a person imports it `--as-me`
-//!   or promotes it.
+//! - `import DIR` reads at most 256 MiB of files. An edited block has the origin `document`, unless a person imports it
+//!   with `--as-me` or promotes it.
 //!
 //! # Invariants
-//! - BLF-1: the reader reads every written block back as the same block, without a finding.
-//! - BLF-2: the path of an id, and a path that is read as an id, never leaves its folder.
+//! - BLF-1: the reader returns every written block unchanged, and reports no fault.
+//! - BLF-2: the path of an id never leaves the folder of blocks, and a path that leaves it is never read as an id.
 
 mod block;
 mod edits;

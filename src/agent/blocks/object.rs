@@ -1,13 +1,13 @@
-//! Conversion between a block and an object.
+//! Converts between a block and an object.
 //!
-//! Expiry and content have places of their own. Every attribute is a line under its name. Files omit attributes that
-//! only verbs set (levels of decay, flags, promotions).
+//! Expiry and content have separate fields. Each attribute is a line with the name of the attribute. Files omit
+//! attributes that only verbs set (levels of decay, flags, promotions).
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - BOB-1: an unedited block changes no attribute of its object, whatever its type.
+//! - BOB-1: importing an unedited block does not change any attribute of its object, of any type.
 
 use super::block::Block;
 use crate::agent::item::{Item, MADE_BY_VERBS, stated_attributes};
@@ -16,10 +16,9 @@ use crate::engine::View;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, NewObject, Object, Origin, Scope, Value};
 
-/// The line for the trust of an untrusted block. A store that does not know the block, or has forgotten it, reads the
-/// trust only from this line.
+/// The key of the class of an untrusted block. A store that does not contain the block reads its class from this line.
 const TRUST: &str = "trust";
-/// The word for the current project in files.
+/// The name of the current project's scope in files.
 const PROJECT: &str = "project";
 
 /// Returns the block of an object.
@@ -46,7 +45,7 @@ pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Bl
     })
 }
 
-/// Returns the class that the line `trust` states.
+/// Returns the class in the line `trust`.
 fn stated_class(block: &Block) -> Option<Origin> {
     block
         .attributes
@@ -55,14 +54,14 @@ fn stated_class(block: &Block) -> Option<Origin> {
         .and_then(Origin::from_name)
 }
 
-/// Returns the untrusted class that a file states; else the class of the person.
+/// Returns the class in the line `trust` if it is untrusted, otherwise the class of the person.
 pub(super) fn trust_of(block: &Block) -> Origin {
     stated_class(block)
         .filter(|origin| !origin.is_trusted())
         .unwrap_or(Origin::DirectUser)
 }
 
-/// Returns the scope of a file; `usual` if the file names no scope.
+/// Returns the scope of a file. Returns `usual` if the file names no scope.
 pub(super) fn scope_of(place: &Place, block: &Block, usual: &Scope) -> Result<Scope> {
     match &block.scope {
         Some(word) => place.scope(word),
@@ -70,7 +69,7 @@ pub(super) fn scope_of(place: &Place, block: &Block, usual: &Scope) -> Result<Sc
     }
 }
 
-/// Whether two blocks are equal apart from id, scope, times and trust.
+/// Checks whether two blocks have equal content, expiry and attributes, except for the line `trust`.
 pub(super) fn say_the_same(one: &Block, other: &Block) -> bool {
     let stated = |block: &Block| -> Attributes {
         let mut attributes = block.attributes.clone();
@@ -80,14 +79,14 @@ pub(super) fn say_the_same(one: &Block, other: &Block) -> bool {
     one.content == other.content && one.expires == other.expires && stated(one) == stated(other)
 }
 
-/// Applies a block to its object.
+/// Copies the content, expiry and attributes of a block to its object.
 pub(super) fn apply(object: &mut NewObject, block: &Block) -> Result<()> {
     let mut attributes = block.attributes.clone();
     if let Some(name) = MADE_BY_VERBS.iter().find(|name| attributes.get(name).is_some()) {
         let error = Error::invalid(format!("a file cannot set `{name}`"));
         return Err(error.with_code(ErrorCode::ReservedKey));
     }
-    // A line that states a class is no attribute.
+    // A line `trust` with the name of a class is not an attribute.
     if stated_class(block).is_some() {
         attributes.remove(TRUST);
         if let Some(own) = object.attributes.get(TRUST) {

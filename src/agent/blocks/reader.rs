@@ -1,4 +1,4 @@
-//! Reader of block files.
+//! Reads block files.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -18,29 +18,29 @@ use crate::object::{Attributes, Id, Time, Value};
 pub(super) struct BlockFile {
     /// The block.
     pub block: Block,
-    /// Faults of the file, and how the reader treated them.
+    /// The faults of the file, and how the reader handled each of them.
     pub faults: Vec<Fault<FileFault>>,
 }
 
 named! {
-    /// A fault of a file. A block without a valid expiry never expires.
+    /// A fault of a file that does not prevent reading it. A block without a valid expiry never expires.
     pub(super) enum FileFault {
         ByteOrderMark => "the byte order mark is ignored",
         WindowsLines => "the file has Windows line endings",
-        KeyTwice => "the key `{}` occurs more than once; its last line counts",
-        NotAPair => "line {} is not `key: value` and is ignored",
-        IdMissing => "the id is missing; the id of the path counts",
-        IdWrong => "`{}` is not a valid id; the id of the path counts",
-        IdNotOfPath => "the id differs from the path `{}`; the id in the file counts",
-        TimeWrong => "`{}` is not a time and is ignored",
-        TagsAreWords => "the tags are not a JSON list; they are read as words",
+        KeyTwice => "the key `{}` occurs more than once; the last line is used",
+        NotAPair => "line {} does not have the form `key: value` and is ignored",
+        IdMissing => "the id is missing; the id of the path is used",
+        IdWrong => "`{}` is not a valid id; the id of the path is used",
+        IdNotOfPath => "the id differs from the path `{}`; the id in the file is used",
+        TimeWrong => "`{}` is not a valid time and is ignored",
+        TagsAreWords => "the tags are not a JSON list; they are read as words between commas",
     }
 }
 
-/// Reads a file, given the id of its path.
+/// Reads a file. Uses `path_id` if the file contains no valid id.
 ///
 /// # Errors
-/// An [`Unfit`] if the file holds no block. Every other fault is a finding.
+/// Returns an [`Unfit`] if the file contains no block. All other faults are in the result.
 pub(super) fn read_block(bytes: &[u8], path_id: &Id) -> Result<BlockFile, Unfit> {
     let mut faults = Vec::new();
     let text = std::str::from_utf8(bytes).map_err(|_| Unfit::NotText)?;
@@ -85,13 +85,13 @@ pub(super) fn read_block(bytes: &[u8], path_id: &Id) -> Result<BlockFile, Unfit>
     Ok(BlockFile { block, faults })
 }
 
-/// Returns the text without the marks and line ends that editors add.
+/// Returns the text without the byte order mark and Windows line ends that editors add.
 fn plain<'a>(text: &'a str, faults: &mut Vec<Fault<FileFault>>) -> Cow<'a, str> {
     let rest = text.strip_prefix('\u{FEFF}');
     faults.extend(rest.map(|_| FileFault::ByteOrderMark.into()));
     let text = rest.unwrap_or(text);
-    // The end of the first line shows whether an editor saved the file with Windows line endings. Without it, a later
-    // `\r\n` belongs to the content.
+    // If the first line ends with `\r\n`, an editor saved the whole file with Windows line ends. Otherwise a `\r\n`
+    // belongs to the content.
     let first = text.split_inclusive('\n').next().unwrap_or_default();
     if !first.ends_with("\r\n") {
         return text.into();
@@ -118,10 +118,10 @@ pub(super) fn split(text: &str) -> Result<(&str, &str), Unfit> {
     Err(Unfit::OpenFrontMatter)
 }
 
-/// Returns the pairs of a front matter. The last line of a key counts.
+/// Returns the pairs of a front matter. If a key is repeated, the last line wins.
 fn pairs<'a>(front: &'a str, faults: &mut Vec<Fault<FileFault>>) -> BTreeMap<&'a str, &'a str> {
     let mut pairs = BTreeMap::new();
-    // The first line of the file is the fence.
+    // The front matter begins on the second line of the file, after `---`.
     for (line, number) in front.split('\n').zip(2..) {
         let line = bare(line);
         if line.is_empty() {
@@ -152,14 +152,14 @@ fn id_of(line: Option<&str>, path_id: &Id, faults: &mut Vec<Fault<FileFault>>) -
     id.unwrap_or_else(|| path_id.clone())
 }
 
-/// Reads a value: JSON, or a text.
+/// Parses a value as JSON. Returns the line as text if it is not JSON.
 fn value_of(line: &str) -> Value {
     let json = parse_within(line, DEPTH_MAX).ok();
     json.and_then(|json| value_from_json(&json).ok())
         .unwrap_or_else(|| Value::from(line))
 }
 
-/// Reads words between commas.
+/// Parses a list of words that are separated by commas.
 fn words_of(line: &str) -> Value {
     let inner = line.strip_prefix('[').unwrap_or(line);
     let inner = inner.strip_suffix(']').unwrap_or(inner);

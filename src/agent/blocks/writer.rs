@@ -1,4 +1,4 @@
-//! Writer of block files.
+//! Writes block files.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -10,10 +10,10 @@ use crate::agent::vocabulary::attribute;
 use crate::ingest::json::{parse_within, value_to_json};
 use crate::object::{Time, Value};
 
-/// Returns the file of a block.
+/// Returns the text of the file of a block.
 ///
 /// # Errors
-/// An [`Unfit`] if a file cannot hold the block.
+/// Returns an [`Unfit`] if the block cannot be written to a file.
 pub(super) fn write_block(block: &Block) -> Result<String, Fault<Unfit>> {
     let mut out = format!("---\nid: {}\n", block.id);
     let mut pair = |key: &str, value: &str, is_fit: bool| {
@@ -58,7 +58,7 @@ pub(super) fn write_block(block: &Block) -> Result<String, Fault<Unfit>> {
     Ok(out)
 }
 
-/// Returns the file with another time in `updated`; `None` if it has no front matter.
+/// Returns the file with `time` in the line `updated`. Returns `None` if the file has no front matter.
 pub(super) fn with_updated(bytes: &[u8], time: Time) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (front, _) = split(text.strip_prefix('\u{FEFF}').unwrap_or(text)).ok()?;
@@ -72,20 +72,20 @@ pub(super) fn with_updated(bytes: &[u8], time: Time) -> Option<Vec<u8>> {
     };
     let lines = lines.split_inclusive('\n');
     let missing = (!lines.clone().any(is_updated)).then_some(&updated[..]);
-    // The last of several lines counts, so all of them get the same time.
+    // The reader uses the last of several lines `updated`, so set the time in all of them.
     let lines = lines.map(|line| if is_updated(line) { &updated } else { line });
     let parts = [fence].into_iter().chain(lines).chain(missing).chain([rest]);
     Some(parts.collect::<String>().into_bytes())
 }
 
-/// Writes a time with milliseconds, or with microseconds if needed.
+/// Formats a time with milliseconds, or with microseconds if these are not zero.
 fn time_text(time: Time) -> String {
     let text = time.to_string();
     text.strip_suffix("000Z")
         .map_or(text.clone(), |short| format!("{short}Z"))
 }
 
-/// Writes a value on a line: as text if the reader gets the same value back, else as JSON.
+/// Formats a value: as plain text if the reader parses it to the same value, otherwise as JSON.
 fn shown(value: &Value) -> String {
     match value {
         Value::Text(text) if is_plain(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Decay: unused items become shorter, and history keeps the originals.
+//! Decay: shortens unused items. History retains the originals.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

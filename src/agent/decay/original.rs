@@ -1,4 +1,4 @@
-//! Finds the original of a shortened item, and the time when its text was stored.
+//! Finds the original version of a shortened item, and the time when its full text was stored.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -9,9 +9,9 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::{Object, Time};
 
-/// Returns the version with the full text, if the item was shortened and history has that version. The attribute may
-/// name any version. So the version must have the id and scope of the item, and be one of its sources. Both must be
-/// trusted, or both untrusted.
+/// Returns the version with the full text, if the item was shortened and history contains that version. A writer can
+/// set the attribute to any version. So the version must have the id and scope of the item, and be one of its sources.
+/// Both must be trusted, or both untrusted.
 pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Option<Object>> {
     let object = item.object();
     let named = item.original().filter(|_| item.level().is_some());
@@ -27,7 +27,7 @@ pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Opti
     }))
 }
 
-/// Returns the time when the text of an item was stored; for a shortened item, the time of the full text.
+/// Returns the time when the text of an item was stored. For a shortened item, returns the time of the full text.
 pub(in crate::agent) fn written(view: &View, item: &Item) -> Result<Time> {
     let noted = integer_of(item.object(), attribute::WRITTEN);
     if let Some(micros) = noted.filter(|_| item.level().is_some()) {

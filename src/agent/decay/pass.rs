@@ -1,12 +1,12 @@
-//! A pass of decay. Every item that was unused for long enough moves one level down: from the full text to a summary,
+//! A decay pass. It moves every item that was unused for long enough one level down: from the full text to a summary,
 //! then to keywords, then out of the state.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - DEC-1: an item moves at most one level in a pass, whatever the clock shows.
-//! - DEC-2: a pinned item does not move.
+//! - DEC-1: an item moves at most one level per pass, even if the clock is wrong.
+//! - DEC-2: a pinned item never moves.
 //! - DEC-3: the new version is not more trusted than its source, and names it in `derived_from`.
 
 use schemars::JsonSchema;
@@ -29,9 +29,9 @@ use crate::scan::Verdict;
 
 /// The maximum number of items of one commit.
 const ITEMS_A_COMMIT: usize = 10_000;
-/// The error of the clock from which a pass warns: more than a day, in microseconds.
+/// The difference between the given time and the clock above which a pass warns, in microseconds: a day.
 const JUMP_MICROS: i64 = DAY_MICROS;
-/// Kinds that decay only on request, because their texts are verbatim or short by nature.
+/// Kinds that decay only on request, because their texts must stay verbatim or are already short.
 const LASTING: [&str; 6] = [
     kind::BLOCK,
     kind::DECISION,
@@ -51,7 +51,7 @@ named! {
         Summary => "summary",
         /// Some words of the text.
         Keywords => "keywords",
-        /// Removed from memory; history keeps the item.
+        /// The item is removed from the state. History retains it.
         Gone => "gone",
     }
 }
@@ -62,7 +62,7 @@ impl Level {
         level.filter(|level| *level != Self::Gone).unwrap_or(Self::Full)
     }
 
-    /// Returns the level below, and the unused time after which an item moves there.
+    /// Returns the next lower level, and the time without use after which an item moves to that level.
     fn below(self, settings: &DecaySettings) -> (Self, i64) {
         match self {
             Self::Full => (Self::Summary, settings.summary_after_micros),
@@ -72,34 +72,34 @@ impl Level {
     }
 }
 
-/// A summarizer of the host, for example a model.
+/// A summarizer that the host provides, for example a model.
 pub trait Summarizer: Send + Sync {
-    /// Returns a shorter text for `level`, which is [`Level::Summary`] or [`Level::Keywords`]; `None` requests the
-    /// built-in extract. The text must pass the scan and be shorter; otherwise the extract replaces it.
+    /// Returns a shorter text for `level`, which is [`Level::Summary`] or [`Level::Keywords`]. `None` requests the
+    /// built-in extract. The pass uses the built-in extract too if the text is not shorter or does not pass the scan.
     fn shorten(&self, item: &Item, level: Level) -> Option<String>;
 }
 
 /// The options of a pass.
 #[derive(Clone, Copy, Default)]
 pub struct Pass<'a> {
-    /// The moment from which ages are computed; `None` means now.
+    /// The current time for computing ages; `None` means the time of the clock.
     pub now: Option<Time>,
-    /// Whether entries, notes, sessions and summaries decay too.
+    /// Whether kinds such as entries, notes, sessions and summaries decay too.
     pub everything: bool,
-    /// Whether the pass only reports the moves.
+    /// Whether the pass reports the moves without committing them.
     pub dry_run: bool,
-    /// The summarizer; `None` for the built-in extract.
+    /// The summarizer of the host; `None` means the built-in extract.
     pub summarizer: Option<&'a dyn Summarizer>,
 }
 
 /// An item that moved one level down.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Move {
-    /// The item.
+    /// The id of the item.
     pub id: Id,
-    /// Its level before.
+    /// The level of the item before the move.
     pub from: Level,
-    /// Its level after.
+    /// The level of the item after the move.
     pub to: Level,
     /// The version with the full text, which [`Agent::unforget`] restores.
     pub original: ObjectDigest,
@@ -109,20 +109,20 @@ pub struct Move {
     pub chars_after: usize,
 }
 
-/// The outcome of a pass, or of a dry run.
+/// The result of a decay pass or a dry run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Decayed {
-    /// The moment from which ages were computed.
+    /// The current time that was used for computing ages.
     pub now: Time,
     /// The number of items that were read.
     pub items: u64,
-    /// The items that moved.
+    /// The moves of items, or the planned moves of a dry run.
     pub moves: Vec<Move>,
     /// The commits, oldest first.
     #[serde(serialize_with = "digests")]
     #[schemars(with = "Vec<CommitDigest>")]
     pub commits: Vec<CommitInfo>,
-    /// A warning about the clock.
+    /// A warning if the given time differs much from the clock.
     #[serde(skip)]
     pub warning: Option<String>,
 }
@@ -132,7 +132,7 @@ fn digests<S: Serializer>(commits: &[CommitInfo], serializer: S) -> Result<S::Ok
 }
 
 impl Decayed {
-    /// Returns the outcome of a pass that has read nothing.
+    /// Returns the result of a pass that read no items.
     pub(super) fn nothing(now: Time, warning: Option<String>) -> Self {
         Self {
             now,
@@ -147,13 +147,13 @@ impl Decayed {
 /// A planned move of an item.
 struct Planned {
     moved: Move,
-    /// The version that the plan is for.
+    /// The version that the pass read. If the item has another version at commit, the pass skips it.
     seen: ObjectDigest,
-    /// The new version and its most trusted origin; `None` removes the item from memory.
+    /// The new version and the upper bound of its origin; `None` removes the item from the state.
     new: Option<(NewObject, Origin)>,
 }
 
-/// Does the work of [`Agent::decay`].
+/// Implements [`Agent::decay`].
 pub(in crate::agent) fn decay(agent: &Agent, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
     let view = agent.memory().refresh()?;
     let now = pass.now.unwrap_or_else(|| view.now());
@@ -179,7 +179,7 @@ pub(in crate::agent) fn decay(agent: &Agent, pass: &Pass<'_>, writer: &Writer) -
     Ok(decayed)
 }
 
-/// One pass in progress.
+/// The inputs of a pass.
 struct Run<'a> {
     agent: &'a Agent,
     view: &'a View,
@@ -188,19 +188,19 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Returns the planned move of an item; `None` if the item stays.
+    /// Returns the planned move of an item. Returns `None` if the item stays at its level.
     fn plan(&self, object: Object) -> Result<Option<Planned>> {
         let (view, now) = (self.view, self.view.now());
         let lasts = !self.pass.everything && LASTING.contains(&object.kind());
         let is_over = object.expires().is_some_and(|expires| expires <= now);
         let is_plain = object.content().is_some_and(|text| !text.is_empty()) && object.parent().is_none();
         let item = Item::from(object);
-        // INVARIANT DEC-2: a pinned item does not move.
+        // INVARIANT DEC-2: a pinned item never moves.
         if lasts || is_over || !is_plain || item.is_pinned() {
             return Ok(None);
         }
         let from = Level::of(&item);
-        // INVARIANT DEC-1: an item moves at most one level in a pass.
+        // INVARIANT DEC-1: an item moves at most one level per pass.
         let (to, after) = from.below(&self.agent.settings().decay);
         let stored = written(view, &item)?;
         let age = |since: Time| now.as_micros().saturating_sub(since.as_micros()).max(0);
@@ -208,7 +208,7 @@ impl Run<'_> {
             return Ok(None);
         }
         let id = item.object().id().clone();
-        // A time more than a day in the future comes from a wrong clock and does not count.
+        // Ignore a last-access time more than a day in the future, because a wrong clock caused it.
         let latest = now.as_micros().saturating_add(JUMP_MICROS);
         let used = view.last_used(&id)?.filter(|used| used.as_micros() <= latest);
         if used.is_some_and(|used| age(used) < after) || view.child_count(&id)? > 0 {
@@ -244,8 +244,8 @@ impl Run<'_> {
         Ok(Some(Planned { moved, seen, new }))
     }
 
-    /// Sets the text of an item at a lower level, which is never longer than the present one. Returns the origin of the
-    /// text.
+    /// Sets the content of `shorter` to the text for level `to`, which is never longer than the current text. Returns
+    /// the origin of the new text.
     fn shorten(
         &self,
         item: &Item,
@@ -257,7 +257,7 @@ impl Run<'_> {
         if let Some(text) = self.pass.summarizer.and_then(|host| host.shorten(item, to)) {
             let mut given = NewItem::new(text);
             given.scope = Scope::new(item.object().scope())?;
-            // A text that exceeds a quota is not used.
+            // If the host's text exceeds a quota, the review fails, and the built-in extract is used.
             let reviewed = review(self.agent, given).ok();
             let fits = reviewed.filter(|one| {
                 one.verdict <= Verdict::Flag
@@ -271,7 +271,7 @@ impl Run<'_> {
                     drop(shorter.attributes.insert(attribute::FLAGS, flags));
                 }
                 shorter.content = Some(reviewed.item.text);
-                // A model may have written the text, whoever calls the summarizer.
+                // The host's summarizer may be a model, so the text is trusted only as a model's text.
                 return Ok(Origin::Model);
             }
         }
@@ -285,7 +285,7 @@ impl Run<'_> {
         Ok(Origin::DirectUser)
     }
 
-    /// Commits the planned moves. Skips items that changed meanwhile, because they were used.
+    /// Commits the planned moves. Skips items that changed since the pass read them, because a change is a use.
     fn carry_out(&self, planned: Vec<Planned>, decayed: &mut Decayed) -> Result<()> {
         if self.pass.dry_run {
             decayed.moves.extend(planned.into_iter().map(|one| one.moved));
@@ -313,7 +313,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns a warning if a moment is far from the clock.
+/// Returns a warning if `now` differs from the clock by more than a day.
 fn off(clock: Time, now: Time) -> Option<String> {
     let ahead = now.as_micros().saturating_sub(clock.as_micros());
     if ahead.abs() <= JUMP_MICROS {

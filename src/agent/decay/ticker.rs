@@ -1,4 +1,4 @@
-//! Decay in a thread of its own. The host starts it; it ends with its handle.
+//! A background thread that runs decay passes. The host starts the thread, and dropping the handle ends it.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -8,7 +8,7 @@
 //!
 //! # Invariants
 //! - TIC-1: no pass runs after the handle is dropped.
-//! - TIC-2: after a jump of the clock by more than a day, no pass runs until the clock ran evenly for a day.
+//! - TIC-2: after the clock jumped by a day or more, no pass runs until the clock has been steady for a day.
 
 use std::io;
 use std::sync::Arc;
@@ -24,13 +24,15 @@ use crate::error::{Error, Result};
 use crate::object::Time;
 use crate::threads::Builder;
 
-/// The largest tolerated jump of the clock, and the time that it must run evenly after a larger one: a day.
+/// The minimum size of a jump of the clock that pauses decay, and the time for which the clock must then be steady:
+/// a day.
 const JUMP: Duration = Duration::from_hours(24);
 
-/// Receives the outcome of each pass.
+/// A callback that receives the result of each pass.
 pub type Listener = Box<dyn Fn(&Result<Decayed>) + Send>;
 
-/// A thread that runs a pass of decay at an interval. Dropping the handle ends the thread after the current pass.
+/// A thread that runs a decay pass at a fixed interval. Dropping the handle waits for the current pass and ends the
+/// thread.
 pub struct Ticker {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -57,7 +59,7 @@ impl Ticker {
                     summarizer: summarizer.as_deref(),
                     ..Pass::default()
                 };
-                // INVARIANT TIC-2: after a jump of the clock, no pass runs until it ran evenly for a day.
+                // INVARIANT TIC-2: after a jump of the clock, no pass runs until the clock has been steady for a day.
                 listener(&match watch.doubt(Instant::now(), now) {
                     doubt @ Some(_) => Ok(Decayed::nothing(now, doubt)),
                     None => agent.decay(&pass, &Writer::user().actor("decay")),
@@ -65,7 +67,7 @@ impl Ticker {
             }
         };
         let started = Builder::new().name("treering-decay".to_owned()).spawn(work);
-        let failed = |error: io::Error| Error::io("cannot start the thread of decay", error);
+        let failed = |error: io::Error| Error::io("cannot start the decay thread", error);
         Ok(Self {
             stop: Some(stop),
             thread: Some(started.map_err(failed)?),
@@ -75,19 +77,20 @@ impl Ticker {
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        // This closes the channel, which wakes and ends the thread.
+        // Dropping the sender closes the channel, which wakes and ends the thread.
         drop(self.stop.take());
-        // INVARIANT TIC-1. The join fails only if a listener panicked, which has ended the thread already.
+        // INVARIANT TIC-1. The join fails only if a listener panicked. In that case the thread has already ended.
         drop(self.thread.take().map(JoinHandle::join));
     }
 }
 
 /// Detects jumps of the clock.
 struct Watch {
-    /// A moment when the clock was right, with the time that it showed.
+    /// The last moment at which the clock was right, and the time that it showed.
     since: Instant,
     said: Time,
-    /// The moment of the jump, and the error of the clock in microseconds.
+    /// The moment when the jump was detected, and the error of the clock in microseconds; `None` if the clock is
+    /// steady.
     jumped: Option<(Instant, i64)>,
 }
 
@@ -100,7 +103,8 @@ impl Watch {
         }
     }
 
-    /// Returns the reason to distrust the time `now` that the clock shows at the moment `at`.
+    /// Checks the time `now` that the clock shows at the moment `at`. Returns the reason if the clock cannot be
+    /// trusted.
     fn doubt(&mut self, at: Instant, now: Time) -> Option<String> {
         let went_by = i64::try_from(at.duration_since(self.since).as_micros()).unwrap_or(i64::MAX);
         let expected = self.said.as_micros().saturating_add(went_by);
@@ -126,7 +130,7 @@ impl Watch {
     }
 }
 
-/// Whether an error of `off` microseconds is too small to count as a jump.
+/// Checks whether an error of `off` microseconds is too small to count as a jump.
 fn is_even(off: i64) -> bool {
     u128::from(off.unsigned_abs()) < JUMP.as_micros()
 }
@@ -135,27 +139,27 @@ fn is_even(off: i64) -> bool {
 mod tests {
     use super::*;
 
-    /// INVARIANT TIC-2: after a jump of the clock, no pass runs until it ran evenly for a day.
+    /// INVARIANT TIC-2: after a jump of the clock, no pass runs until the clock has been steady for a day.
     #[test]
     fn a_clock_that_jumped_is_believed_after_an_even_day() {
         const HOUR: i64 = 3_600_000_000;
         let start = Instant::now();
         let mut watch = Watch::start(start, Time::from_micros(0));
-        // The hours that passed, the hours that the clock shows, and whether a pass runs.
+        // Each row: the hours that passed, the hours that the clock shows, and whether a pass runs.
         for (row, (by, says, is_done)) in [
             (1, 1, true),
             (2, 25, true),
             (3, 26, true),
-            // The clock is ten years ahead, for less than a day.
+            // The clock is ten years ahead for less than a day.
             (4, 87_600, false),
             (5, 87_601, false),
             (26, 87_622, false),
-            // A second jump restarts the day of waiting.
+            // A second jump restarts the waiting time of a day.
             (27, 200_000, false),
             (50, 200_023, false),
             (51, 200_024, true),
             (52, 200_025, true),
-            // The clock jumps back, and is right again before the day is over.
+            // The clock jumps back, and is correct again before the waiting time is over.
             (53, 53, false),
             (54, 200_027, true),
             (55, 55, false),

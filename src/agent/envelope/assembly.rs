@@ -1,16 +1,16 @@
 //! The verb `envelope`: selects the items for the renderer.
 //!
 //! The items come from the state, not from an earlier recall. The envelope omits expired, superseded and too sensitive
-//! items; forgotten items have left the state. Every text is scanned again, because the scan may have learned new rules
-//! since the text was written.
+//! items. The state contains no forgotten items. Every text is scanned again, because the scan may have new rules since
+//! the text was written.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - MKE-1: a secret that the scan knows is never shown, however it came into memory.
+//! - MKE-1: a secret that the scan recognises is never shown, regardless of how it was stored.
 //! - MKE-2: an item is hidden as superseded only by an item of at least equal trust, in a scope of the request.
-//! - MKE-3: every record comes from a scope of the request.
+//! - MKE-3: every record belongs to a scope of the request.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -35,11 +35,11 @@ use crate::object::{Id, Kind, Object, Scope, Time};
 use crate::recall::tokens;
 use crate::scan::{Category, Scanner, Severity};
 
-/// The maximum number of candidates of a section: more than fit into a usual budget.
+/// The maximum number of candidates of a section. More candidates would not fit into a usual budget.
 const CANDIDATES_MAX: usize = 300;
 /// The maximum number of hits of a query.
 const HITS_MAX: usize = 100;
-/// The maximum number of rules of the scan in the flags of a record.
+/// The maximum number of rules in the flags of a record.
 const FLAGS_SHOWN: usize = 3;
 /// The default budget: 20,000 characters.
 const BUDGET_TOKENS: usize = 5000;
@@ -48,24 +48,25 @@ const BUDGET_TOKENS: usize = 5000;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EnvelopeRequest {
-    /// The question that facts must answer. Without it, pinned and newest facts are shown.
+    /// The query that facts must match. Without a query, the envelope shows pinned facts, then the newest facts.
     pub query: Option<String>,
     /// The scopes to read.
     pub reach: Reach,
-    /// The limit of the whole text, in tokens.
+    /// The maximum size of the whole text, in tokens.
     pub budget_tokens: usize,
-    /// The root session under compaction, whose notes are shown.
+    /// The session whose context the host compacts. The envelope shows the notes of its root session.
     pub compaction: Option<String>,
-    /// Whether untrusted items are shown, in a section of their own.
+    /// Whether the envelope shows untrusted items, in a separate section.
     pub with_untrusted: bool,
-    /// The most sensitive class that is shown.
+    /// The most sensitive class of items that the envelope shows.
     pub sensitivity_max: Sensitivity,
-    /// A word in the first and the last line that no record may repeat.
+    /// A word in the opening and closing lines that no record may repeat.
     pub boundary: Option<Boundary>,
 }
 
 impl EnvelopeRequest {
-    /// Returns a request for a turn: at most 5,000 tokens, no untrusted items, no credentials.
+    /// Returns a request for one turn of a conversation: at most 5,000 tokens, no untrusted items, and nothing more
+    /// sensitive than `internal`.
     pub fn new(reach: Reach) -> Self {
         Self {
             query: None,
@@ -78,7 +79,7 @@ impl EnvelopeRequest {
         }
     }
 
-    /// Whether an object may be shown, as far as this depends on the object alone.
+    /// Checks whether the request permits the kind, origin and sensitivity of an object.
     fn may_show(&self, object: &Object) -> bool {
         let has_place = match Section::of_kind(object.kind()) {
             Some(Section::SessionNotes) => self.compaction.is_some(),
@@ -94,22 +95,23 @@ impl EnvelopeRequest {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct EnvelopeAnswer {
-    /// The text for the prompt; empty without records. Never give it the role of the system.
+    /// The text for the prompt; empty if there are no records. Never put it into a message with the role `system`.
     pub text: String,
     /// The records in the text, in order.
     pub shown: Vec<Shown>,
-    /// The omitted items.
+    /// The numbers of omitted items.
     pub left_out: Omitted,
-    /// The root of the state.
+    /// The root of the state that the envelope shows.
     pub root: Root,
     /// The size of the text, in tokens.
     pub tokens: usize,
 }
 
-/// A candidate before the check for superseding items. It has no text, because there may be very many candidates.
+/// A candidate before the check for superseding items. It does not contain the text, to save memory: there may be very
+/// many candidates.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
-    /// The order within a section: pinned items, then hits in the order of recall.
+    /// The priority within a section: 0 for pinned items, otherwise the rank of the hit.
     rank: u32,
     newest: Reverse<Time>,
     id: Id,
@@ -117,7 +119,7 @@ struct Waiting {
     changed: Time,
 }
 
-/// Does the work of [`Agent::envelope`].
+/// Implements [`Agent::envelope`].
 pub(in crate::agent) fn envelope(
     agent: &Agent,
     view: &View,
@@ -153,11 +155,11 @@ pub(in crate::agent) fn envelope(
     })
 }
 
-/// Returns the ids that recall finds among the objects that may be shown, each with its place from 1.
+/// Returns the ids that recall finds among the objects that may be shown, each with its rank from 1.
 fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> Result<HashMap<String, u32>> {
     let asked = RecallQuery {
         limit: HITS_MAX,
-        // The budget may have no room for most hits, so only shown hits count as used.
+        // Most hits may not fit into the budget, so `touch_shown` counts only the shown hits as used.
         touch: false,
         include_superseded: false,
         with_untrusted: request.with_untrusted,
@@ -168,7 +170,7 @@ fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> R
     Ok(found.map(|hit| hit.id.to_string()).zip(1..).collect())
 }
 
-/// Counts the shown hits as used, for decay.
+/// Updates the last-access times of the shown hits, which decay reads.
 fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown: &[Shown]) -> Result<()> {
     if view.root() != memory.view().root() {
         return Ok(());
@@ -179,15 +181,15 @@ fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown:
     Ok(())
 }
 
-/// Returns the record of an item. Its texts have markers in place of secrets.
+/// Returns the record of an item. Markers replace the secrets in its texts.
 fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) -> Record {
     let (made, changed) = (place.made, place.changed);
-    // The scan reads beyond the shown part, to recognise a secret that the limit cuts off.
+    // The scan reads more text than is shown, to recognise a secret that the limit would cut in two.
     let text: String = item.text().chars().take(4 * section.chars_max()).collect();
     let findings = scanner.scan(&text).findings.into_iter();
     let shown = findings.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
     let rules: Vec<_> = shown.map(|finding| finding.rule).take(FLAGS_SHOWN).collect();
-    // MKE-1: known secrets are never shown.
+    // MKE-1: secrets that the scan recognises are never shown.
     let clean = |text: &str| scanner.redact(text).into_owned();
     Record {
         section,
@@ -204,22 +206,22 @@ fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) 
     }
 }
 
-/// The candidates so far.
+/// The candidates of each section, and the items that may supersede them.
 #[derive(Default)]
 struct Candidates {
     sections: HashMap<Section, Vec<Waiting>>,
-    /// The objects that claim to supersede an id, by that id.
+    /// For each id, the objects that claim to supersede it.
     superseded: HashMap<String, Vec<Object>>,
     omitted: Omitted,
 }
 
 impl Candidates {
-    /// Returns the candidates among all items of the scopes, expired ones included (MKE-3). Kinds that are never shown
-    /// are skipped, because most of a memory may be transcripts.
+    /// Collects the candidates among all items of the requested scopes (MKE-3), and counts the omitted items. Skips
+    /// kinds that are never shown, because most objects of a store may be transcript entries.
     fn of(view: &View, request: &EnvelopeRequest, hits: Option<&HashMap<String, u32>>) -> Result<Self> {
         let mut found = Self::default();
         if !view.settings().indexes {
-            // A query without an index would read each object twice.
+            // Without indexes, a query would read each object twice.
             for object in view.kept_objects() {
                 let object = object?;
                 if request.reach.has(object.scope()) && object.kind() != kind::SESSION {
@@ -272,7 +274,7 @@ impl Candidates {
             (true, ..) => 0,
             (_, None, _) => 1,
             (_, Some(_), Some(place)) => place,
-            // A query limits facts only; it does not limit rules, decisions, summaries and notes.
+            // A query filters only facts. Other sections also show items that are not hits, after the hits.
             (_, Some(_), None) if section != Section::PersistentMemory => u32::MAX,
             _ => {
                 self.omitted.beside += 1;
@@ -294,7 +296,7 @@ impl Candidates {
         Ok(())
     }
 
-    /// Returns the records of the first candidates of each section that no item supersedes (MKE-2).
+    /// Returns the records of the highest-ranked candidates of each section, without superseded ones (MKE-2).
     fn finish(mut self, view: &View, scanner: &Scanner) -> Result<(Vec<Record>, Omitted)> {
         let mut all = Vec::new();
         for (section, mut waiting) in std::mem::take(&mut self.sections) {

@@ -1,4 +1,4 @@
-//! The parts of an envelope, and their text.
+//! The parts of an envelope, and how they are written as text.
 //!
 //! # Layer
 //! Pure.
@@ -21,40 +21,40 @@ pub(super) const ID_CHARS_MAX: usize = 256;
 pub(super) const SOURCE_CHARS_MAX: usize = 120;
 pub(super) const ROOT_CHARS_MAX: usize = 128;
 
-/// The first and the last moment with a year of four digits.
+/// The first moment of the year 0, and the last moment of the year 9999.
 const FIRST_US: i64 = -62_167_219_200 * SECOND_MICROS;
 const LAST_US: i64 = 253_402_300_799 * SECOND_MICROS;
 
 /// The content of an envelope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Envelope {
-    /// The boundary, if the host gave one.
+    /// The boundary, if the host chose one.
     pub boundary: Option<String>,
-    /// The root of the state, as the host writes it.
+    /// The root of the state, in the form that the caller passes.
     pub root: String,
     /// The records, in the order of the text.
     pub shown: Vec<Shown>,
-    /// The number of records that did not fit.
+    /// The number of records that did not fit into their section or the budget.
     pub skipped: usize,
 }
 
-/// A record as shown: invisible characters are escaped, and the text is cut to its limit. JSON omits the text, because
-/// the envelope holds it.
+/// A record in the form that the envelope shows: invisible characters are escaped, and the text is cut to its limit.
+/// JSON omits the text, because the text of the envelope contains it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Shown {
-    /// Its id.
+    /// The id of the item.
     pub id: String,
-    /// Its section.
+    /// The section that contains the record.
     pub section: Section,
-    /// Its class of origin.
+    /// The class of its origin.
     pub trust: Origin,
-    /// The findings of the scan; empty without findings.
+    /// The rules that the scan found in the text; empty if it found none.
     pub flags: String,
     /// Its source; empty if unknown.
     pub source: String,
     /// The time of its creation, for example `2026-08-21T10:00:00Z`; empty if unknown.
     pub time: String,
-    /// The time of its last change; empty if that is its creation.
+    /// The time of its last change; empty if the item never changed.
     #[serde(skip)]
     pub updated: String,
     /// Its text.
@@ -63,7 +63,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Returns `record` as shown in `section`.
+    /// Returns the form of `record` that `section` shows.
     pub(super) fn of(record: &Record, section: Section) -> Self {
         let text_of = |time_us: Option<i64>| time_us.map(moment).unwrap_or_default();
         let attribute = |text, chars_max| line::line(text, chars_max, false);
@@ -81,7 +81,7 @@ impl Shown {
         }
     }
 
-    /// Adds its lines to `out`.
+    /// Appends the element of the record to `out`.
     pub(super) fn write(&self, out: &mut String) {
         let item = self.section.layout().item;
         let (id, trust) = (attribute("id", &self.id), attribute("trust", self.trust.name()));
@@ -100,7 +100,7 @@ impl Shown {
     }
 }
 
-/// Returns the tags around the records of a section.
+/// Returns the opening and the closing tag of a section.
 pub(super) fn section_tags(section: Section) -> [String; 2] {
     ["", "/"].map(|slash| format!("<{slash}{}>\n", section.name()))
 }
@@ -111,7 +111,7 @@ pub(super) fn opening(boundary: Option<&str>) -> String {
     format!("<memory version=\"2\" use=\"{USE}\"{boundary}>\n")
 }
 
-/// Returns the text after the sections: everything that can change with another commit.
+/// Returns the text after the sections. It contains the root and the counts, which change with every commit.
 pub(super) fn closing(boundary: Option<&str>, root: &str, shown: usize, skipped: usize) -> String {
     let boundary = boundary.map_or_else(String::new, |boundary| attribute("boundary", boundary));
     let root = attribute("root", root);
@@ -122,7 +122,7 @@ fn attribute(name: &str, value: &str) -> String {
     format!(" {name}=\"{}\"", escaped(value))
 }
 
-/// Writes the envelope. An envelope without records is empty text.
+/// Writes the envelope. Writes nothing if the envelope has no records.
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.shown.is_empty() {
@@ -143,7 +143,7 @@ impl fmt::Display for Envelope {
     }
 }
 
-/// Writes a moment in UTC to the second. A moment outside the years 0 to 9999 becomes the nearest one inside.
+/// Formats a moment in UTC, to the second. Clamps the moment to the years 0 to 9999.
 pub(super) fn moment(time_us: i64) -> String {
     format!("{}Z", Moment::of(time_us.clamp(FIRST_US, LAST_US)))
 }

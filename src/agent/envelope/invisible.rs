@@ -1,17 +1,18 @@
-//! Invisible characters of a text, which are shown as `\u{..}`.
+//! Finds the invisible characters of a text, which the envelope shows as `\u{..}`.
 //!
-//! By property, these are default ignorables, controls, format characters, private use and unassigned characters.
-//! People need some of them: in emoji of several parts, as joiners in scripts that shape letters by them, and as
-//! direction marks after right-to-left letters. Those stay where they are needed.
+//! By Unicode property, these are default ignorable, control, format, private-use and unassigned characters. Some of
+//! them have a legitimate use: in emoji of several parts, as joiners in scripts whose letters change shape, and as
+//! direction marks after right-to-left letters. Characters in such a context stay unescaped.
 //!
-//! The sets of characters are those of the scan. Here fewer neighbours justify an invisible character, because a text
-//! must look the same wherever it is cut.
+//! The sets of characters are those of the scan. The rules here permit an invisible character in fewer contexts,
+//! because a text must look the same wherever it is cut.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - VIS-1: no escaped character decides whether another one stays, so showing a text twice equals showing it once.
+//! - VIS-1: an escaped character never decides whether another character is escaped. So escaping a text twice has the
+//!   same result as escaping it once.
 
 use std::sync::LazyLock;
 
@@ -22,18 +23,18 @@ pub(super) const ZERO_WIDTH_JOINER: char = '\u{200D}';
 const EMOJI_SELECTOR: char = '\u{FE0F}';
 const KEYCAP: char = '\u{20E3}';
 const BLACK_FLAG: char = '\u{1F3F4}';
-/// The tags of a flag, including the one that ends it.
+/// The number of tag characters of a flag emoji, including the final cancel tag.
 const TAGS: usize = 6;
-/// The largest distance between a letter and the direction mark that it justifies, in characters.
+/// The maximum distance between a right-to-left letter and a direction mark that stays unescaped, in characters.
 const DIRECTION_REACH: usize = 8;
 
-/// Returns for each character of `chars` whether to show it as `\u{..}`. Line breaks and tabs stay.
+/// Returns for each character of `chars` whether the envelope shows it as `\u{..}`. Never escapes line breaks and tabs.
 pub(super) fn hidden(chars: &[char]) -> Vec<bool> {
     let is_hidden = |(at, char): (usize, &char)| is_invisible(*char) && !does_its_work(chars, at);
     chars.iter().enumerate().map(is_hidden).collect()
 }
 
-/// Whether `char` is invisible in every context.
+/// Checks whether `char` is an invisible character, whatever its context.
 pub(super) fn is_invisible(char: char) -> bool {
     if char.is_ascii() {
         return char.is_ascii_control() && !matches!(char, '\t' | '\n' | '\r');
@@ -41,12 +42,12 @@ pub(super) fn is_invisible(char: char) -> bool {
     INVISIBLE.has(char)
 }
 
-/// Whether `char` extends the one before it, so that no cut separates them.
+/// Checks whether `char` extends the character before it, so that a cut must not separate them.
 pub(super) fn extends(char: char) -> bool {
     !char.is_ascii() && (MARKS.has(char) || MODIFIERS.has(char) || INVISIBLE.has(char))
 }
 
-/// Whether people need the invisible character at `at` in its context.
+/// Checks whether the invisible character at `at` has a legitimate use in its context.
 fn does_its_work(chars: &[char], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| chars[before]) else {
         return false;
@@ -66,7 +67,7 @@ fn does_its_work(chars: &[char], at: usize) -> bool {
     }
 }
 
-/// Whether the joiner at `at` joins two emoji into one.
+/// Checks whether the joiner at `at` joins two emoji into one.
 fn joins_emoji(chars: &[char], at: usize) -> bool {
     let is_pictograph = |at: usize| chars.get(at).is_some_and(|char| PICTOGRAPHS.has(*char));
     let has_suffix = chars[at - 1] == EMOJI_SELECTOR || MODIFIERS.has(chars[at - 1]);
@@ -74,14 +75,15 @@ fn joins_emoji(chars: &[char], at: usize) -> bool {
     is_pictograph(base) && is_pictograph(at + 1)
 }
 
-/// Whether a right-to-left letter comes shortly before, without an invisible character between.
+/// Checks whether the last [`DIRECTION_REACH`] characters of `before` contain a right-to-left letter, with no invisible
+/// character after it.
 fn is_behind_rightward(before: &[char]) -> bool {
     let near = before.iter().rev().take(DIRECTION_REACH);
     let mut seen = near.take_while(|char| !is_invisible(**char));
     seen.any(|char| RIGHTWARD.has(*char))
 }
 
-/// Whether the tag at `at` belongs to a flag in use.
+/// Checks whether the tag character at `at` belongs to the emoji of a known flag.
 fn is_in_flag(chars: &[char], at: usize) -> bool {
     let start = (at.saturating_sub(TAGS)..at)
         .rev()
@@ -92,8 +94,8 @@ fn is_in_flag(chars: &[char], at: usize) -> bool {
     FLAGS.iter().any(|flag| flag.chars().eq(tags.iter().copied()))
 }
 
-/// Marks that enclose a number are visible format characters. Line separators count as invisible, because people would
-/// see one line where a program sees two.
+/// The set of invisible characters. It excludes marks that enclose a number, which are visible format characters. It
+/// includes line and paragraph separators, because people may see one line where a program reads two.
 const UNSEEN: &str = r"[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]--\p{Prepended_Concatenation_Mark}";
 
 static INVISIBLE: LazyLock<Ranges> = LazyLock::new(|| Ranges::of(&format!("[{UNSEEN}]")));
@@ -106,7 +108,7 @@ static MONGOLIAN: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Mongolian}&&\
 static HIEROGLYPHS: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Egyptian_Hieroglyphs}"));
 static MARKS: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{M}"));
 
-/// Returns a set of characters that justify an invisible neighbour. None of them is invisible.
+/// Returns the visible characters of `set`. Next to them, an invisible character may stay unescaped.
 fn visible(set: &str) -> Ranges {
     Ranges::of(&format!("[[{set}]--[{UNSEEN}]]"))
 }

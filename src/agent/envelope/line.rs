@@ -1,31 +1,32 @@
-//! The text of a record as shown: on one line, without invisible characters, cut to its limit.
+//! Formats the text of a record for the envelope: on one line, with invisible characters escaped, cut to its limit.
 //!
 //! # Layer
 //! Pure.
 //!
 //! # Invariants
-//! - SHN-1: a shown text has at most the given number of characters, and showing it again does not change it.
-//! - SHN-2: a cut does not split an escape `\u{..}`, an emoji of several parts, or a letter from its marks.
+//! - SHN-1: a formatted text has at most the given number of characters, and formatting it again does not change it.
+//! - SHN-2: a cut never splits an escape `\u{..}` or an emoji of several parts, and never separates a letter from its
+//!   marks.
 
 use super::invisible::{ZERO_WIDTH_JOINER, extends, hidden};
 use super::scrub::without_entries;
 
 const ELLIPSIS: char = '\u{2026}';
-/// The white space that a line collapses; other white space is invisible or visible text.
+/// The white space characters that are collapsed. Other white space is treated like any other character.
 const SPACES: [char; 4] = [' ', '\t', '\n', '\r'];
-/// The characters after the limit that may decide whether the last ones are hidden.
+/// The number of characters after the limit that may decide whether characters before the limit are escaped.
 const LOOK_AHEAD: usize = 8;
 
-/// The maximum number of characters that a cut keeps together. A longer run of marks is cut.
+/// The maximum number of characters that a cut keeps together. A cut may split a longer run of marks.
 const TOGETHER_MAX: usize = 32;
 
-/// Shows the content of a record, without transcript entries.
+/// Formats the content of a record, after removing transcript entries from it.
 pub(super) fn content(text: &str, chars_max: usize, has_lines: bool) -> String {
     line(&without_entries(text), chars_max, has_lines)
 }
 
-/// Shows a text. With `has_lines`, line breaks, tabs and spaces stay, and each break becomes `\n`. Otherwise each run of
-/// white space becomes one space.
+/// Formats a text. With `has_lines`, retains tabs, spaces and line breaks, and writes each line break as `\n`.
+/// Otherwise replaces each run of white space with one space.
 pub(super) fn line(text: &str, chars_max: usize, has_lines: bool) -> String {
     let text = if has_lines {
         let text = text.trim_matches(SPACES);
@@ -34,7 +35,7 @@ pub(super) fn line(text: &str, chars_max: usize, has_lines: bool) -> String {
         let words = text.split(SPACES).filter(|word| !word.is_empty());
         words.collect::<Vec<_>>().join(" ")
     };
-    // Each input character is shown as at least one, so later characters cannot matter.
+    // Each input character becomes at least one output character, so characters after the look-ahead cannot matter.
     let chars: Vec<char> = text.chars().take(chars_max + LOOK_AHEAD).collect();
     let hidden = hidden(&chars);
     let shown = write(&chars, &hidden);
@@ -44,7 +45,7 @@ pub(super) fn line(text: &str, chars_max: usize, has_lines: bool) -> String {
     cut(&chars, &hidden, chars_max)
 }
 
-/// Writes characters, with hidden ones as `\u{..}`.
+/// Writes `chars`, with the `hidden` characters as `\u{..}`.
 fn write(chars: &[char], hidden: &[bool]) -> String {
     let mut out = String::with_capacity(chars.len());
     for (char, is_hidden) in chars.iter().zip(hidden) {
@@ -57,7 +58,7 @@ fn write(chars: &[char], hidden: &[bool]) -> String {
     out
 }
 
-/// Shows the part that fits, with an ellipsis. It ends with a whole word if whole words fill half of the space.
+/// Cuts a text to `chars_max` characters, ellipsis included. Cuts between words if these words fill half of the space.
 fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
     let room = chars_max.saturating_sub(1);
     let width = |at: usize| {
@@ -79,7 +80,7 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
     {
         end = space;
     } else {
-        // SHN-2: a character that extends the one before it is cut together with it.
+        // SHN-2: the cut is not directly before a character that extends its predecessor.
         let is_joined = |at: usize| chars[at - 1] == ZERO_WIDTH_JOINER && !hidden[at - 1];
         let is_inside = |at: usize| (extends(chars[at]) && !hidden[at]) || is_joined(at);
         let lowest = end.saturating_sub(TOGETHER_MAX);
@@ -89,8 +90,8 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
         while end > 0 && chars[end - 1].is_whitespace() {
             end -= 1;
         }
-        // Without the text after the cut, other characters may count as hidden. So the remaining text is checked alone
-        // (SHN-1).
+        // A character may lose its legitimate context to the cut. So check again which characters of the remaining text
+        // to escape (SHN-1).
         let rest = &chars[..end];
         let mut shown = write(rest, &super::invisible::hidden(rest));
         if shown.chars().count() <= room || end == 0 {

@@ -13,24 +13,25 @@ use crate::object::Origin;
 /// A request to [`choose`](super::selection::choose).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request<'a> {
-    /// The root of the state of the records.
+    /// The root of the state that contains the records.
     pub root: &'a str,
-    /// The root session whose notes are shown for its compaction. The caller resolves child sessions.
+    /// The root session whose context is compacted, and whose notes are shown. The caller replaces a child session with
+    /// its root.
     pub compacted: Option<&'a str>,
-    /// The limit of the whole text, as [`tokens`](crate::recall::tokens) counts.
+    /// The maximum size of the whole text in tokens, as [`tokens`](crate::recall::tokens) counts them.
     pub budget_tokens: usize,
-    /// Whether untrusted records are shown, in the quarantine.
+    /// Whether the section `quarantine` shows untrusted records.
     pub with_untrusted: bool,
-    /// A word in the first and the last line that no record may repeat.
+    /// A word in the opening and closing lines that no record may repeat.
     pub boundary: Option<Boundary>,
 }
 
-/// A random word of the host for one session: 16 to 64 ASCII letters and digits.
+/// A random word that the host chooses for one session: 16 to 64 ASCII letters and digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boundary(String);
 
 impl Boundary {
-    /// Returns the boundary; `None` if `word` is too short, too long, or has other characters.
+    /// Returns the boundary. Returns `None` if `word` is too short, too long, or contains other characters.
     pub fn new(word: &str) -> Option<Self> {
         let fits = (16..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
         fits.then(|| Self(word.to_owned()))
@@ -42,37 +43,38 @@ impl Boundary {
     }
 }
 
-/// The numbers of omitted items, by the first reason.
+/// The numbers of omitted items by reason. An item counts only under the first reason that applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Omitted {
-    /// The number of entries of a transcript.
+    /// The number of transcript entries.
     pub entries: usize,
-    /// The number of notes omitted because this is a turn, or the compaction of another session.
+    /// The number of notes that are omitted because the request is not a compaction of their root session.
     pub notes: usize,
-    /// The number of untrusted items that the request does not ask for.
+    /// The number of untrusted items, if the request excludes them.
     pub untrusted: usize,
-    /// The number of items whose section is full.
+    /// The number of items that are omitted because their section is full.
     pub full: usize,
-    /// The number of items without a text.
+    /// The number of items that have no visible text.
     pub empty: usize,
-    /// The number of items that repeat the boundary.
+    /// The number of items that contain the boundary.
     pub forged: usize,
     /// The number of items that repeat the text of another record.
     pub duplicates: usize,
     /// The number of items that do not fit into the budget.
     pub budget: usize,
-    /// The number of expired items. The verb, not the renderer, sets this count and those below.
+    /// The number of expired items. The verb, not the renderer, sets this count and the counts below.
     pub expired: usize,
     /// The number of items that another item supersedes.
     pub superseded: usize,
     /// The number of items that are more sensitive than the request permits.
     pub sensitive: usize,
-    /// The number of items that do not answer the query, or for which newer items leave no place in the section.
+    /// The number of items that do not match the query, or that are beyond the maximum number of candidates of
+    /// their section.
     pub beside: usize,
 }
 
 impl Omitted {
-    /// Returns the number of records that did not fit, which the envelope states.
+    /// Returns the number of records that did not fit. The envelope reports it as `skipped`.
     pub fn skipped(&self) -> usize {
         self.full + self.budget
     }
@@ -85,10 +87,10 @@ impl Omitted {
     }
 }
 
-/// An item to show. The caller leaves out expired, forgotten and superseded items.
+/// An item to show. The caller omits expired, forgotten and superseded items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Its section. An untrusted record is shown in the quarantine instead.
+    /// The section of the item. An untrusted record is shown in the section `quarantine` instead.
     pub section: Section,
     /// The time of its creation in microseconds since 1970, which orders the records of a section.
     pub time_us: Option<i64>,
@@ -98,9 +100,9 @@ pub(super) struct Record {
     pub text: String,
     /// Its kind, for example `fact`. An `entry` is never shown; a `note` only in a compaction.
     pub kind: String,
-    /// Its class of origin.
+    /// The class of its origin.
     pub trust: Origin,
-    /// The findings of the scan, shown up to 120 characters.
+    /// The rules that the scan found in the text, shown up to 120 characters.
     pub flags: String,
     /// Its source, for example a file or a tool, shown up to 120 characters.
     pub source: String,
@@ -108,17 +110,17 @@ pub(super) struct Record {
     pub updated_us: Option<i64>,
     /// The root session that owns a note.
     pub root_session: String,
-    /// Its priority if not all records fit: low before high, and newest first among equals.
+    /// The priority if not all records fit. A lower rank is selected first, and of equal ranks the newest record.
     pub rank: u32,
 }
 
 impl Record {
-    /// Whether it is a note of a session.
+    /// Checks whether the record is a note of a session.
     pub(super) fn is_note(&self) -> bool {
         self.kind == kind::NOTE || self.section == Section::SessionNotes
     }
 
-    /// Returns all fields, for an order that does not depend on the input order.
+    /// Returns a sort key of all fields, so that the order of records does not depend on the order of the input.
     pub(super) fn key(&self) -> impl Ord {
         (
             self.section,

@@ -1,22 +1,23 @@
-//! Removes envelopes from a text, so that memory is not remembered again.
+//! Removes envelopes from a text, so that recalled memory is not stored again.
 //!
-//! A block is `<memory>`, `<session_memory>` or `<persistent_memory>`, in any case and with any attributes, up to its
-//! closing tag. Blocks nest; a closing tag also closes open blocks inside. A block without an end may have been cut
-//! off, or the text may only mention it, so only its tag is removed. The remaining text stays byte for byte.
+//! An envelope is a block from a tag `<memory>`, `<session_memory>` or `<persistent_memory>` to its closing tag. Case
+//! and attributes do not matter. Blocks nest, and a closing tag also closes the open blocks inside. A block without a
+//! closing tag may have been cut off, or the text may only mention the tag. So only the tag is removed. All other text
+//! is unchanged.
 //!
-//! `memory` is also a word in program texts. A tag without an end counts as such a word if it has no attributes and is
-//! in a usual place, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes. A closed
-//! block of another program, for example libvirt's `<memory unit="KiB">`, counts as an envelope.
+//! `memory` is also a name in program code. An unclosed tag counts as program code if it has no attributes and occurs
+//! in a usual context, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes. A closed
+//! block of another format, for example libvirt's `<memory unit="KiB">`, counts as an envelope.
 //!
 //! # Layer
 //! Pure.
 //!
 //! # Limits
-//! - The text after an unclosed tag stays. A text that was cut off within an envelope keeps the rest of that envelope,
-//!   and the caller gets a finding.
+//! - The text after an unclosed tag stays. So if a text was cut off within an envelope, the content of that envelope
+//!   stays. `Scrubbed::unclosed` counts such tags.
 //!
 //! # Invariants
-//! - SCR-1: a scrubbed text holds no envelope, even where the pieces around a removed block meet.
+//! - SCR-1: a scrubbed text contains no envelope. The texts around a removed block do not combine into one either.
 //! - SCR-2: the time is linear in the text: a byte is read at most as many times as a tag has bytes.
 
 use std::borrow::Cow;
@@ -31,9 +32,9 @@ static ENTRIES: LazyLock<Regex> = LazyLock::new(|| tags_of("entry"));
 /// The rest of a tag after its name. It contains no `<`, and contains `>` only in quotes.
 static REST: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"^(?:[^<>"']|"[^"<]*"|'[^'<]*')*>"#).expect("the pattern is valid"));
-/// The maximum number of bytes of a tag up to the end of its name.
+/// The maximum length of a tag in bytes, from `<` to the end of its name.
 const START_MAX: usize = "</persistent_memory".len();
-/// The number of bytes before a tag that decide whether it is a word of a program.
+/// The number of bytes before a tag that are checked to recognise program code.
 const WORD_CONTEXT: usize = 64;
 
 /// A text without its envelopes.
@@ -43,16 +44,16 @@ pub(crate) struct Scrubbed<'a> {
     pub text: Cow<'a, str>,
     /// The number of removed envelopes.
     pub envelopes: usize,
-    /// The number of removed tags without an end. The text after them may be memory.
+    /// The number of removed tags without a closing tag. The text after them may be recalled memory.
     pub unclosed: usize,
 }
 
-/// Returns `text` without its envelopes, and their number.
+/// Returns `text` without its envelopes, and the number of removed envelopes.
 pub(crate) fn scrubbed(text: &str) -> Scrubbed<'_> {
     without(text, &ENVELOPES, |tag| !is_word(text, tag))
 }
 
-/// Returns `text` without its closed transcript entries.
+/// Returns `text` without `<entry>` blocks. Tags without a closing tag stay.
 pub(super) fn without_entries(text: &str) -> Cow<'_, str> {
     without(text, &ENTRIES, |_| false).text
 }
@@ -66,7 +67,7 @@ enum Role {
     Empty,
 }
 
-/// A tag with one of the names, and its byte offsets.
+/// A tag with one of the searched names, and its byte offsets.
 struct Tag {
     role: Role,
     /// Its name in lower case.
@@ -78,12 +79,12 @@ struct Tag {
     end: usize,
 }
 
-/// Returns the pattern of a tag up to the end of its name, in any case.
+/// Returns a pattern that matches a tag from `<` to the end of its name, without regard to case.
 fn tags_of(names: &str) -> Regex {
     Regex::new(&format!("(?i-u)</?(?:{names})")).expect("the pattern is valid")
 }
 
-/// Returns `text` without the blocks of `names`. For a tag without an end, `goes` returns whether to remove it.
+/// Returns `text` without the blocks of `names`. `goes` returns whether to remove a tag that has no closing tag.
 fn without<'a>(text: &'a str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> Scrubbed<'a> {
     let (blocks, unclosed) = blocks(text, names, goes);
     let envelopes = blocks.len() - unclosed;
@@ -106,7 +107,8 @@ fn without<'a>(text: &'a str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> Scr
     }
 }
 
-/// Returns the outermost blocks of `names` in order, and the number of them that are tags without an end.
+/// Returns the ranges to remove, in order: the outermost blocks of `names`, and the tags without a closing tag that
+/// `goes` selects. Also returns the number of these tags.
 fn blocks(text: &str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> (Vec<Range<usize>>, usize) {
     let (mut blocks, mut open) = (Vec::new(), Vec::<Tag>::new());
     let mut open_of: HashMap<String, usize> = HashMap::new();
@@ -122,7 +124,7 @@ fn blocks(text: &str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> (Vec<Range<
                 while let Some(last) = open.pop() {
                     *open_of.entry(last.name.clone()).or_default() -= 1;
                     if last.name == tag.name {
-                        // The block contains those that were closed since it was opened.
+                        // The new block contains all blocks that were opened after it, so remove these from the list.
                         let before = blocks.partition_point(|block| block.start < last.start);
                         blocks.truncate(before);
                         blocks.push(last.start..tag.end);
@@ -140,7 +142,7 @@ fn blocks(text: &str, names: &Regex, goes: impl Fn(&Tag) -> bool) -> (Vec<Range<
     (blocks, unclosed)
 }
 
-/// Returns the tag that begins with `begun`; `None` if its name goes on.
+/// Returns the tag that begins with `begun`. Returns `None` if the name continues after the match, as in `<memory_id>`.
 fn tag(text: &str, begun: Match<'_>) -> Option<Tag> {
     let after = text.as_bytes().get(begun.end());
     let is_name = after.is_none_or(|byte| byte.is_ascii_whitespace() || b"/>".contains(byte));
@@ -158,7 +160,7 @@ fn tag(text: &str, begun: Match<'_>) -> Option<Tag> {
     })
 }
 
-/// Removes the start of a tag from the end of `out` if `rest` would complete the tag.
+/// Removes an incomplete tag from the end of `out` if `rest` would complete it.
 fn drop_fragments(out: &mut String, rest: &str, names: &Regex) {
     let next: String = rest.chars().take(START_MAX + 1).collect();
     let mut last = out.bytes().rev().take(START_MAX);
@@ -169,17 +171,17 @@ fn drop_fragments(out: &mut String, rest: &str, names: &Regex) {
         if !first.is_some_and(|tag| tag.start == 0 && tag.name_end >= out.len() - start) {
             return;
         }
-        // SCR-1: half a tag must not meet its other half.
+        // SCR-1: the two halves of a tag must not join after the block between them is removed.
         out.truncate(start);
         last = out.bytes().rev().take(START_MAX);
     }
 }
 
-/// Whether a tag without an end is a word of a program, or a name that the text mentions.
+/// Checks whether a tag without a closing tag is program code, or a tag that the text only mentions.
 fn is_word(text: &str, tag: &Tag) -> bool {
     let bytes = text.as_bytes();
     let behind = &bytes[tag.name_end..];
-    // A tag that does not end before the next block may become another tag when that block is removed.
+    // A tag without `>` may change when a block after it is removed, so ` as ` after it does not make it program code.
     let is_ended = tag.end > tag.name_end;
     if is_ended && behind.starts_with(b" as ") {
         return true;

@@ -1,4 +1,4 @@
-//! The sections of the envelope: their tags, their limits, and their two orders.
+//! The sections of the envelope: their tags and limits, their order in the text, and their order of using the budget.
 //!
 //! # Layer
 //! Pure.
@@ -6,16 +6,16 @@
 use crate::agent::vocabulary::kind;
 
 named! {
-    /// A section, in the order of the text: sections that change least come first, for the prompt cache.
+    /// A section, in the order of the text. Sections that change least are first, so that a prompt cache matches more.
     #[derive(PartialOrd, Ord)]
     pub enum Section {
         /// Rules of the project; at most 6.
         ProjectRules => "project_rules",
         /// Decisions; at most 5.
         KeyDecisions => "key_decisions",
-        /// Facts, blocks and other lasting items; only the budget limits them.
+        /// Facts, blocks and other lasting items. Only the budget limits their number.
         PersistentMemory => "persistent_memory",
-        /// The summary of a session: one, at most 3,000 characters with line breaks.
+        /// The summary of a session: at most 1, with at most 3,000 characters and with line breaks.
         SessionSnapshot => "session_snapshot",
         /// Notes of the session under compaction; at most 10.
         SessionNotes => "session_notes",
@@ -36,13 +36,13 @@ named! {
     }
 }
 
-/// The format of a section, whose element has the name of the section.
+/// The format of a section.
 pub(super) struct Layout {
-    /// The element of a record.
+    /// The name of the element of a record.
     pub(super) item: &'static str,
     /// The maximum number of records.
     pub(super) records_max: usize,
-    /// Its turn in using the budget. The first section takes as much as it needs.
+    /// The order in which sections use the budget. The section with turn 0 is first, and uses as much as it needs.
     pub(super) turn: u8,
 }
 
@@ -52,7 +52,8 @@ pub(super) const ITEM_CHARS_MAX: usize = 280;
 pub(super) const SNAPSHOT_CHARS_MAX: usize = 3000;
 
 impl Section {
-    /// Returns the default section of a kind; `None` for sessions and their entries, which are never shown.
+    /// Returns the section of a kind. Returns `None` for kinds that are never shown, such as sessions and their
+    /// entries.
     pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
             kind::ENTRY | kind::SESSION => None,
@@ -70,12 +71,12 @@ impl Section {
         }
     }
 
-    /// Returns the most records of the section.
+    /// Returns the maximum number of records of the section.
     pub(crate) fn records_max(self) -> usize {
         self.layout().records_max
     }
 
-    /// Returns the most characters of a record's text, in Unicode scalar values.
+    /// Returns the maximum number of characters of a record's text, in Unicode scalar values.
     pub(crate) fn chars_max(self) -> usize {
         if self.has_lines() {
             SNAPSHOT_CHARS_MAX
@@ -84,7 +85,7 @@ impl Section {
         }
     }
 
-    /// Whether a record may have more than one line.
+    /// Checks whether a record of the section may have more than one line.
     pub(super) fn has_lines(self) -> bool {
         self == Self::SessionSnapshot
     }

@@ -1,4 +1,4 @@
-//! The selection of records: admission, duplicates, and the budget.
+//! Selects the records of an envelope: applies the admission rules, omits duplicates, and respects the budget.
 //!
 //! # Layer
 //! Pure.
@@ -17,9 +17,9 @@ use crate::recall::CHARS_A_TOKEN;
 
 /// Selects records for the envelope, and adds the omitted ones to the counts of `left_out`.
 ///
-/// Sections are filled in order of need, and each section by rank, newest first. A record that does not fit is omitted, and
-/// the next one is tried. The time is linear in the records and their shown characters, apart from sorting. Pass it the hits
-/// of a recall, not a whole store.
+/// Fills the sections by their turn, and each section by rank, then newest first. Omits a record that does not fit, and
+/// tries the next one. Apart from sorting, the time is linear in the number of records and shown characters. Pass it
+/// candidates, not a whole store.
 pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitted) -> (Envelope, Omitted) {
     let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
     for record in records {
@@ -28,7 +28,7 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
             Err(count) => *count(&mut left_out) += 1,
         }
     }
-    // ENV-3: the order of the input does not matter, because records with equal keys are the same record.
+    // ENV-3: records with equal keys are identical, so the order of the input does not matter.
     admitted.sort_unstable_by_key(|&(section, record)| {
         (
             section.layout().turn,
@@ -56,12 +56,12 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
     (envelope, left_out)
 }
 
-/// The counter of a reason to omit a record.
+/// Selects the counter of a reason to omit a record.
 type Count = fn(&mut Omitted) -> &mut usize;
 
 /// Returns the section of `record`, or the reason to omit it.
 fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
-    // ENV-4: entries are never shown, and notes only in a compaction.
+    // ENV-4: entries are never shown. Notes are shown only in a compaction of their session.
     if record.kind == kind::ENTRY {
         return Err(|left_out| &mut left_out.entries);
     }
@@ -69,7 +69,7 @@ fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
     if record.is_note() && !is_own {
         return Err(|left_out| &mut left_out.notes);
     }
-    // ENV-5: untrusted records are shown only in the quarantine.
+    // ENV-5: untrusted records are shown only in the section `quarantine`.
     match record.trust.is_trusted() && record.section != Section::Quarantine {
         true => Ok(record.section),
         false if request.with_untrusted => Ok(Section::Quarantine),
@@ -80,7 +80,7 @@ fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
 /// The selected records so far.
 struct Page<'a> {
     boundary: Option<&'a str>,
-    /// The characters left in the budget; `None` if not even an empty envelope fits.
+    /// The number of characters left in the budget; `None` if the budget is too small for an empty envelope.
     room: Option<usize>,
     shown: Vec<(Section, &'a Record, Shown)>,
     counts: [usize; Section::ALL.len()],
@@ -91,7 +91,7 @@ impl<'a> Page<'a> {
     /// Begins a page for up to `records_max` records.
     fn new(root: &str, request: &'a Request, records_max: usize) -> Self {
         let boundary = request.boundary.as_ref().map(Boundary::as_str);
-        // The counts are only known later, so this reserves space for the largest ones.
+        // The final counts are not known yet, so this reserves space for the largest counts.
         let frame = opening(boundary) + &closing(boundary, root, records_max, records_max);
         let chars_max = request.budget_tokens.saturating_mul(CHARS_A_TOKEN);
         Self {
@@ -103,7 +103,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Adds `record`, or returns the reason to omit it.
+    /// Adds `record`. Returns the counter of the reason if the record must be omitted.
     fn add(&mut self, section: Section, record: &'a Record) -> Result<(), Count> {
         let count = self.counts[section as usize];
         if count >= section.records_max() {
@@ -130,7 +130,7 @@ impl<'a> Page<'a> {
         if count == 0 {
             text.extend(section_tags(section));
         }
-        // ENV-2: the text stays within the budget.
+        // ENV-2: the text never exceeds the budget.
         let left = self.room.and_then(|room| room.checked_sub(text.chars().count()));
         let Some(left) = left else {
             return Err(|left_out| &mut left_out.budget);
@@ -143,7 +143,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Returns the text for comparing two records: without case, presentation forms, and differences of white space.
+/// Normalises a text to find duplicates: ignores case, compatibility forms, and differences of white space.
 fn normalised(text: &str) -> String {
     let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
     folded.split_whitespace().collect::<Vec<_>>().join(" ")

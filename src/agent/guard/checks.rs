@@ -1,4 +1,4 @@
-//! Checks of single objects: the rules of their kind, their trust, and the scan of their texts.
+//! The built-in checks of a change: kinds, trust, scan, counts, quotas, and pinned items.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -28,7 +28,7 @@ pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>) -> Opt
         Some((changed.id.to_string(), why))
     });
     let (ids, whys): (Vec<_>, Vec<_>) = broken.unzip();
-    let advice = "write the object by the rules of its kind, then try again";
+    let advice = "change the object to follow the rules of its kind, then try again";
     Failure::about(ids, whys.into_iter().next().unwrap_or_default(), advice)
 }
 
@@ -59,7 +59,8 @@ fn chars_of(object: &Object) -> usize {
     object.content().map_or(0, |text| text.chars().count())
 }
 
-/// Refuses to rewrite, remove or supersede an object that is more trusted than its replacement.
+/// Refuses to rewrite or supersede an object by a less trusted one, and to remove an object that is more trusted than
+/// the writer.
 pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
     let is_below = |new: Origin, old: Origin| old.is_above(new);
     let mut ids = Vec::new();
@@ -80,11 +81,11 @@ pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
     }
     let advice = "write a new object instead, or let a writer of that class change it";
     let class = turn.class();
-    let why = format!("a writer of class {class} would rewrite more trusted objects");
+    let why = format!("a writer of class {class} would change more trusted objects");
     Ok(Failure::about(ids, why, advice))
 }
 
-/// Scans every written text, and refuses verdicts from `worst` on.
+/// Scans every written text, and refuses texts whose verdict is `worst` or stricter.
 pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Option<Failure>> {
     let (mut ids, mut seen) = (Vec::new(), Vec::new());
     for (changed, object) in turn.written() {
@@ -106,13 +107,13 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
             );
         }
     }
-    let advice = "leave these texts out, or ask a person to look at them";
+    let advice = "omit these texts, or ask a person to review them";
     let why = format!("the scan found {}", seen.join(", "));
     Ok(Failure::about(ids, why, advice))
 }
 
-/// Limits the objects that a change touches in one way, by number and by their share of all objects. Up to `free`
-/// objects are allowed whatever their share.
+/// Limits the objects with the kind of change `word`, by number and by their share of all objects. The limit of the
+/// share does not apply to up to `free` objects.
 pub(super) fn touched(
     turn: &Turn<'_>,
     word: &str,
@@ -134,11 +135,11 @@ pub(super) fn touched(
         ),
         _ => return None,
     };
-    let advice = "touch fewer objects, or ask a person and split the change";
+    let advice = "change fewer objects, or ask a person whether to split the change";
     Failure::about(ids, why, advice)
 }
 
-/// Returns the scope and trust under which an object counts towards a quota (ROO-3); `None` if it does not count.
+/// Returns the scope and trust whose quota includes the object (ROO-3). Returns `None` if no quota includes it.
 fn place(object: &Object) -> Option<(&str, bool)> {
     let counts = counts_in_quota(object.kind(), object.parent().is_some());
     counts.then(|| (object.scope(), object.origin().is_trusted()))
@@ -151,8 +152,8 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
     let items_max = limits.items_max.unwrap_or(quotas.items_max);
     let long = turn.written().filter(|(_, object)| chars_of(object) > chars_max);
     let long = long.map(|(one, _)| one.id.to_string()).collect();
-    let why = format!("texts of more than {chars_max} characters");
-    let too_long = Failure::about(long, why, "shorten them, or split each into several");
+    let why = format!("some texts have more than {chars_max} characters");
+    let too_long = Failure::about(long, why, "shorten these texts, or split each of them");
     if too_long.is_some() {
         return Ok(too_long);
     }
@@ -166,7 +167,7 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
     }
     for ((scope, is_trusted), more) in gained {
         let more = usize::try_from(more).unwrap_or(0);
-        // The count is not needed if all objects together stay below the limit.
+        // If all objects of the store together are within the limit, no scope exceeds it.
         if more == 0 || turn.draft.base().len() + more as u64 <= items_max as u64 {
             continue;
         }
@@ -176,15 +177,16 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
             after += usize::from(place(&object?) == Some((scope, is_trusted)));
         }
         if after > items_max {
-            let why = format!("the scope {scope} would hold {after} items; at most {items_max} are allowed");
-            let advice = "forget unneeded items, or write less";
+            let why =
+                format!("the scope {scope} would contain {after} items; at most {items_max} are allowed");
+            let advice = "forget unneeded items, or write fewer items";
             return Ok(Some(Failure::new(why, advice)));
         }
     }
     Ok(None)
 }
 
-/// Returns the pinned items before the change. An untrusted pin does not bind a trusted writer.
+/// Returns the items that were pinned before the change. For a trusted writer, ignores pins of untrusted items.
 pub(super) fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     let query = Query::default().attribute(attribute::PINNED, true);
     let mut found = BTreeMap::new();
@@ -198,7 +200,7 @@ pub(super) fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     Ok(found)
 }
 
-/// Whether a pinned object is unchanged, apart from attributes that only verbs set.
+/// Checks whether a pinned object is unchanged. Ignores its sources, and attributes that only verbs set.
 fn is_kept(old: &Object, new: Option<&Object>) -> Result<bool> {
     let stated = |object: &Object| -> Result<NewObject> {
         let mut stated = object.to_new()?;
@@ -227,12 +229,12 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
         let superseded = new.map(|new| new.supersedes()).unwrap_or_default();
         ids.extend(superseded.into_iter().filter(|id| pinned.contains_key(id)));
     }
-    let advice = "leave them unchanged, or ask a person to unpin them first";
+    let advice = "leave the pinned items unchanged, or ask a person to unpin them first";
     let why = "a pinned item would be removed, changed or superseded".to_owned();
     Ok(Failure::about(ids, why, advice))
 }
 
-/// Compares new texts with the pinned ones of their scope and of the global scope.
+/// Refuses new texts that contradict a pinned item of their scope or of the global scope.
 pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Option<Failure> {
     let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
     for (number, (id, item)) in (0_u128..).zip(pinned) {
@@ -268,7 +270,7 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
         }
     }
     pairs.truncate(3);
-    let advice = "follow the pinned item, or ask a person which one is right";
-    let why = format!("pinned items are contradicted: {}", pairs.join(", "));
+    let advice = "change the text to agree with the pinned item, or ask a person which one is right";
+    let why = format!("new texts contradict pinned items: {}", pairs.join(", "));
     Failure::about(ids, why, advice)
 }

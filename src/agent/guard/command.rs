@@ -1,4 +1,4 @@
-//! A check by another program, which gets the change as JSON and answers with its exit code.
+//! A check by another program, which reads the change as JSON. Its exit code decides.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -12,11 +12,11 @@ use crate::agent::command::run;
 use crate::agent::envelope::one_line;
 use crate::error::{Error, Result};
 
-/// The maximum number of bytes of the command's output that are kept.
+/// The maximum number of bytes of the command's output that are read into memory.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// The maximum number of characters of the command's output that the report shows.
 const OUTPUT_CHARS: usize = 400;
-const ADVICE: &str = "follow the message of the check, then try again";
+const ADVICE: &str = "correct the problem that the command reports, then try again";
 
 pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Failure>> {
     let Some((program, arguments)) = check.run.split_first() else {
@@ -32,7 +32,10 @@ pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Fail
         Ok(ran) => ran,
         Err(error) => {
             let why = format!("cannot run '{program}': {error}");
-            return Ok(Some(Failure::new(why, "give the path of an existing program")));
+            return Ok(Some(Failure::new(
+                why,
+                "write the path of an existing program in the policy",
+            )));
         }
     };
     let why = match ran.status {
@@ -41,9 +44,9 @@ pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Fail
             let said =
                 [&ran.errors, &ran.output].map(|said| one_line(&String::from_utf8_lossy(said), OUTPUT_CHARS));
             let said = said.into_iter().find(|said| !said.is_empty());
-            said.unwrap_or_else(|| format!("the check ended with {status}"))
+            said.unwrap_or_else(|| format!("the command of the check ended with {status}"))
         }
-        None => format!("the check did not end within {} s", check.seconds),
+        None => format!("the command of the check did not end within {} s", check.seconds),
     };
     Ok(Some(Failure::new(why, ADVICE)))
 }

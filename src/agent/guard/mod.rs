@@ -1,17 +1,17 @@
-//! The guard: checks a trial change, and commits all of it or nothing.
+//! The guard: runs a change on a draft, checks it, and commits either the whole change or nothing.
 //!
-//! [`Agent::attempt`] runs a change and its checks. It commits a change that passes, behind an automatic snapshot, and keeps a
-//! refused change under `rejected/`. Other programs do the same in steps with a named draft: [`Agent::stage`],
-//! [`Agent::check_staged`], [`Agent::commit_staged`]. The answer is a [`Report`] for people and models. A [`Policy`] sets the
-//! checks.
+//! [`Agent::attempt`] runs a change and its checks. It commits a change that passes, after an automatic snapshot. It
+//! saves a refused change as a draft below `rejected/`. Other programs can run the same steps on a named draft:
+//! [`Agent::stage`], [`Agent::check_staged`], [`Agent::commit_staged`]. The result is a [`Report`] for people and
+//! models. A [`Policy`] configures the checks.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - GRD-1: a refused change leaves the state, its root and its history unchanged.
-//! - GRD-2: every check runs, even after another one failed, so the report is complete.
-//! - GRD-5: a staged change is committed on the state that its checks saw.
+//! - GRD-2: every check runs, even after another check failed, so the report is complete.
+//! - GRD-5: a staged change is committed on exactly the state on which its checks ran.
 
 mod checks;
 mod command;
@@ -45,7 +45,7 @@ use crate::error::{Error, ErrorCode, Result};
 use report::Failure;
 use turn::Turn;
 
-/// The checks of a change: those of a policy, and those that the caller adds.
+/// The checks of a change: the checks of a policy, and the checks that the caller adds.
 #[derive(Default)]
 pub struct Checks<'a> {
     policy: Policy,
@@ -59,7 +59,7 @@ impl<'a> Checks<'a> {
         Self { policy, own }
     }
 
-    /// Adds a check of the caller. The error of the check is the reason of the refusal.
+    /// Adds a check of the caller. If it returns an error, the change is refused, and the error is the reason.
     #[must_use]
     pub fn and(mut self, name: impl Into<String>, check: impl Fn(&Draft) -> Result<(), String> + 'a) -> Self {
         self.own.push((name.into(), Box::new(check)));
@@ -67,11 +67,12 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// The outcome of a guarded change. It may be a refusal: [`Self::into_result`] makes that an error.
+/// The outcome of a guarded change. The change may have been refused: [`Self::into_result`] returns an error in that
+/// case.
 #[derive(Debug)]
-#[must_use = "the change may have been refused; `into_result` makes that an error"]
+#[must_use = "the change may have been refused; `into_result` returns an error in that case"]
 pub enum Guarded<T> {
-    /// It passed, and is committed.
+    /// The change passed all checks, and is committed.
     Kept {
         /// The value that the change returned.
         value: T,
@@ -80,12 +81,12 @@ pub enum Guarded<T> {
         /// The results of the checks.
         report: Report,
     },
-    /// It did not pass, and the state is unchanged. [`Agent::quarantined`] lists it, a person commits it with
-    /// [`Agent::release`] or drops it with [`Agent::discard`].
+    /// The change failed a check, and the state is unchanged. [`Agent::quarantined`] lists the change. A person commits
+    /// it with [`Agent::release`] or drops it with [`Agent::discard`].
     Refused {
         /// The results of the checks.
         report: Report,
-        /// The name of its draft, for example `rejected/17`; `None` if it changed nothing.
+        /// The name of the draft with the change, for example `rejected/17`; `None` if the change was empty.
         kept: Option<String>,
     },
 }
@@ -94,7 +95,7 @@ impl<T> Guarded<T> {
     /// Returns the value and the commit of an accepted change.
     ///
     /// # Errors
-    /// `Denied` (code `rejected`), naming the failed checks and the ids: the change was refused.
+    /// `Denied` (code `rejected`) if the change was refused. The error names the failed checks and the ids.
     pub fn into_result(self) -> Result<(T, Committed)> {
         match self {
             Self::Kept { value, committed, .. } => Ok((value, *committed)),
@@ -103,7 +104,7 @@ impl<T> Guarded<T> {
                 let error = Error::denied(ErrorCode::Rejected, why).with_ids(report.ids());
                 Err(match kept {
                     Some(name) => {
-                        error.with_hint(format!("nothing was changed; the draft is kept as {name}"))
+                        error.with_hint(format!("the state is unchanged; the draft is saved as {name}"))
                     }
                     None => error,
                 })
@@ -113,13 +114,13 @@ impl<T> Guarded<T> {
 }
 
 impl Agent {
-    /// Runs `change` on a draft, replaces secrets by markers, runs every check, and commits the draft if all pass.
+    /// Runs `change` on a draft, replaces secrets with markers, runs every check, and commits the draft if all pass.
     ///
-    /// A failed check is no error: the answer is [`Guarded::Refused`]. [`Checks::and`] adds a check of the host.
+    /// If a check fails, the result is [`Guarded::Refused`], not an error. [`Checks::and`] adds a check of the host.
     ///
     /// # Errors
     /// The error of `change`; `Denied` (code `rejected`) if it panicked; `Corrupt` or `Io` if a check could not read
-    /// its input; also the errors of [`Memory::commit`](crate::Memory::commit). After an error the state is as before.
+    /// its input; also the errors of [`Memory::commit`](crate::Memory::commit). An error leaves the state unchanged.
     ///
     /// ```
     /// use treering::agent::{Checks, Guarded, Policy};
@@ -132,7 +133,7 @@ impl Agent {
     ///     draft.put(item.into_object(Id::new("setup")?)?)
     /// };
     /// let guarded = agent.attempt(&Writer::user(), turn, &Checks::new(Policy::default()))?;
-    /// let Guarded::Refused { report, .. } = guarded else { panic!("the scan sees it") };
+    /// let Guarded::Refused { report, .. } = guarded else { panic!("the scan detects it") };
     /// assert!(report.to_string().contains("scan"));
     /// assert!(agent.memory().view().is_empty());
     /// # Ok::<(), treering::Error>(())
@@ -160,8 +161,8 @@ impl Agent {
         let writer = draft.writer().clone();
         let change = |draft: &mut Draft| {
             let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));
-            // GRD-4: a refused change is saved too, so it is redacted first. If the redaction fails, the change is
-            // dropped.
+            // GRD-4: a refused change is saved as a draft too, so secrets are redacted before the checks. If the
+            // redaction fails, the change is dropped.
             if let Err(error) = secrets::redact_staged(self, draft) {
                 *draft = drafts::begin(self, &writer)?;
                 return Err(error);
@@ -229,7 +230,7 @@ impl Agent {
         }
         for (name, check) in &checks.own {
             let refused = check(draft).err();
-            let advice = "correct the named problem, then try again";
+            let advice = "correct the reported problem, then try again";
             report.add(name, refused.map(|why| Failure::new(why, advice)));
         }
         Ok(report)

@@ -1,4 +1,4 @@
-//! The policy of the guard, as a TOML file. A key that the file omits has its default.
+//! The policy of the guard, a TOML file. A key that the file omits has its default.
 //!
 //! ```toml
 //! [change]
@@ -30,15 +30,15 @@ use crate::scan::Verdict;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// Limits on the part of memory that a change may touch.
+    /// Limits on the number of objects that a change removes or rewrites.
     pub change: ChangeLimits,
-    /// Limits for the findings of the scan.
+    /// The verdicts of the scan that refuse a change.
     pub scan: ScanRules,
     /// Quotas of items and texts.
     pub quota: QuotaLimits,
     /// Rules for pinned items.
     pub pinned: PinnedRules,
-    /// Rules for trust.
+    /// Protection of more trusted objects.
     pub trust: TrustRules,
     /// Rules for the objects of a kind.
     pub kinds: BTreeMap<String, KindRules>,
@@ -47,19 +47,19 @@ pub struct Policy {
     pub commands: Vec<CommandCheck>,
 }
 
-/// Limits on the part of memory that a change may touch.
+/// Limits on the number of objects that a change removes or rewrites.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeLimits {
-    /// The number of objects that may be removed or rewritten, whatever their share. Default: 10.
+    /// The number of objects that may be removed, or rewritten, without regard to the limits of the share. Default: 10.
     pub free: u64,
     /// The maximum number of removed objects. Default: no limit.
     pub removed_max: Option<u64>,
-    /// The largest share of removed objects, 0 to 1. Default: 0.5.
+    /// The maximum share of removed objects, from 0 to 1. Default: 0.5.
     pub removed_share_max: Option<f64>,
     /// The maximum number of rewritten objects. Default: no limit.
     pub rewritten_max: Option<u64>,
-    /// The largest share of rewritten objects, 0 to 1. Default: 0.5.
+    /// The maximum share of rewritten objects, from 0 to 1. Default: 0.5.
     pub rewritten_share_max: Option<f64>,
 }
 
@@ -75,7 +75,7 @@ impl Default for ChangeLimits {
     }
 }
 
-/// Limits for the findings of the scan.
+/// The verdicts of the scan that refuse a change.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScanRules {
@@ -89,12 +89,12 @@ named! {
     pub enum Refuse {
         /// No verdict refuses a change.
         Never => "never",
-        /// A flag refuses the change, and so does every stricter verdict.
+        /// The verdict `flag` and every stricter verdict refuse a change.
         Flag => "flag",
-        /// A quarantine refuses the change, and so does a block.
+        /// The verdicts `quarantine` and `block` refuse a change.
         #[default]
         Quarantine => "quarantine",
-        /// Only a block refuses the change.
+        /// Only the verdict `block` refuses a change.
         Block => "block",
     }
 }
@@ -105,7 +105,7 @@ impl Refuse {
     }
 }
 
-/// Quotas. A quota that is not given comes from the settings of the agent.
+/// Quotas of items and texts. If the policy omits a quota, the setting of the agent applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuotaLimits {
@@ -119,9 +119,9 @@ pub struct QuotaLimits {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PinnedRules {
-    /// Whether a change must not remove, rewrite, unpin or supersede them. Default: true.
+    /// Whether to refuse a change that removes, rewrites, unpins or supersedes a pinned item. Default: true.
     pub keep: bool,
-    /// Whether a new text must not contradict a pinned item of its scope. Default: true.
+    /// Whether to refuse a new text that contradicts a pinned item of its scope or of the global scope. Default: true.
     pub contradictions: bool,
 }
 
@@ -134,11 +134,11 @@ impl Default for PinnedRules {
     }
 }
 
-/// Rules for trust.
+/// Protection of more trusted objects.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrustRules {
-    /// Whether a writer must not rewrite, remove or supersede a more trusted object. Default: true.
+    /// Whether to refuse a writer who rewrites, removes or supersedes a more trusted object. Default: true.
     pub keep_higher: bool,
 }
 
@@ -154,7 +154,7 @@ impl Default for TrustRules {
 pub struct KindRules {
     /// The attributes that each object must have, with their types.
     pub required: BTreeMap<String, TypeOfValue>,
-    /// The fewest characters of its text.
+    /// The minimum number of characters of its text.
     pub text_chars_min: Option<usize>,
     /// The maximum number of characters of its text.
     pub text_chars_max: Option<usize>,
@@ -192,8 +192,8 @@ impl TypeOfValue {
     }
 }
 
-/// A program that checks the change. It reads the change as one JSON document from standard input, and refuses with an exit
-/// code other than 0. Its output is the reason. No shell runs.
+/// A program that checks the change. It reads the change as one JSON document from standard input. An exit code other
+/// than 0 refuses the change, and the output of the program is the reason. The program is started without a shell.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandCheck {
@@ -217,8 +217,8 @@ impl CommandCheck {
 }
 
 impl Policy {
-    /// Reads a policy in TOML, with a table for each field: `change`, `scan`, `quota`, `pinned`, `trust`, `kinds.NAME` and
-    /// `[[command]]`. An absent table or key has its default.
+    /// Parses a policy in TOML, with a table for each field: `change`, `scan`, `quota`, `pinned`, `trust`, `kinds.NAME`
+    /// and `[[command]]`. An absent table or key has its default.
     ///
     /// ```
     /// let policy = treering::agent::Policy::parse("[change]\nremoved_max = 3\n[scan]\nrefuse = \"flag\"")?;
@@ -227,7 +227,7 @@ impl Policy {
     /// ```
     ///
     /// # Errors
-    /// `InvalidInput` (code `bad_policy`), naming the unknown key or the invalid value.
+    /// `InvalidInput` (code `bad_policy`) if a key is unknown or a value is invalid. The error names it.
     pub fn parse(text: &str) -> Result<Self> {
         let read: Self = toml::from_str(text).map_err(|error| bad(fault(text, &error)))?;
         let shares = [read.change.removed_share_max, read.change.rewritten_share_max];

@@ -1,4 +1,4 @@
-//! Compares the answers to fixed questions in two states, to show the effect of a turn or rollback on recall.
+//! Compares the hits of fixed queries in two states, to show the effect of a change or rollback on recall.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -10,12 +10,12 @@ use crate::agent::{Agent, RecallQuery};
 use crate::engine::View;
 use crate::error::Result;
 
-/// The difference between the answers of two states to one question.
+/// The difference between the hits of one query in two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RecallChange {
-    /// The question.
+    /// The query.
     pub query: String,
-    /// Hits of both states, in the order of the newer one.
+    /// Hits of both states, in the order of the newer state.
     pub kept: Vec<String>,
     /// Hits of the older state only.
     pub lost: Vec<String>,
@@ -30,7 +30,7 @@ impl RecallChange {
     }
 }
 
-/// Asks both states each question, and returns the differences. The hits do not count as used.
+/// Runs each query in both states, and returns the differences. Does not update the last-access times of the hits.
 ///
 /// # Errors
 /// The errors of [`Agent::recall`].
@@ -40,7 +40,7 @@ pub(crate) fn compare_recall(
     newer: &View,
     queries: &[RecallQuery],
 ) -> Result<Vec<RecallChange>> {
-    // All questions are asked in one state, then in the other, so the index is updated to each state only once.
+    // Runs all queries in one state, then all in the other, so that the index is updated to each state only once.
     let answers = |view: &View| -> Result<Vec<Vec<String>>> {
         let asked = queries.iter().map(|query| query.clone().without_touch());
         let ids = |query: RecallQuery| -> Result<Vec<String>> {

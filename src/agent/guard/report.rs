@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::store::ChangeCounts;
 
-/// The maximum number of ids of a check.
+/// The maximum number of ids in the result of a check.
 const IDS_SHOWN: usize = 20;
-/// The largest number of ids that people see for one check.
+/// The maximum number of ids that the text for people shows per check.
 const IDS_A_LINE: usize = 3;
 
 /// The result of one check.
@@ -24,11 +24,11 @@ pub struct Checked {
     /// Whether the change passes the check.
     #[serde(rename = "passed")]
     pub is_passed: bool,
-    /// The reason of a failure; empty if the change passes.
+    /// The reason for the failure; empty if the change passes.
     pub why: String,
-    /// The ids of the objects that fail it, at most 20.
+    /// The ids of the objects that fail the check, at most 20.
     pub ids: Vec<String>,
-    /// The number of objects that fail it.
+    /// The number of objects that fail the check.
     pub ids_total: usize,
     /// Advice; empty if the check passes.
     pub advice: String,
@@ -58,7 +58,7 @@ impl Failure {
         Self { why, ids, advice }
     }
 
-    /// Returns the failure of a check with these ids, sorted; `None` if there are no ids.
+    /// Returns the failure of a check for the sorted `ids`. Returns `None` if `ids` is empty.
     pub(super) fn about(mut ids: Vec<String>, why: String, advice: &'static str) -> Option<Self> {
         ids.sort_unstable();
         ids.dedup();
@@ -83,7 +83,7 @@ impl Report {
         });
     }
 
-    /// Whether the change passes every check.
+    /// Checks whether the change passes every check.
     pub fn is_passed(&self) -> bool {
         self.checks.iter().all(|checked| checked.is_passed)
     }
@@ -93,13 +93,13 @@ impl Report {
         self.checks.iter().filter(|checked| !checked.is_passed)
     }
 
-    /// Returns the ids of the objects that fail a check, each once.
+    /// Returns the ids of all objects that fail a check, without duplicates.
     pub fn ids(&self) -> Vec<String> {
         let ids: BTreeSet<_> = self.failed().flat_map(|checked| checked.ids.clone()).collect();
         ids.into_iter().collect()
     }
 
-    /// Returns the failed checks with their reasons, in a line.
+    /// Returns the failed checks with their reasons, on one line.
     pub(crate) fn summary(&self) -> String {
         let failed: Vec<_> = self
             .failed()

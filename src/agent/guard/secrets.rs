@@ -1,13 +1,13 @@
-//! Redacts the secrets of a guarded change before any part of it is written.
+//! Redacts the secrets of a guarded change before any part of the change is written to the log.
 //!
-//! Refused and staged changes are saved drafts, so they reach the log before the last check.
+//! Refused and staged changes are saved as drafts, so they are in the log even if they are never committed.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - GRD-4: no guarded change writes a secret that the scan knows into the log. Texts get markers; names with a secret are
-//!   refused.
+//! - GRD-4: no guarded change writes a secret that the scan recognises into the log. Markers replace secrets in texts.
+//!   A name that contains a secret is refused.
 
 use std::collections::HashMap;
 
@@ -19,11 +19,12 @@ use crate::engine::Draft;
 use crate::error::Result;
 use crate::object::Object;
 
-/// Replaces the secrets in every staged object and earlier version by markers. References to a redacted version then name its
-/// redacted form.
+/// Replaces the secrets in every staged object and earlier version with markers. Updates references to a redacted
+/// version to its new digest.
 ///
 /// # Errors
-/// `Denied` (code `refused`): a name holds a secret. `InvalidInput`: a text with its marker is too long.
+/// `Denied` (code `refused`): a name contains a secret. `InvalidInput`: a text is too long after markers replaced
+/// secrets.
 pub(super) fn redact_staged(agent: &Agent, draft: &mut Draft) -> Result<()> {
     let mut replaced: HashMap<ObjectDigest, ObjectDigest> = HashMap::new();
     let mut is_first = true;
@@ -63,7 +64,7 @@ pub(super) fn redact_staged(agent: &Agent, draft: &mut Draft) -> Result<()> {
             }
         }
         is_first = false;
-        // A version with another reference is another version, which others may name.
+        // Updating a reference changes the digest of its version, so references to that version need an update too.
         if replaced.len() == before {
             break;
         }

@@ -1,7 +1,8 @@
-//! Guarded changes in steps, for programs in any language: stage under a name, check, commit or drop.
+//! Guarded changes in separate steps, for programs in any language: stage a change under a name, check it, then commit
+//! or drop it.
 //!
-//! A staged change is a saved draft (`drafts/NAME`). It outlives its process and changes no state. It is committed on
-//! the newest head, and conflicts if another writer changed the same objects.
+//! A staged change is a saved draft (`drafts/NAME`). It outlives its process and does not change the state. It is
+//! committed on the newest head. The commit conflicts if another writer changed the same objects.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -26,7 +27,7 @@ use crate::store::ChangeCounts;
 /// The prefix of the names of staged changes.
 const CLASS: &str = "drafts/";
 
-/// One line of a change.
+/// One line of a change to stage.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StagedLine {
     /// Replaces the object of an id.
@@ -36,7 +37,7 @@ pub(crate) enum StagedLine {
 }
 
 impl StagedLine {
-    /// Reads a line of JSON: an object as `put --jsonl` reads it, or `{"remove": "ID"}`.
+    /// Parses a line of JSON: an object in the format of `put --jsonl`, or `{"remove": "ID"}`.
     ///
     /// # Errors
     /// `InvalidInput`: the input has neither form.
@@ -58,20 +59,20 @@ impl StagedLine {
 /// A staged change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct StagedChange {
-    /// The name of the draft that it is staged in.
+    /// The name of the change, without `drafts/`.
     pub name: String,
     /// The counts of its changes.
     #[serde(flatten)]
     pub counts: ChangeCounts,
 }
 
-/// Stages a change under a name, with markers in place of secrets. Each line carries its number, for refusals. The
-/// trust rules apply to this writer now, because another writer may commit the change.
+/// Stages a change under a name, and replaces secrets with markers. Errors name the number of the line. The trust rules
+/// apply to this writer now, because another writer may commit the change.
 ///
 /// # Errors
-/// `Denied` (code `refused`): this writer may not rewrite an object of the change. `InvalidInput`, naming the line:
-/// the line cannot be staged; code `name_taken`: another change has this name; or the change is empty. Also the
-/// errors of [`Memory::commit`](crate::Memory::commit).
+/// `Denied` (code `refused`): this writer may not rewrite an object of the change. `InvalidInput`: a line cannot be
+/// staged, another change has this name (code `name_taken`), or the change is empty. Also the errors of
+/// [`Memory::commit`](crate::Memory::commit).
 pub(crate) fn stage(
     agent: &Agent,
     name: &str,
@@ -108,12 +109,13 @@ pub(crate) fn stage(
 /// Returns the changes of a staged change, sorted by id.
 ///
 /// # Errors
-/// `NotFound`: no staged change has this name, or its base is not kept. `Corrupt` or `Io` if it cannot be read.
+/// `NotFound`: no staged change has this name, or the store no longer contains its base. `Corrupt` or `Io`: the change
+/// cannot be read.
 pub(crate) fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
     changes_of(&staged_draft(agent, name, &Writer::user())?)
 }
 
-/// Returns the staged changes, newest first. Their names omit the class.
+/// Returns the staged changes, newest first. Their names omit the prefix `drafts/`.
 pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
     let references = agent.memory().references().into_iter();
     let own = references.filter_map(|mut reference| {
@@ -123,11 +125,11 @@ pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
     own.collect()
 }
 
-/// Checks a staged change on the head, where its commit would be. Changes nothing.
+/// Checks a staged change on the head, as [`commit_staged`] does. Changes nothing.
 ///
 /// # Errors
-/// `Conflict`, naming the ids: another writer changed the same ids. Also the errors of [`Agent::staged_changes`] and
-/// [`Agent::check`].
+/// `Conflict`: another writer changed the same ids, which the error names. Also the errors of [`Agent::staged_changes`]
+/// and [`Agent::check`].
 pub(crate) fn check_staged(
     agent: &Agent,
     name: &str,
@@ -137,8 +139,7 @@ pub(crate) fn check_staged(
     agent.check(&staged_on_head(agent, name, writer)?, checks)
 }
 
-/// Checks a staged change and commits it, with an automatic snapshot of the state before. A change that is refused stays
-/// staged.
+/// Checks a staged change and commits it, after an automatic snapshot. A refused change stays staged.
 ///
 /// # Errors
 /// The errors of [`Agent::check_staged`] and [`Memory::commit`](crate::Memory::commit).
@@ -154,8 +155,8 @@ pub(crate) fn commit_staged(
 /// Drops a staged change.
 ///
 /// # Errors
-/// `NotFound`: no staged change has this name. `Denied` (code `less_trusted`): an untrusted writer would drop a
-/// trusted writer's change. Also the errors of [`Memory::commit`](crate::Memory::commit).
+/// `NotFound`: no staged change has this name. `Denied` (code `less_trusted`): an untrusted writer would drop the
+/// change of a more trusted writer. Also the errors of [`Memory::commit`](crate::Memory::commit).
 pub(crate) fn drop_staged(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
     if !writer.trust.is_trusted() {
         let draft = staged_draft(agent, name, writer)?;
@@ -179,10 +180,10 @@ fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Wr
     }
     let committed = drafts::commit(agent, draft, &Rule::GUARD)?;
     match delete_staged(agent, name, writer) {
-        // Another writer has dropped the staged change.
+        // Another writer has already dropped the staged change.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         other => other.map_err(|error| {
-            let hint = "the change is committed: do not repeat it; `guard drop` removes the staged copy";
+            let hint = "the change is committed, so do not repeat it; `guard drop` removes the staged copy";
             error.with_code(ErrorCode::OutcomeUnknown).with_hint(hint)
         })?,
     }
@@ -204,7 +205,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
         StagedLine::Remove(id) => return Err(Error::not_found(format!("there is no object '{id}'"))),
         StagedLine::Put(line) => *line,
     };
-    // GRD-4: names with a secret are refused.
+    // GRD-4: a name that contains a secret is refused.
     check_names(agent, &line.object)?;
     redact_object(agent.scanner(), &mut line.object);
     if line.past {
@@ -218,7 +219,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
     Ok(())
 }
 
-/// Returns the writer. If it has neither session nor actor, those of the writer who staged the change are used.
+/// Returns the writer. If it has neither a session nor an actor, sets both from the writer who staged the change.
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
     let is_nameless = writer.session.is_none() && writer.actor.is_none();
@@ -229,7 +230,7 @@ fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     writer
 }
 
-/// Returns a staged change on the head, where its commit will be (GRD-5).
+/// Opens a staged change and rebases it to the head, on which it will be committed (GRD-5).
 fn staged_on_head(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     drop(agent.memory().refresh()?);
     let mut draft = staged_draft(agent, name, writer)?;

@@ -1,4 +1,4 @@
-//! Tests of accepted and refused changes, and that a refused change leaves the state unchanged.
+//! Tests of accepted and refused changes. A refused change must leave the state unchanged.
 
 mod on_head;
 
@@ -32,7 +32,8 @@ fn pinned(name: &str, text: &str) -> NewObject {
     item.into_object(id(name)).unwrap()
 }
 
-/// Returns the names of the checks that fail for a change by `writer`, which must then store nothing.
+/// Runs a change, and returns the names of the checks that fail. Checks that a refused change leaves the state
+/// unchanged.
 fn failed(
     agent: &Agent,
     policy: &str,
@@ -509,7 +510,7 @@ fn who_stages_is_who_is_trusted() {
     assert!(stage(&agent, "other", remove(), &free, &outside).is_ok());
 }
 
-/// INVARIANT GRD-4: no guarded change writes a known secret into the log.
+/// INVARIANT GRD-4: no guarded change writes a secret that the scan recognises into the log.
 #[test]
 fn no_secret_of_a_guarded_change_reaches_the_disk() {
     let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
@@ -529,7 +530,8 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
         drop(object.attributes.insert("password", "hunter2xq7"));
         object
     };
-    // One version is derived from the other, which is then rewritten. Its first version is kept as a source.
+    // `b` is derived from the first version of `a`, then `a` is rewritten. The draft retains the first version as a
+    // source.
     let turn = |draft: &mut Draft| {
         draft.put(with_key("a"))?;
         let mut derived = object("b", "fact", "made from it");
@@ -605,7 +607,7 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
     }
 }
 
-/// INVARIANT RMB-1: no state and no answer has a text that the review stopped.
+/// INVARIANT RMB-1: no state and no answer contains a text that the review stopped.
 #[test]
 fn no_refusal_of_a_line_has_a_secret_of_the_line() {
     let agent = agent();

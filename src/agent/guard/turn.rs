@@ -1,11 +1,11 @@
-//! The objects of a change, each with both versions.
+//! The objects of a change, each with its old and its new version.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - A turn is checked on the state at its beginning, not on later commits of other writers. A staged change is checked on the
-//!   head.
+//! - The checks of an unstaged change run on the state at its beginning, not on later commits of other writers. The
+//!   checks of a staged change run on the head.
 
 use serde_json::{Value as Json, json};
 
@@ -18,9 +18,9 @@ use crate::object::{Id, Object, Origin};
 /// One object that a change adds, rewrites or removes.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangedObject {
-    /// Its id.
+    /// The id of the object.
     pub id: Id,
-    /// The old version; `None` if the object is new, or if that version was erased.
+    /// The old version; `None` if the object is new, or if its old version was erased.
     pub old: Option<Object>,
     /// The new version; `None` if the object is removed.
     pub new: Option<Object>,
@@ -46,10 +46,10 @@ impl ChangedObject {
         self.new.as_ref().or(self.old.as_ref())
     }
 
-    /// Returns both versions in the form of JSON Lines.
+    /// Returns the change as JSON. Both versions have the format of JSON Lines exports.
     ///
     /// # Errors
-    /// Fails if a content was not loaded.
+    /// Fails if the content of a version is not loaded.
     pub(crate) fn to_json(&self) -> Result<Json> {
         let line = |object: &Option<Object>| -> Result<Json> {
             let line = object.as_ref().map(|object| stored_object_to_json(object, false));
@@ -80,7 +80,7 @@ pub(in crate::agent) fn changes_of(draft: &Draft) -> Result<Vec<ChangedObject>> 
     changes.map(|change| changed(change.id)).collect()
 }
 
-/// A whole change.
+/// All objects of a change, and the draft that contains them.
 pub(super) struct Turn<'a> {
     pub(super) draft: &'a Draft,
     pub(super) changes: Vec<ChangedObject>,
@@ -92,14 +92,14 @@ impl<'a> Turn<'a> {
         Ok(Self { draft, changes })
     }
 
-    /// Iterates the new versions with their ids.
+    /// Iterates the added and rewritten objects with their new versions.
     pub(super) fn written(&self) -> impl Iterator<Item = (&ChangedObject, &Object)> {
         self.changes
             .iter()
             .filter_map(|one| Some((one, one.new.as_ref()?)))
     }
 
-    /// The class of the writer.
+    /// Returns the class of the writer.
     pub(super) fn class(&self) -> Origin {
         self.draft.writer().trust
     }

@@ -1,15 +1,15 @@
-//! Imports from other memory systems. Files are data; nothing in them is evaluated.
+//! Imports files of other memory systems. No code in a file is ever evaluated.
 //!
-//! Each format is a folder or file that no other one needs: `server_memory`, `odek` and `snap` map a file to objects. This
-//! file reviews and commits them. Imported objects have the origin `import` at most. The same file again changes nothing. A
-//! changed file updates the objects of its last import.
+//! Each format has a separate module (`server_memory`, `odek`, `snap`), which maps a file to objects. This module
+//! reviews and commits the objects. An imported object has at most the origin `import`. Importing the same file again
+//! changes nothing. Importing a changed file updates the objects of the earlier import.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - IMP-1: an import is never trusted, and never replaces a trusted object.
-//! - IMP-2: a name of the other system always gives the same id, and two names never give the same id.
+//! - IMP-1: an imported object is never trusted, and never replaces a trusted object.
+//! - IMP-2: a name of the other system always maps to the same id, and two names never map to the same id.
 
 pub(crate) mod odek;
 mod server_memory;
@@ -45,7 +45,7 @@ pub(crate) enum ForeignFormat {
 }
 
 impl ForeignFormat {
-    /// Returns the name of the format, as an import names it.
+    /// Returns the name of the format on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ServerMemory => "server-memory",
@@ -58,19 +58,19 @@ impl ForeignFormat {
 /// A file of another system.
 #[derive(Clone, Debug)]
 pub(crate) struct Foreign<'a> {
-    /// Its format.
+    /// The format of the file.
     pub format: ForeignFormat,
-    /// Its content.
+    /// The content of the file.
     pub bytes: &'a [u8],
-    /// The scope of its objects. By default, facts about the person and objects of the published core go to `global`,
-    /// and all others to the project.
+    /// The scope of all objects of the file. By default, facts about the person and objects of the published core get
+    /// the scope `global`, and all other objects the scope of the project.
     pub scope: Option<Scope>,
     /// The current project.
     pub place: Place,
 }
 
 impl Foreign<'_> {
-    /// Returns the scope of objects that name no scope.
+    /// Returns the scope of objects that do not name a scope.
     fn usual_scope(&self) -> Result<Scope> {
         self.scope.clone().map_or_else(|| self.place.usual_scope(), Ok)
     }
@@ -79,56 +79,56 @@ impl Foreign<'_> {
 /// A part of a file that was omitted, or imported with changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ForeignFinding {
-    /// Its place in the file: a line, an entry or a name.
+    /// The position of the part in the file: a line, an entry or a name.
     pub at: String,
     /// The reason.
     pub what: String,
 }
 
-/// The numbers of objects of an import, by their fate.
+/// The numbers of imported objects, by result.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct ForeignCounts {
     /// The number of new objects.
     pub created: u64,
     /// The number of objects with a new version.
     pub updated: u64,
-    /// The number of objects that equal the file.
+    /// The number of objects that the file did not change.
     pub unchanged: u64,
-    /// The number of objects stored with flags of the scan.
+    /// The number of objects that the scan flagged and that are stored.
     pub flagged: u64,
     /// The number of quarantined objects.
     pub quarantined: u64,
     /// The number of refused objects.
     pub refused: u64,
-    /// The number of earlier versions added to history.
+    /// The number of earlier versions that were added to history.
     pub past: u64,
 }
 
-/// The outcome of an import.
+/// The result of an import.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ForeignTaken {
     #[serde(flatten)]
     pub counts: ForeignCounts,
-    /// Faults of the file.
+    /// The faults of the file.
     pub findings: Vec<ForeignFinding>,
-    /// The name of the quarantine draft.
+    /// The name of the reference below `rejected/` that contains the quarantined objects.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
     pub commit: CommitInfo,
 }
 
-/// The attribute of a relation between two entities: a map `{from, type, to}`.
+/// The attribute that describes a relation between two entities: a map `{from, type, to}`.
 const RELATION: &str = "relation";
-/// The prefix of foreign attributes whose names have another meaning in Treering.
+/// The prefix for attributes of the other system whose names have another meaning in Treering.
 const FOREIGN: &str = "snap.";
 
-/// The content of a file, as objects.
+/// The objects to which a file is mapped.
 #[derive(Default)]
 struct Mapped {
-    /// The objects, each with its place in the file.
+    /// The objects, each with its position in the file.
     incoming: Vec<(String, NewObject)>,
-    /// Earlier versions, for history.
+    /// Earlier versions, which are added to history only.
     past: Vec<NewObject>,
     findings: Vec<ForeignFinding>,
 }
@@ -139,7 +139,7 @@ impl Mapped {
         self.findings.push(ForeignFinding { at, what });
     }
 
-    /// Adds an object, or a finding if its name cannot become an id.
+    /// Adds an object. If `id` is an error, adds a finding instead.
     fn push(
         &mut self,
         at: String,
@@ -162,26 +162,27 @@ impl Mapped {
     }
 }
 
-/// Whether an error concerns only one part of a file. A missing project concerns the whole file.
+/// Checks whether an error affects only one part of a file. A missing project affects the whole file.
 fn is_partial(error: &Error) -> bool {
     error.code() == ErrorCode::Erased
         || (error.kind() == ErrorKind::InvalidInput && error.code() != ErrorCode::NoPlace)
 }
 
-/// Returns the error for a file that cannot be read as a whole.
+/// Returns the error for a file of which no part can be read.
 fn unreadable(why: impl Into<String>) -> Error {
     Error::invalid(why)
         .with_code(ErrorCode::Unreadable)
-        .with_hint("check that --format names the format of the file")
+        .with_hint("check that --format is the format of the file")
 }
 
-/// Returns the mark of a text in an id. The key prevents other people from testing guesses; only the owner of the store
-/// has it.
+/// Returns a keyed digest of a text, for use in an id. Only the owner of the store has the key, so other people cannot
+/// test guesses of the text.
 fn mark_of(key: &[u8; 32], text: &str) -> String {
     to_hex(&keyed(key, text.as_bytes())[..16])
 }
 
-/// IMP-2: returns the id of a name: the name itself if it is a valid id, else its mark.
+/// IMP-2: returns the id of a name. It ends with the name if that is a valid id, otherwise with a keyed digest of
+/// the name.
 fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) -> Result<Id> {
     let scope = scope.as_str();
     let prefix = if scope == Scope::GLOBAL {
@@ -197,7 +198,7 @@ fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) -> Result<Id>
     Id::new(&format!("{prefix}{}", mark_of(key, name)))
 }
 
-/// Returns the attributes of the other system, with a prefix on names that have another meaning in Treering.
+/// Converts the attributes of the other system. Adds a prefix to names that have another meaning in Treering.
 fn other_attributes(
     other: &serde_json::Map<String, serde_json::Value>,
     at: &str,
@@ -219,8 +220,8 @@ fn other_attributes(
 /// Imports a file of another system in one commit of the operation `import`.
 ///
 /// # Errors
-/// `InvalidInput` (code `unreadable`) if the file cannot be read as a whole; also the errors of a commit. A fault
-/// in one part is a finding.
+/// `InvalidInput` (code `unreadable`) if no part of the file can be read; also the errors of a commit. A fault in one
+/// part is a finding, not an error.
 pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
     let done = change(agent, writer, &Rule::IMPORT, |change| {
         let key = agent.names_key();
@@ -241,7 +242,7 @@ pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer
                 Err(error) => return Err(error),
             }
         }
-        // An answer names rules, never the matching text (RMB-1).
+        // RMB-1: an answer never contains a text that the scan stopped.
         for ForeignFinding { at, what } in &mut mapped.findings {
             *at = agent.scanner().redact(at).into_owned();
             *what = agent.scanner().redact(what).into_owned();
@@ -257,15 +258,17 @@ pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer
     })
 }
 
-/// Stages the objects of a file, and counts the fate of each.
+/// Stages the objects of a file, and counts their results.
 fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, counts: &mut ForeignCounts) -> Result<()> {
     let (mut gone, mut seen) = (HashSet::new(), HashSet::new());
     for (at, mut object) in std::mem::take(&mut mapped.incoming) {
         let id = object.id.clone();
-        // IMP-2: two names never give the same id.
+        // IMP-2: two names never map to the same id.
         if !seen.insert(id.clone()) {
             counts.refused += 1;
-            let what = format!("another name in the file maps to the id '{id}' too; the first counts");
+            let what = format!(
+                "another name in the file maps to the same id '{id}'; only the first object is imported"
+            );
             mapped.say(at, what);
             continue;
         }
@@ -299,11 +302,11 @@ fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, counts: &mut ForeignCo
     Ok(())
 }
 
-/// Stages one object, and returns its fate with the reason or the rules of the scan.
+/// Stages one object. Returns its result, and a message about the refusal or the findings of the scan.
 fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Option<String>)> {
     let id = object.id.clone();
     if let Some(present) = change.get(&id)? {
-        // IMP-1: an import replaces no trusted object.
+        // IMP-1: an import never replaces a trusted object.
         let refused = |what: String| Ok((Fate::Refused, Some(format!("the id '{id}' belongs to {what}"))));
         if present.scope() != object.scope.as_str() {
             return refused(format!("the scope {}", present.scope()));
@@ -321,7 +324,7 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
     Ok((passed.fate, said))
 }
 
-/// Adds an earlier version to history, unless the scan stops it.
+/// Adds an earlier version to history. Returns `false` if the scan stops it.
 fn take_past(change: &mut Change<'_>, object: NewObject) -> Result<bool> {
     let id = object.id.clone();
     let reviewed = review(change.agent(), item_of(object))?;

@@ -1,12 +1,12 @@
-//! Fact files of odek: facts in plain text, separated by lines that hold only the section sign (U+00A7).
+//! Reads the fact files of odek: facts in plain text, separated by lines that contain only the section sign (U+00A7).
 //!
-//! `user.md` holds facts about the person, `env.md` facts about the environment.
+//! `user.md` contains facts about the person, and `env.md` contains facts about the environment.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - ODK-1: a fact begins on its line number, and has no separator line.
+//! - ODK-1: a fact begins on its line number, and contains no separator line.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::object::{Attributes, Scope};
 /// The line between two facts.
 const SEPARATOR: &str = "\u{A7}";
 
-/// Returns the subject of a fact file, given its name without folders.
+/// Returns the subject of the facts in a file with this name. `name` has no folders.
 pub(crate) fn scope_of_file(name: &str) -> Option<FactScope> {
     match name {
         "user.md" => Some(FactScope::User),
@@ -29,8 +29,8 @@ pub(crate) fn scope_of_file(name: &str) -> Option<FactScope> {
     }
 }
 
-/// Returns the first line, from 1, and the trimmed text of each fact. Ignores Windows line ends, a byte order mark, and
-/// empty facts.
+/// Returns the number of the first line (from 1) and the trimmed text of each fact. Ignores Windows line ends, a byte
+/// order mark, and empty facts.
 fn read_facts(text: &str) -> Vec<(usize, String)> {
     let text = text
         .strip_prefix('\u{FEFF}')
@@ -62,14 +62,14 @@ pub(super) fn map(foreign: &Foreign<'_>, about: FactScope, key: &[u8; 32]) -> Re
     };
     let text = std::str::from_utf8(foreign.bytes).map_err(|error| {
         let byte = error.valid_up_to();
-        unreadable(format!("the file is not text from byte {byte} on"))
+        unreadable(format!("the file is not UTF-8 text: byte {byte} is invalid"))
     })?;
     let (mut mapped, mut seen) = (Mapped::default(), HashSet::new());
     let folder = format!("{}/{}", kind::FACT, about.name());
     for (line, fact) in read_facts(text) {
         let at = format!("line {line}");
         if !seen.insert(fact.clone()) {
-            mapped.say(at, "the file already has this fact");
+            mapped.say(at, "the fact repeats an earlier one and is ignored");
             continue;
         }
         let mut attributes = Attributes::new();

@@ -64,7 +64,7 @@ fn a_graph_becomes_entities_and_facts() {
         .filter(|object| object.kind() == "fact");
     let facts: Vec<Object> = facts.collect();
     assert_eq!(facts[0].content(), Some("Ada works_at Acme"));
-    // The same file again changes nothing; a longer one changes only its own objects.
+    // Importing the same file again changes nothing. A file with additions adds or updates only the affected objects.
     let again = import(agent, ForeignFormat::ServerMemory, GRAPH.as_bytes());
     assert_eq!(
         (again.counts.created, again.counts.updated, again.counts.unchanged),
@@ -80,7 +80,7 @@ fn a_graph_becomes_entities_and_facts() {
     );
 }
 
-/// INVARIANT IMP-1: an import is never trusted, and replaces no trusted object.
+/// INVARIANT IMP-1: an imported object is never trusted, and never replaces a trusted object.
 #[test]
 fn an_import_replaces_nothing_that_is_trusted() {
     let test = TestMemory::new(Settings::default());
@@ -98,13 +98,13 @@ fn an_import_replaces_nothing_that_is_trusted() {
     assert_eq!(get(agent, "tea/entity/Ada").content(), Some("Ada, as I know her"));
 }
 
-/// INVARIANT IMP-2: two names never give the same id.
+/// INVARIANT IMP-2: two names never map to the same id.
 #[test]
 fn every_name_becomes_an_id_of_its_own() {
     let test = TestMemory::new(Settings::default());
     let agent = &test.agent;
     let long = "x".repeat(300);
-    // A name that equals the digest of another name.
+    // This name equals the keyed digest of the name `long`.
     let digest = to_hex(&keyed(agent.names_key(), long.as_bytes())[..16]);
     let names = [
         "cafe\u{301}",
@@ -178,7 +178,7 @@ fn the_published_cores_file_becomes_a_tree_with_its_history() {
     );
     let kid = get(agent, "kid");
     assert_eq!((kid.parent(), kid.scope()), (Some("root"), "project:tea"));
-    // A missing parent or a cycle only loses the parent.
+    // An object with a missing parent is imported without a parent. One object of a cycle loses its parent.
     assert_eq!(get(agent, "lost").parent(), None);
     assert!(get(agent, "one").parent().is_none() != get(agent, "two").parent().is_none());
     let again = import(agent, ForeignFormat::Snap, SNAP.as_bytes());
@@ -246,7 +246,7 @@ fn what_comes_in_goes_through_the_scan() {
     );
 }
 
-/// INVARIANT RMB-1: no state and no answer has a text that the review stopped.
+/// INVARIANT RMB-1: no state and no answer contains a text that the review stopped.
 #[test]
 fn no_answer_about_a_foreign_file_has_a_secret_of_the_file() {
     let test = TestMemory::new(Settings::default());

@@ -1,4 +1,4 @@
-//! The due summaries of a session: past time spans with an entry that no summary covers.
+//! Due summaries of a session. A summary is due if its time span is over and contains an entry that no summary covers.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -22,27 +22,28 @@ use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 
-/// The maximum number of characters of a summary's input. Entries beyond the limit are only counted.
+/// The maximum number of characters in the input of a summary. The input omits further entries and reports their
+/// number.
 const INPUT_CHARS_MAX: usize = 400_000;
 /// The maximum number of characters of one entry in the input of a summary.
 const ENTRY_CHARS_MAX: usize = 4_000;
-/// The maximum number of versions that a summary names as its sources. The trust of every entry counts.
+/// The maximum number of source versions that a summary lists. Unlisted entries still lower the trust of the summary.
 pub(super) const SOURCES_MAX: usize = 1_000;
 
-/// A due summary: a time span with entries that no summary covers.
+/// A due summary: a past time span with an entry that no summary covers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct DueSummary {
     /// The time span.
     pub bucket: Bucket,
     /// The length of the time span.
     pub granularity: Granularity,
-    /// The entries, one per line, or the summaries of the days.
+    /// The text to summarise: the entries of a day, one per line, or the daily summaries of a week or month.
     pub text: String,
-    /// The number of entries or days.
+    /// The number of entries or daily summaries in the time span.
     pub entries: usize,
-    /// The number of those that no summary covers.
+    /// The number of entries or daily summaries that no summary covers.
     pub unseen: usize,
-    /// The number of those that are missing in `text` because of its limit.
+    /// The number of entries or daily summaries that `text` omits because of its limit.
     pub left_out: usize,
     #[serde(skip)]
     pub(super) watermark: u64,
@@ -60,8 +61,8 @@ pub(super) struct Tree {
     pub(super) summaries: BTreeMap<Bucket, (u64, Id)>,
 }
 
-/// Reads the root of a session, and the objects below it within the reach; entries only on request. `None` if the
-/// session does not exist.
+/// Returns the root of a session, and the objects below the root whose scopes are in reach. Reads entries only if
+/// `with_entries` is set. Returns `None` in place of the objects if the root does not exist.
 pub(super) fn read_tree(
     view: &View,
     reach: &Reach,
@@ -119,8 +120,8 @@ fn entry_part(view: &View, id: Id, object: Object) -> Result<(EntryTime, Id)> {
     Ok((time, id))
 }
 
-/// Returns the bucket, watermark and id of a summary that the verb wrote. Such a summary has the id of its bucket, and
-/// a watermark in the past. Other objects of the kind are ignored.
+/// Returns the bucket, watermark and id of a summary that [`summarise`](super::summarise) wrote. Returns `None` for any
+/// other object, for example if its id does not match its bucket, or if its watermark exceeds every arrival number.
 fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket, (u64, Id))> {
     let granularity = Granularity::from_name(&text_of(item.object(), attribute::GRANULARITY)?)?;
     let watermark = u64::try_from(integer_of(item.object(), attribute::WATERMARK)?).ok()?;
@@ -129,13 +130,13 @@ fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket,
     (has_its_name && watermark < arrivals_before(view)).then_some((bucket, (watermark, id)))
 }
 
-/// Returns the id of a summary.
+/// Returns the id of the summary of `bucket` in the root session `root`.
 pub(super) fn summary_id(root: &str, bucket: Bucket) -> Result<Id> {
     Id::new(&format!("{}/{root}/{bucket}", kind::SUMMARY))
 }
 
-/// Returns the due summaries of one granularity. A day is made of entries; a week or month of the summaries of its
-/// days.
+/// Returns the due summaries of one granularity. A day summarises entries; a week or month summarises the daily
+/// summaries.
 pub(super) fn due_of(
     view: &View,
     get: impl Fn(&Id) -> Result<Option<Object>>,

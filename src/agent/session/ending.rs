@@ -1,14 +1,16 @@
-//! The end of a session: the prompt for a model, and the facts of its reply.
+//! The end of a session: builds the prompt for a model, and stores the summary and the facts of the reply.
 //!
 //! The summary of the reply becomes an episode. A fact is stored only if extraction is enabled, the whole session is
-//! trusted, and the person spoke often enough. The fact must also be within the limits, and its words must not
-//! occur only in pasted text. Other facts go into quarantine with the reason. An unreadable reply changes nothing.
+//! trusted, and the person spoke often enough. The fact must also be within the limits, and must not repeat words that
+//! occur only in pasted text. Other facts are quarantined with the reason, or refused. An unreadable reply changes
+//! nothing.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - SND-1: a text of a reply is trusted at most as a model, and at most as the least trusted entry of the session.
+//! - SND-1: a text of a reply has at most the class `model`, and at most the class of the least trusted entry of the
+//!   session.
 //! - SND-2: a session stores at most `facts_max` facts, even if it ends several times.
 
 use schemars::JsonSchema;
@@ -36,57 +38,57 @@ use crate::scan::Verdict;
 
 /// The maximum number of characters of an episode.
 const EPISODE_CHARS_MAX: usize = 1_024;
-/// The source of the facts of a session.
+/// The source attribute of facts that the end of a session stores.
 const SOURCE: &str = "session end";
 
-/// The prompt for the end of a session, and whether a reply to it would store facts.
+/// The prompt for the end of a session, and the reason if a reply to it would store no facts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EndPrompt {
     /// The session.
     pub session: String,
     /// The prompt.
     pub prompt: String,
-    /// The reason why no facts would be stored; `None` if they would be.
+    /// The reason why a reply would store no facts; `None` if it can store facts.
     #[schemars(with = "Option<String>")]
     pub gate: Option<GateReason>,
-    /// The number of turns of the person.
+    /// The number of turns in which the person speaks.
     pub turns: usize,
     /// The number of entries of the session.
     pub entries: u64,
     /// Whether every entry of the session is trusted.
     #[serde(rename = "trusted")]
     pub is_trusted: bool,
-    /// Whether the session has its episode already.
+    /// Whether the episode of the session is already stored.
     #[serde(skip)]
     pub has_episode: bool,
 }
 
 named! {
-    /// The fate of a fact.
+    /// The result for a fact of a reply.
     pub(crate) enum FactFate {
-        /// It is stored.
+        /// The fact is stored.
         Stored => "stored",
-        /// The same text is stored already.
+        /// The same fact was stored earlier.
         Known => "known",
-        /// It is in quarantine.
+        /// The fact is quarantined.
         Quarantined => "quarantined",
-        /// It is refused.
+        /// The fact is refused, and not quarantined.
         Refused => "refused",
     }
 }
 
-/// A fact of a reply, and its fate.
+/// A fact of a reply, and its result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EndedFact {
-    /// Its subject.
+    /// The subject of the fact.
     pub about: FactScope,
-    /// Its text.
+    /// The text of the fact.
     pub text: String,
-    /// Its fate.
+    /// The result.
     pub fate: FactFate,
-    /// Its id, if it is stored.
+    /// The id of the stored fact; `None` if the fact is not stored.
     pub id: Option<Id>,
-    /// The reason if it is in quarantine or refused.
+    /// The reason why the fact is quarantined or refused.
     pub reason: Option<String>,
 }
 
@@ -95,15 +97,15 @@ pub(crate) struct EndedFact {
 pub(crate) struct Ended {
     /// The session.
     pub session: String,
-    /// The reason if the reply changed nothing.
+    /// The reason why the reply changed nothing; `None` if the reply was readable.
     pub reason: Option<String>,
-    /// The episode.
+    /// The id of the episode, if it is stored.
     pub episode: Option<Id>,
     /// The facts of the reply, in their order.
     pub facts: Vec<EndedFact>,
-    /// The parts of the reply that are not facts.
+    /// The parts of the reply that the reader skipped.
     pub skipped: Vec<SkippedFact>,
-    /// The name under `rejected/` of the quarantined facts.
+    /// The name of the reference below `rejected/` that contains the quarantined facts.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
@@ -111,7 +113,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Returns the answer for an end that stored nothing.
+    /// Returns the answer for the end of a session that stored nothing.
     pub(crate) fn without(session: &str, reason: Option<String>, commit: CommitInfo) -> Self {
         Self {
             session: session.to_owned(),
@@ -125,8 +127,8 @@ impl Ended {
     }
 }
 
-/// Returns the prompt for a model at the end of a session. `is_enabled` decides whether facts are extracted from
-/// this session; without it the settings decide.
+/// Returns the prompt for a model at the end of a session. `is_enabled` overrides the setting that enables the
+/// extraction of facts.
 ///
 /// # Errors
 /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
@@ -155,7 +157,8 @@ pub(crate) fn end_prompt(
     })
 }
 
-/// Ends a session with a model's reply. Without a reply the episode is made of sentences of the session, and no fact is stored.
+/// Ends a session with a model's reply. Without a reply, it builds the episode from sentences of the session and stores
+/// no facts.
 ///
 /// # Errors
 /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
@@ -205,7 +208,8 @@ fn stage_end(
     let view = change.base().clone();
     let transcript = read_transcript(&view, reach, session)?;
     let episode = stage_episode(change, session, &transcript, reply.summary)?;
-    // The episode is derived from every entry, so erasing an entry also finds the facts.
+    // The episode is derived from the entries, and the facts from the episode. So erasing an entry also finds the
+    // facts.
     let digest = episode.as_ref().map(|id| change.digest(id)).transpose()?;
     let sources = digest.flatten().map(|digest| vec![digest]);
     let sources = sources.unwrap_or_else(|| transcript.sources.clone());
@@ -218,7 +222,8 @@ fn stage_end(
     })
 }
 
-/// Judges each fact by the scan, the person's own words and the gates, and stages it. A stored fact is derived from `sources`.
+/// Checks each fact with the scan, the person's own words and the gates, and stages or quarantines it. A stored fact is
+/// derived from `sources`.
 fn stage_facts(
     change: &mut Change<'_>,
     transcript: &Transcript,
@@ -238,7 +243,7 @@ fn stage_facts(
             if !item.object().origin().is_trusted() {
                 continue;
             }
-            // SND-2: facts that the session stored earlier count too.
+            // SND-2: facts that earlier ends of this session stored also count against `facts_max`.
             let is_own =
                 item.session().as_deref() == Some(session) && item.source().as_deref() == Some(SOURCE);
             gates.add(scope, item.text(), is_own);
@@ -285,7 +290,7 @@ fn stage_facts(
     Ok(ended)
 }
 
-/// SND-1: the highest class of a fact.
+/// SND-1: returns the class of a fact from a model's reply.
 fn fact_class(transcript: &Transcript) -> Origin {
     Origin::least(Origin::Model, transcript.class)
 }
@@ -300,7 +305,7 @@ fn store_fact(
     let id = change.new_id(&reviewed.item.scope, &reviewed.item.kind)?;
     match change.put_reviewed(id.clone(), reviewed, fact_class(transcript), |_| {}) {
         Ok(_) => Ok((FactFate::Stored, Some(id), None)),
-        // A fact that does not fit must not prevent the episode.
+        // A fact that exceeds a limit must not prevent the commit of the episode.
         Err(error) if error.code() == ErrorCode::OverLimit => {
             Ok((FactFate::Refused, None, Some(error.message().to_owned())))
         }
@@ -308,7 +313,8 @@ fn store_fact(
     }
 }
 
-/// Attributes the words of each entry. Text of tools and pages is foreign; text of the model is neither own nor foreign.
+/// Collects the person's own words and the foreign words of all entries. Text of tools and pages is foreign. Text of
+/// the model is neither.
 fn words_of(agent: &Agent, transcript: &Transcript) -> TurnWords {
     let mut words = TurnWords::default();
     for item in &transcript.items {
@@ -321,7 +327,7 @@ fn words_of(agent: &Agent, transcript: &Transcript) -> TurnWords {
     words
 }
 
-/// Stages the episode: the summary of the reply, else sentences of the session.
+/// Stages the episode: the summary of the reply, or sentences of the session if the reply has no summary.
 fn stage_episode(
     change: &mut Change<'_>,
     session: &str,
@@ -330,7 +336,7 @@ fn stage_episode(
 ) -> Result<Option<Id>> {
     let id = episode_id(session)?;
     check_kind(change, &id, kind::EPISODE)?;
-    // SND-1: an episode is trusted at most as a model's text.
+    // SND-1: an episode from a reply has at most the class `model`.
     let class = match summary {
         Some(_) => fact_class(transcript),
         None => transcript.class,
@@ -368,7 +374,7 @@ fn episode_id(session: &str) -> Result<Id> {
     Id::new(&format!("{}/{session}", kind::EPISODE))
 }
 
-/// Returns the scope of a fact: `global` for the person, else the scope of the session.
+/// Returns the scope of a fact: `global` for a fact about the person, else the scope of the session.
 fn scope_of(about: FactScope, session: &Scope) -> Scope {
     match about {
         FactScope::User => Scope::default(),

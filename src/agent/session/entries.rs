@@ -1,15 +1,16 @@
-//! The transcript of a session: entries are appended, and read in their order.
+//! The transcript of a session: appends entries, and reads them in order.
 //!
-//! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival: the number
-//! of its commit, and its place in that commit. So appending reads no other entry, and a clock jump does not reorder
-//! entries. Two processes that append at once get the same id, and one of them retries.
+//! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival number: the
+//! seq of its commit, and its index in that commit. So appending reads no other entry, and a clock jump does not
+//! reorder entries. If two processes append at once, both choose the same id, and one of them retries.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - SAE-1: entries are read in the order of their commits, and within a commit in the given order.
-//! - SAE-2: the origin of an entry is at most the writer's class, the class of the speaker's role, and the origin that the host gives.
+//! - SAE-2: the origin of an entry never exceeds the writer's class, the class of the speaker's role, and the origin
+//!   that the host passes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,9 +28,9 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Position, Scope, Time, Value};
 use crate::scan::Verdict;
 
-/// Names under which the person speaks in any session, in lower case.
+/// The speaker names that mean the person in every session, in lower case.
 const PERSON: [&str; 3] = ["user", "human", "person"];
-/// The maximum number of entries of one commit. The position of an entry has 20 bits for its place in the commit.
+/// The maximum number of entries of one commit. The position of an entry has 20 bits for its index in the commit.
 const BATCH_MAX: u64 = 1 << 20;
 
 /// An entry to append.
@@ -39,11 +40,12 @@ pub struct NewEntry {
     pub text: String,
     /// The speaker: `user`, `assistant`, `tool`, `system`, or a name.
     pub speaker: Option<String>,
-    /// The time when it was said.
+    /// The time of the utterance.
     pub time: Option<Time>,
-    /// Its position, if the host numbers the entries; by default its arrival.
+    /// The number of the entry, if the host numbers entries; by default its arrival number.
     pub order: Option<i64>,
-    /// Its origin, if the host knows it; else the speaker decides. The class of the writer is the limit.
+    /// The origin of the text, if the host knows it; by default the class of the speaker's role. The origin never
+    /// exceeds the writer's class.
     pub origin: Option<Origin>,
 }
 
@@ -52,15 +54,16 @@ pub struct NewEntry {
 pub struct Append {
     /// The name of the session.
     pub session: String,
-    /// Its parent session.
+    /// The name of the parent session.
     pub parent: Option<String>,
-    /// Its scope. By default it is the scope of the session, of its parent, or `usual_scope`.
+    /// The scope of the session. The default is the scope of the existing session, else of its parent, else
+    /// `usual_scope`.
     pub scope: Option<Scope>,
     /// The scope of a new session without `scope` and parent.
     pub usual_scope: Scope,
-    /// The scopes in which an existing session may be. A session of any other scope is refused.
+    /// The scopes that this call may access. An existing session in another scope is refused.
     pub reach: Reach,
-    /// The name of the person in this session, besides `user`; it applies from this call on.
+    /// A name that means the person in this session, in addition to `user`. It applies from this call on.
     pub user: Option<String>,
     /// The entries, in their order.
     pub entries: Vec<NewEntry>,
@@ -69,11 +72,11 @@ pub struct Append {
 /// An entry that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotStored {
-    /// Its place in the call, from 0.
+    /// The index of the entry in the call, from 0.
     pub place: usize,
     /// The verdict of the scan.
     pub verdict: Verdict,
-    /// The matching rules.
+    /// The rules of the scan that match the text.
     pub rules: Vec<&'static str>,
 }
 
@@ -82,21 +85,21 @@ pub struct NotStored {
 pub struct Appended {
     /// The scope of the session.
     pub scope: Scope,
-    /// The root of the session.
+    /// The name of the root session.
     pub root_session: String,
     /// The ids of the new entries.
     pub ids: Vec<Id>,
     /// Quarantined and refused entries.
     pub not_stored: Vec<NotStored>,
-    /// The number of entries stored with flags.
+    /// The number of entries that the scan flagged and that are stored.
     pub flagged: u64,
-    /// The name under `rejected/` of the quarantined entries.
+    /// The name of the reference below `rejected/` that contains the quarantined entries.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
 }
 
-/// Appends entries as [`Agent::append`] does. `progress` is called with the answer before each attempt to commit.
+/// Appends entries as [`Agent::append`] does. Calls `progress` with the answer before each attempt to commit.
 pub(crate) fn follow_append(
     agent: &Agent,
     append: &Append,
@@ -152,7 +155,8 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
             &format!("{}/{}/{key}", kind::ENTRY, append.session),
         )?;
         let position = Position::new(&key)?;
-        // If another writer took the same place, the change is repeated on the next head.
+        // If another writer commits the same id first, the commit conflicts, and the change is repeated on the new
+        // head.
         change.expect(&id, None);
         let class = match role_of(entry.speaker.as_deref(), user.as_deref()) {
             Some(role) => Origin::least(role, entry.origin.unwrap_or(role)),
@@ -181,8 +185,8 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
     Ok(answer)
 }
 
-/// Returns the id of a new entry. Another writer may have taken the predictable id; then the id gets an unpredictable
-/// part.
+/// Returns the id of a new entry. If another writer has taken the predictable id, the returned id has an unpredictable
+/// suffix.
 fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
     let id = Id::new(text)?;
     if change.digest(&id)?.is_none() {
@@ -192,8 +196,8 @@ fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
     Id::new(&format!("{text}-{secret}"))
 }
 
-/// Records, on a session and its ancestors, the number of entries that were not stored and the class of the least
-/// trusted entry. The record stays when entries are removed, because the model has seen them.
+/// Updates two attributes of a session and its ancestors: the number of entries that were not stored, and the class of
+/// the least trusted entry. Removing entries does not reset them, because the model has already read the entries.
 fn note_on_line(change: &mut Change<'_>, session: &str, count: usize, class: Origin) -> Result<()> {
     let (mut count, mut class) = (i64::try_from(count).unwrap_or(i64::MAX), class);
     let line = line_of(|id| change.get(id), session).collect::<Result<Vec<_>>>()?;
@@ -204,7 +208,7 @@ fn note_on_line(change: &mut Change<'_>, session: &str, count: usize, class: Ori
         let least = Origin::least(class_noted(known), class);
         count = match depth {
             0 => withheld(known).saturating_add(count),
-            // The count of a parent includes that of its child.
+            // The count of a parent is at least the count of each child.
             _ => withheld(known).max(count),
         };
         let mut notes: Vec<(&str, Value)> = Vec::new();
@@ -220,16 +224,17 @@ fn note_on_line(change: &mut Change<'_>, session: &str, count: usize, class: Ori
     Ok(())
 }
 
-/// Records the name of the person on the session.
+/// Stores the name of the person in the session's object. Only the person and the host may change it.
 fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
         let message = format!("a writer of class {class} may not name the person of a session");
-        return Err(Error::denied(ErrorCode::LessTrusted, message)
-            .with_hint("leave the name out, or let the host give it"));
+        return Err(
+            Error::denied(ErrorCode::LessTrusted, message).with_hint("omit the name, or let the host set it")
+        );
     }
     if let Some(known) = change.get(session)? {
-        // If neither the person nor the host made the object, its other attributes are dropped. Its class and count stay.
+        // An untrusted writer may have forged the object, so drop all its attributes except its class and its count.
         let is_host = may_name_user(known.origin());
         let object = if is_host {
             known.to_new()
@@ -247,7 +252,7 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the object of a session with only its place in the tree, its class and its count of entries that were not
+/// Returns the object of a session with only its scope, parent, position, class, and count of entries that were not
 /// stored.
 fn noted_anew(known: &Object) -> Result<NewObject> {
     let old = known.to_new()?;
@@ -261,12 +266,13 @@ fn noted_anew(known: &Object) -> Result<NewObject> {
     Ok(object)
 }
 
-/// Returns the name under which the person speaks in a session, in addition to the standard names.
+/// Returns the additional speaker name that means the person in this session. Ignores a name that neither the person
+/// nor the host set.
 fn user_noted(session: &Object) -> Option<String> {
     text_of(session, attribute::USER).filter(|_| may_name_user(session.origin()))
 }
 
-/// Whether the person said an entry of this session.
+/// Checks whether the person is the speaker of an entry of this session.
 pub(super) fn is_person(item: &Item, session: &Object) -> bool {
     let user = user_noted(session);
     item.object().origin() == Origin::DirectUser
@@ -275,7 +281,7 @@ pub(super) fn is_person(item: &Item, session: &Object) -> bool {
             .is_some_and(|speaker| role_of(Some(&speaker), user.as_deref()) == Some(Origin::DirectUser))
 }
 
-/// Returns the least class of the session itself and of every entry that it ever had.
+/// Returns the least trusted class among the session's object and every entry that the session ever contained.
 pub(super) fn class_seen(session: &Object) -> Origin {
     Origin::least(class_noted(session), session.origin())
 }
@@ -286,7 +292,7 @@ pub(super) fn class_noted(session: &Object) -> Origin {
         .unwrap_or(Origin::DirectUser)
 }
 
-/// Returns the number of entries of a session that were not stored.
+/// Returns the number of entries of a session that the scan quarantined or refused.
 pub(super) fn withheld(session: &Object) -> i64 {
     integer_of(session, attribute::WITHHELD).unwrap_or(0)
 }
@@ -302,7 +308,7 @@ fn item_of(entry: &NewEntry, session: &str, scope: &Scope, arrival: u64) -> NewI
     item
 }
 
-/// Returns the place of an entry among all entries that were ever appended.
+/// Returns the arrival number of an entry, which rises with every appended entry.
 pub(super) fn arrival_of(item: &Item) -> u64 {
     let position = item.object().position();
     position
@@ -310,13 +316,13 @@ pub(super) fn arrival_of(item: &Item) -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns a number above the arrival of every entry in the state of `view`.
+/// Returns a number above the arrival number of every entry in the state of `view`.
 pub(super) fn arrivals_before(view: &View) -> u64 {
     (view.commit().commit.seq + 1).saturating_mul(BATCH_MAX)
 }
 
-/// SAE-2: the highest class of the words of a role; `None` for other names. Those count as tools with external text, unless the
-/// host gives the origin.
+/// SAE-2: returns the highest class of a speaker's text. Returns `None` for an unknown name: its text counts as
+/// `tool_external`, unless the host passes an origin.
 fn role_of(speaker: Option<&str>, user: Option<&str>) -> Option<Origin> {
     match speaker.map(str::to_lowercase).as_deref() {
         None => Some(Origin::DirectUser),

@@ -1,14 +1,15 @@
 //! Sessions and their parent sessions.
 //!
-//! A session is an object of the kind `session`. The object of a child session is below that of its parent, so the engine
-//! refuses cycles under concurrent writes.
+//! A session is an object of the kind `session`. The object of a child session is below the object of its parent
+//! session, so the engine refuses cycles, even from concurrent writers.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - SLN-1: a session has one root, reached in at most `DEPTH_MAX` steps. An unknown session is its own root.
-//! - SLN-2: a verb reads and writes a session only if its reach has the scopes of the session and of all sessions above it.
+//! - SLN-2: a verb accesses a session only if its reach contains the scopes of the session and of all sessions
+//!   above it.
 //! - SLN-3: a session is in the scope of its parent.
 //! - SLN-4: a session is staged only if its name passes the review (REV-1, REV-2).
 
@@ -23,9 +24,9 @@ use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 /// The prefix of the id of a session's object.
 pub(in crate::agent) const SESSION_PREFIX: &str = "session/";
-/// The longest name of a session, in bytes. The ids of its entries must fit.
+/// The maximum length of a session's name, in bytes. It leaves room for the ids of entries, which contain the name.
 const NAME_BYTES_MAX: usize = 200;
-/// The greatest depth of a session below its root.
+/// The maximum depth of a session below its root.
 pub(super) const DEPTH_MAX: usize = 64;
 
 /// Returns the id of the object of a session.
@@ -42,7 +43,7 @@ pub(in crate::agent) fn session_id(session: &str) -> Result<Id> {
     Id::new(&format!("{SESSION_PREFIX}{session}"))
 }
 
-/// Returns the name of the session whose object this is; `None` for other objects.
+/// Returns the name of the session that `object` represents. Returns `None` for an object that is not a session.
 pub(crate) fn session_of(object: &Object) -> Option<&str> {
     if object.kind() != kind::SESSION {
         return None;
@@ -58,7 +59,7 @@ pub(crate) fn root_session(view: &View, session: &str) -> Result<String> {
     root_among(|id| view.get(id), session)
 }
 
-/// Returns the root of a session as [`root_session`] does, among the objects that `get` finds.
+/// Returns the root of a session as [`root_session`] does. Reads objects through `get`, which may include staged ones.
 pub(super) fn root_among(get: impl Fn(&Id) -> Result<Option<Object>>, session: &str) -> Result<String> {
     let mut root = session.to_owned();
     for above in line_of(get, session) {
@@ -67,8 +68,8 @@ pub(super) fn root_among(get: impl Fn(&Id) -> Result<Option<Object>>, session: &
     Ok(root)
 }
 
-/// Iterates a session and the sessions above it, each with its object among those that `get` finds. SLN-1: the last one
-/// is the root.
+/// Iterates a session and the sessions above it, each with its object as `get` returns it. SLN-1: the last session is
+/// the root.
 pub(super) fn line_of(
     get: impl Fn(&Id) -> Result<Option<Object>>,
     session: &str,
@@ -85,7 +86,7 @@ pub(super) fn line_of(
     line.take(DEPTH_MAX + 1)
 }
 
-/// Returns the name of the parent session of a session's object.
+/// Returns the name of the parent of the session that `object` represents.
 pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
     object
         .filter(|object| object.kind() == kind::SESSION)?
@@ -93,7 +94,8 @@ pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
         .strip_prefix(SESSION_PREFIX)
 }
 
-/// Refuses a session outside the reach (SLN-2). An unknown session belongs to no scope.
+/// Refuses a session whose scope, or the scope of a session above it, is not in `reach` (SLN-2). Accepts an unknown
+/// session.
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`); also the errors of [`root_session`].
@@ -108,7 +110,7 @@ pub(in crate::agent) fn check_reach(view: &View, reach: &Reach, session: &str) -
     Ok(())
 }
 
-/// Returns the error for an unknown session.
+/// Returns the error for a session that does not exist.
 pub(super) fn no_session(session: &str) -> Error {
     Error::not_found(format!("there is no session '{session}'"))
         .with_code(ErrorCode::NoSession)
@@ -116,18 +118,19 @@ pub(super) fn no_session(session: &str) -> Error {
 }
 
 fn other_scope(session: &str, scope: &str) -> Error {
-    Error::invalid(format!("the session '{session}' belongs to {scope}"))
+    Error::invalid(format!("the session '{session}' belongs to the scope {scope}"))
         .with_code(ErrorCode::OtherScope)
-        .with_hint(format!("choose another name, or use that scope: --scope {scope}"))
+        .with_hint(format!("choose another name, or add `--scope {scope}`"))
 }
 
-/// Stages the object of the session that `append` names, below that of its parent if one is given. An unknown parent
-/// gets an object too. A session keeps its parent. Returns the scope of the session.
+/// Stages the object of the session that `append` names, below its parent if `append` names one. Creates an unknown
+/// parent too. An existing parent cannot change. Returns the scope of the session.
 ///
 /// # Errors
-/// `InvalidInput`: the session or its parent is in another scope (`other_scope`), has another parent (`other_parent`),
-/// is its own ancestor (`cycle`), or is too deep (`over_limit`). `Denied`: a name fails the review (`refused`), or
-/// another writer gives a parent to a session that the person or the host created (`less_trusted`).
+/// `InvalidInput`: the session or its parent is in another scope (`other_scope`), the session has another parent
+/// (`other_parent`), it would be its own ancestor (`cycle`), or it would be too deep (`over_limit`). `Denied`: a name
+/// fails the review (`refused`), or a writer who is neither the person nor the host adds a parent to a session of the
+/// person or the host (`less_trusted`).
 pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<Scope> {
     let session = append.session.as_str();
     let (scope, parent) = (append.scope.as_ref(), append.parent.as_deref());
@@ -144,7 +147,7 @@ pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<
     if scope.is_some_and(|scope| *scope != own) {
         return Err(other_scope(session, own.as_str()));
     }
-    // An untrusted writer must not choose the scope for the later entries of a trusted writer.
+    // A session that an untrusted writer created must not decide the scope of a trusted writer's entries.
     let is_foreign = !known.origin().is_trusted() && change.class().is_trusted();
     if scope.is_none() && own != append.usual_scope && is_foreign {
         return Err(other_scope(session, own.as_str()));
@@ -159,7 +162,8 @@ pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<
     }
 }
 
-/// Stages a new session, or a new parent of a known one; `named` is its scope, if it has one already.
+/// Stages a new session, or adds a parent to an existing session. `named` is the scope that the caller or the existing
+/// session requires.
 fn stage_new(change: &mut Change<'_>, append: &Append, named: Option<&Scope>) -> Result<Scope> {
     let session = append.session.as_str();
     let mut scope = named.unwrap_or(&append.usual_scope).clone();
@@ -192,17 +196,19 @@ fn stage_new(change: &mut Change<'_>, append: &Append, named: Option<&Scope>) ->
     };
     object.scope = scope.clone();
     object.parent = parent;
-    // SLN-4: the name is reviewed. The writer only adds a parent, so the object does not become more trusted.
+    // SLN-4: this call reviews the name. It also keeps the origin of an existing session, because only the parent
+    // changes.
     change.restate_plain(object)?;
     Ok(scope)
 }
 
-/// Whether a writer of this class may name the person of a session.
+/// Checks whether a writer of this class may set the name of the person of a session.
 pub(super) fn may_name_user(class: Origin) -> bool {
     matches!(class, Origin::DirectUser | Origin::Host)
 }
 
-/// Refuses to lower the origin of a session that may name the person to one that may not.
+/// Refuses a write that would lower the origin of the session's object below `host`, because the name of the person
+/// would become invalid.
 fn check_host(change: &Change<'_>, session: &str, origin: Origin) -> Result<()> {
     let class = change.class();
     if !may_name_user(origin) || may_name_user(class) {
@@ -211,13 +217,13 @@ fn check_host(change: &Change<'_>, session: &str, origin: Origin) -> Result<()> 
     Err(Error::denied(
         ErrorCode::LessTrusted,
         format!(
-            "a writer of class {class} may not give the session '{session}' a parent: it is of class {origin}"
+            "a writer of class {class} may not set the parent of the session '{session}', which has the class {origin}"
         ),
     )
-    .with_hint("leave the parent out, or let the host set it"))
+    .with_hint("omit the parent, or let the host set it"))
 }
 
-/// Refuses a parent that is below the session, or too deep.
+/// Refuses a parent that is below the session, or that is already at the maximum depth.
 fn check_ancestors(change: &Change<'_>, session: &str, parent: &str) -> Result<()> {
     let line = line_of(|id| change.get(id), parent).collect::<Result<Vec<_>>>()?;
     if line.iter().any(|(above, _)| above == session) {
@@ -247,6 +253,8 @@ pub(super) fn check_kind(change: &Change<'_>, id: &Id, kind: &str) -> Result<()>
     Err(
         Error::invalid(format!("the id '{id}' belongs to an object that is not a {kind}"))
             .with_code(ErrorCode::IdTaken)
-            .with_hint(format!("`remove {id}` removes it, and `undo` restores it")),
+            .with_hint(format!(
+                "`remove {id}` removes that object, and `undo` restores it"
+            )),
     )
 }

@@ -1,11 +1,11 @@
-//! Sessions: entries, summaries, and facts at their end.
+//! Sessions: transcript entries, summaries of time spans, and facts that the end of a session stores.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! The names of sessions are global. If one project uses a name, other projects cannot use it, and the error names the
-//!   scope.
+//! The names of sessions are global. If one project uses a name, other projects cannot use it. The error reports the
+//! scope of the session.
 
 pub(crate) mod attribution;
 mod due;

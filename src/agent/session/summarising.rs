@@ -1,17 +1,18 @@
-//! Summaries of a session by day, week and month. They are written after their time span, and read in order of time.
+//! Writes and reads the summaries of a session by day, week and month. A summary is written after its time span ends.
 //!
-//! A summary covers a session with its child sessions. A day summarises entries; weeks and months summarise the summaries of
-//! their days. The host may give the text; else it is made of sentences of the entries.
+//! A summary covers a session with its child sessions. A day summarises entries. Weeks and months summarise the daily
+//! summaries. The host may supply the text. Otherwise the summary consists of sentences of the entries.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - An entry that is appended while its time span is summarised can get an older place. Then no summary covers it
-//!   until another entry joins that time span.
+//! - An entry that is appended while its time span is summarised can get a lower arrival number than the watermark.
+//!   Then no summary covers it until a later entry is added to that time span.
 //!
 //! # Invariants
-//! - SMW-1: the watermark of a summary is the arrival of its newest entry, so a late entry makes the summary due again.
+//! - SMW-1: the watermark of a summary is the highest arrival number of its entries, so a late entry makes the summary
+//!   due again.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +30,7 @@ use crate::engine::{CommitInfo, View, Writer};
 use crate::error::Result;
 use crate::object::{Id, Origin, Scope, Time, Value};
 
-/// The maximum number of characters of a summary that is made of sentences.
+/// The maximum number of characters of a summary that consists of sentences of the entries.
 const SUMMARY_CHARS_MAX: usize = 4_000;
 
 /// A summary that was written.
@@ -39,32 +40,32 @@ pub(crate) struct SummaryWritten {
     pub bucket: Bucket,
     /// Its id.
     pub id: Id,
-    /// Whether the host gave the text.
+    /// Whether the stored text is the host's.
     #[serde(rename = "host")]
     pub is_of_host: bool,
-    /// Whether the summary is stored now.
+    /// Whether this call stored the summary.
     #[serde(rename = "stored")]
     pub is_stored: bool,
-    /// The rules that stopped the host's text, or both the host's text and the sentences.
+    /// The rules of the scan that matched the host's text, and the sentences of the entries if these were tried.
     pub rules: Vec<&'static str>,
 }
 
 /// The answer to [`Agent::summarise`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Summarised {
-    /// The root of the session.
+    /// The name of the root session.
     pub root_session: String,
     /// The summaries, days first.
     pub written: Vec<SummaryWritten>,
-    /// The name under `rejected/` of the quarantined texts.
+    /// The name of the reference below `rejected/` that contains the quarantined texts.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
     pub commit: CommitInfo,
 }
 
-/// Returns the due summaries of a session: past time spans with an entry that no summary covers.
-/// Weeks and months wait for the summaries of their days.
+/// Returns the due summaries of a session: past time spans with an entry that no summary covers. A week or month is due
+/// only after its daily summaries are written.
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
@@ -79,7 +80,8 @@ pub(crate) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result
     Ok(due)
 }
 
-/// Writes the due summaries in one commit. `host` may give each text; otherwise sentences of the entries form it.
+/// Writes the due summaries in one commit. `host` may return the text of a summary. If it returns `None`, the summary
+/// consists of sentences of the entries.
 ///
 /// # Errors
 /// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
@@ -117,8 +119,8 @@ pub(crate) fn summarise(
     })
 }
 
-/// Returns the summaries of a session that match `query`, in order of time. With `when`, it returns only the
-/// nearest summary before that time, those that cover it, and the nearest one after it.
+/// Returns the summaries of a session that match `query`, in order of time. With `when`, returns only the summaries
+/// that begin on the day of `when`, and the nearest one before and after them.
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
@@ -140,7 +142,7 @@ pub(crate) fn session_summaries(
     }
     Ok(match when {
         None => chronological(summaries, query),
-        // The whole day of `when` counts as exact.
+        // Rounds `when` down to the start of its day, because summaries are stored under the start of their time span.
         Some(when) => {
             let day = Bucket::of(Granularity::Day, when.as_micros());
             around(summaries, Time::from_micros(day.start_micros()), query)
@@ -148,7 +150,7 @@ pub(crate) fn session_summaries(
     })
 }
 
-/// Stages a summary: the host's text if it passes the scan, else sentences of the entries.
+/// Stages a summary: the host's text if it passes the scan, otherwise sentences of the entries.
 fn write_summary(
     change: &mut Change<'_>,
     root: &str,
@@ -197,13 +199,13 @@ fn summary_item(due: &DueSummary, scope: &Scope, root: &str, text: String) -> Ne
     item.derived_from.clone_from(&due.sources);
     let granularity = Value::from(due.granularity.name());
     drop(item.others.insert(attribute::GRANULARITY, granularity));
-    // SMW-1: the watermark is the arrival of the newest entry.
+    // SMW-1: the watermark is the highest arrival number of the entries.
     let watermark = Value::Integer(i64::try_from(due.watermark).unwrap_or(i64::MAX));
     drop(item.others.insert(attribute::WATERMARK, watermark));
     item
 }
 
-/// Returns the best sentences of a text, as many as fit into a summary.
+/// Returns the most relevant sentences of a text, as many as fit into a summary.
 pub(super) fn sentences(text: &str) -> String {
     let mut text = text.trim().to_owned();
     loop {

@@ -74,7 +74,7 @@ fn entries_keep_their_order_whatever_the_clock_says() {
         expected.extend(batch);
     }
     assert_eq!(texts(agent, "s1"), expected);
-    // A rollback removes entries, and no later entry reuses their numbers.
+    // After a rollback removed entries, later entries do not reuse their arrival numbers.
     let before = agent.memory().view().commit().digest;
     append(agent, "s1", None, vec![said("user", "undone")]);
     agent
@@ -206,7 +206,7 @@ fn the_person_of_a_session_may_have_a_name() {
     assert_eq!(origins[4..], [Origin::Host, Origin::ToolExternal]);
     let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, "s1", None);
     assert_eq!(prompt.unwrap().turns, 1);
-    // A writer who may not name the person cannot do so by writing the object either.
+    // A writer who may not name the person cannot name the person by writing the session's object directly.
     let mut forged = crate::object::NewObject::new(
         session_id("s2").unwrap(),
         crate::object::Kind::new("session").unwrap(),
@@ -334,7 +334,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
         assert_eq!(code(failed), "other_scope");
     }
     assert_eq!(agent.memory().view().root(), before, "nothing was written");
-    // A child in another scope than its parent, which no verb creates.
+    // This child session is in another scope than its parent. No verb creates such a session.
     let mut child = crate::object::NewObject::new(
         session_id("child").unwrap(),
         crate::object::Kind::new("session").unwrap(),
@@ -347,7 +347,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
         "other_scope"
     );
     assert_eq!(code(from_here("child", None, None).err()), "other_scope");
-    // A call that names the scope gets access. A child is in the scope of its parent.
+    // A call that names the scope has access. A child session is in the scope of its parent.
     from_here("main", None, Some(tea())).unwrap();
     from_here("second", Some("main"), Some(tea())).unwrap();
     assert_eq!(entries(agent, "second")[0].object().scope(), "project:tea");
@@ -475,7 +475,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
     assert_eq!(origin("2024-09-24"), Origin::ToolExternal);
     assert_eq!(origin("2024-09-14"), Origin::DirectUser);
     assert_eq!(origin("2024-09"), Origin::ToolExternal);
-    // An untrusted entry beyond the listed sources counts as well.
+    // An untrusted entry beyond the listed sources also lowers the trust.
     let mut many: Vec<NewEntry> = (0..1_001)
         .map(|turn| at(19_970, "user", &format!("Turn {turn}.")))
         .collect();
@@ -556,7 +556,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     )
     .unwrap();
     assert_eq!(fates(&again), ["known", "known"]);
-    // The same holds where only the person spoke, because a model wrote the reply.
+    // The class is also `model` if only the person spoke, because a model wrote the reply.
     append(
         agent,
         "s2",
@@ -663,7 +663,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
         .unwrap();
     assert!(
         !episode.origin().is_trusted(),
-        "an episode of it is kept and not trusted"
+        "the episode is stored but not trusted"
     );
     // The session has too few turns.
     append(agent, "short", None, talk()[..2].to_vec());
@@ -676,7 +676,10 @@ fn what_a_gate_holds_back_waits_for_a_person() {
         &Writer::user(),
     )
     .unwrap();
-    assert!(held(&ended).1.contains("fewer turns"), "{ended:?}");
+    assert!(
+        held(&ended).1.contains("fewer than `turns_min` turns"),
+        "{ended:?}"
+    );
     // The person pasted these words and did not say them.
     let mut pasted = talk();
     pasted.push(said(

@@ -17,23 +17,23 @@ use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Object, Origin, Scope};
 
-/// The maximum number of entries that are read: the newest of a session.
+/// The maximum number of entries that a transcript contains: the newest entries of the session.
 const TURNS_MAX: usize = 20_000;
-/// The transcript of a session at its end.
+/// The newest entries of a session, and the trust of the whole session.
 pub(super) struct Transcript {
     pub(super) scope: Scope,
     /// The object of the session.
     pub(super) session: Object,
-    /// The newest entries, in their order.
+    /// The newest entries, oldest first.
     pub(super) items: Vec<Item>,
     pub(super) entries: u64,
-    /// The class of the least trusted entry, child sessions included.
+    /// The class of the least trusted entry of the session and its child sessions.
     pub(super) class: Origin,
     pub(super) state: SessionState,
     pub(super) sources: Vec<ObjectDigest>,
 }
 
-/// Reads a session. Of its child sessions it reads only the trust.
+/// Reads the transcript of a session. Child sessions only affect the trust; their entries are not in the transcript.
 pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Result<Transcript> {
     check_reach(view, reach, session)?;
     let id = session_id(session)?;

@@ -1,14 +1,14 @@
-//! Settings as a TOML file. A missing key has its default, or that of the profile.
+//! Parses settings from a TOML file. A missing key has its default, or the value of the profile.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Limits
-//! A `treering.toml` in a folder may enable the extraction of facts and change limits and times. A person who can write
-//!   that file could also place a whole store there.
+//! A `treering.toml` in a folder may enable the extraction of facts, and change limits and times. This adds no risk,
+//! because a person who can write that file could also place a whole store there.
 //!
 //! # Invariants
-//! - SET-1: an unknown key is refused by name and line, at any depth.
+//! - SET-1: an unknown key at any depth is refused. The error contains the key and its line.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::agent::session::extraction::FactSettings;
 use crate::error::{Error, ErrorCode, Result};
 use crate::scan::{Category, Severity, Verdict};
 
-/// The content of a file.
+/// The content of a settings file.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -44,7 +44,7 @@ enum Profile {
     Blocks,
 }
 
-/// The category of a table of `scan`. `None` is `all`, which sorts first, so a single category overrides it.
+/// The category that a table of `scan` names. `None` is `all`. It sorts first, so the table of a category overrides it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Categories(Option<Category>);
 
@@ -60,12 +60,12 @@ impl<'de> Deserialize<'de> for Categories {
 }
 
 impl Settings {
-    /// Reads settings from TOML: `profile`, `secrets`, and the tables `quotas`, `scan`, `decay`, `notes`, `facts` and
-    /// `attribution`. Durations are texts like `"24h"` or `"30d"`.
+    /// Parses settings in TOML: `profile`, `secrets`, and the tables `quotas`, `scan`, `decay`, `notes`, `facts` and
+    /// `attribution`. Durations are strings like `"24h"` or `"30d"`.
     ///
     /// # Errors
-    /// `InvalidInput` (code `bad_settings`), with the line: the text is not TOML, a key is unknown, or a value has the
-    /// wrong type or range.
+    /// `InvalidInput` (code `bad_settings`) if the text is not TOML, a key is unknown, or a value has the wrong type or
+    /// range. The error contains the line.
     pub fn from_toml(text: &str) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|error| bad(text, &error))?;
         let mut settings = Self {
@@ -93,7 +93,7 @@ impl Settings {
     }
 }
 
-/// Returns the quotas of blocks, overridden by those of the file.
+/// Returns the quotas of the profile `blocks`, overridden by the quotas of the file.
 fn over_blocks(text: &str) -> std::result::Result<Quotas, toml::de::Error> {
     let mut quotas = toml::Table::try_from(Quotas::BLOCKS).map_err(toml::de::Error::custom)?;
     let given: toml::Table = toml::from_str(text)?;
@@ -109,7 +109,7 @@ fn bad(text: &str, error: &toml::de::Error) -> Error {
         .with_hint("docs/agent/remember.md lists the settings")
 }
 
-/// Returns the line and the fault of a TOML file.
+/// Formats an error of the TOML parser as one sentence with the number of the line.
 pub(in crate::agent) fn fault(text: &str, error: &toml::de::Error) -> String {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text[..at].matches('\n').count() + 1;
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(scan.raise_to(&crate::scan::VerdictTable::default()), []);
     }
 
-    /// INVARIANT SET-1: an unknown key is refused by name and line.
+    /// INVARIANT SET-1: an unknown key is refused. The error contains the key and its line.
     #[test]
     fn a_mistake_is_told_with_its_line() {
         for (text, line) in [

@@ -1,4 +1,4 @@
-//! Settings: every limit and threshold of the layer.
+//! Settings: every limit and threshold of the module `agent`.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -16,7 +16,7 @@ use super::session::attribution::AttributionSettings;
 use super::session::extraction::FactSettings;
 use crate::scan;
 
-/// Microseconds of an hour.
+/// The number of microseconds in an hour.
 const HOUR: i64 = 3_600_000_000;
 
 /// Quotas. Characters are Unicode scalar values.
@@ -25,7 +25,7 @@ const HOUR: i64 = 3_600_000_000;
 pub struct Quotas {
     /// The maximum number of characters of a text.
     pub text_chars_max: usize,
-    /// The maximum number of items of a scope that have not expired.
+    /// The maximum number of unexpired items in a scope.
     pub items_max: usize,
     /// The maximum number of tags of an item.
     pub tags_max: usize,
@@ -33,11 +33,11 @@ pub struct Quotas {
     pub tag_chars_max: usize,
     /// The maximum number of citations of an item.
     pub citations_max: usize,
-    /// The maximum number of characters of the file of a citation.
+    /// The maximum number of characters in the file name of a citation.
     pub citation_file_chars_max: usize,
     /// The maximum number of characters of the note of a citation.
     pub citation_note_chars_max: usize,
-    /// Whether given ids must follow the grammar of Markdown blocks.
+    /// Whether ids that a caller passes must follow the grammar of the ids of Markdown blocks.
     #[serde(rename = "strict_ids")]
     pub are_ids_strict: bool,
 }
@@ -58,7 +58,7 @@ impl Default for Quotas {
 }
 
 impl Quotas {
-    /// The quotas of blocks that are Markdown files.
+    /// The quotas of the profile `blocks`, for memory blocks in Markdown files.
     pub(crate) const BLOCKS: Self = Self {
         text_chars_max: 2_048,
         items_max: 50,
@@ -82,17 +82,17 @@ pub enum Secrets {
     Refuse,
 }
 
-/// The times after which decay shortens unused items, in microseconds since the last use.
+/// The times without use after which decay shortens an item, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecaySettings {
-    /// The time until a full text becomes a summary: 24 hours.
+    /// The time after which a full text becomes a summary. Default: 24 hours.
     #[serde(rename = "summary_after", deserialize_with = "micros")]
     pub summary_after_micros: i64,
-    /// The time until a summary becomes keywords: 7 days.
+    /// The time after which a summary becomes keywords. Default: 7 days.
     #[serde(rename = "keywords_after", deserialize_with = "micros")]
     pub keywords_after_micros: i64,
-    /// The time until keywords are forgotten: 30 days.
+    /// The time after which an item with only keywords is forgotten. Default: 30 days.
     #[serde(rename = "forget_after", deserialize_with = "micros")]
     pub forget_after_micros: i64,
 }
@@ -110,8 +110,8 @@ impl Default for DecaySettings {
 /// All settings.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Whether the memory is switched off: `remember` then answers with a status, other writing verbs with an error of the code
-    /// `disabled`.
+    /// Whether writing is disabled. Then `remember` returns a status, and other writing verbs return an error with the
+    /// code `disabled`.
     pub is_disabled: bool,
     /// Quotas.
     pub quotas: Quotas,
@@ -123,13 +123,13 @@ pub struct Settings {
     pub decay: DecaySettings,
     /// The parameters for ranking notes.
     pub notes: NoteSettings,
-    /// The limits of facts at the end of a session.
+    /// The limits for facts that the end of a session stores.
     pub facts: FactSettings,
-    /// The limits for the attribution of the words of a turn: own or pasted.
+    /// The limits for separating a person's own words from pasted text.
     pub attribution: AttributionSettings,
 }
 
-/// Reads a duration, for example `"24h"` or `"30d"`, in microseconds.
+/// Parses a duration, for example `"24h"` or `"30d"`. Returns microseconds.
 pub(in crate::agent) fn micros<'de, D: Deserializer<'de>>(input: D) -> Result<i64, D::Error> {
     let text = String::deserialize(input)?;
     let span = text.parse::<Span>().ok();
@@ -137,14 +137,14 @@ pub(in crate::agent) fn micros<'de, D: Deserializer<'de>>(input: D) -> Result<i6
     let length = length.filter(|length| *length >= SignedDuration::ZERO);
     length
         .and_then(|length| i64::try_from(length.as_micros()).ok())
-        .ok_or_else(|| D::Error::custom("not a length of time such as \"24h\", \"30d\" or \"90s\""))
+        .ok_or_else(|| D::Error::custom("not a duration such as \"24h\", \"30d\" or \"90s\""))
 }
 
-/// Reads a number that is finite and not negative.
+/// Parses a number that must be finite and not negative.
 pub(in crate::agent) fn factor<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(input)?;
     if number.is_finite() && number >= 0.0 {
         return Ok(number);
     }
-    Err(D::Error::custom("not a number of 0 or more"))
+    Err(D::Error::custom("not a finite number of 0 or more"))
 }

@@ -1,19 +1,19 @@
-//! Trust: promotion by a person, and the quarantine.
+//! Trust: a person promotes items, and releases or drops quarantined changes.
 //!
-//! The engine stamps each item with a class ([`Origin`]), at most the class of its sources. Only a person promotes an item, and
-//! only a person releases a quarantined change.
+//! The engine stamps each item with a class ([`Origin`]), which never exceeds the classes of its sources. Only a person
+//! can promote an item, or release a quarantined change.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! A promotion is part of the state, so any trusted writer can bring it into force again by `redo`, `restore` or
-//!   `rollback`.
+//! A promotion is part of the state. If it was undone, any trusted writer can restore it with `redo`, `restore` or
+//! `rollback`.
 //!
 //! # Invariants
-//! - TRU-1: an item is at most as trusted as its least trusted source, through merges, summaries, imports, rollbacks, forks and
-//!   drafts. Only [`Agent::promote`](super::Agent::promote) raises trust.
-//! - TRU-2: a release keeps the origins of the quarantined objects.
+//! - TRU-1: an item is at most as trusted as its least trusted source. Merges, summaries, imports, rollbacks, forks and
+//!   drafts preserve this. Only [`Agent::promote`](super::Agent::promote) raises trust.
+//! - TRU-2: a release does not change the origins of the quarantined objects.
 
 mod quarantine;
 
@@ -31,37 +31,37 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin};
 
 named! {
-    /// The way in which a person confirmed. An agent must never create this value from the text of a model.
+    /// How a person confirmed a decision. An agent must never create this value from the text of a model.
     pub enum PersonSays {
         /// The person confirmed at a terminal.
         AtTerminal => "a person confirmed it at a terminal",
-        /// The person gave a confirming option.
+        /// The person passed the option `--yes`.
         ByOption => "a person confirmed it with --yes",
-        /// The person acted in a program of the host.
+        /// The person confirmed it in a program of the host.
         InHost => "a person confirmed it to the host",
     }
 }
 
-/// A promotion.
+/// The result of a promotion.
 #[derive(Clone, Debug)]
 pub struct Promoted {
-    /// The version that is trusted now.
+    /// The digest of the promoted version.
     pub digest: ObjectDigest,
-    /// The class of the item before.
+    /// The class of the item before the promotion.
     pub from: Origin,
-    /// The class of the item now.
+    /// The class of the item after the promotion.
     pub to: Origin,
-    /// The commit; the head if the item was already as trusted.
+    /// The commit; the head if the item already had this class.
     pub committed: Committed,
 }
 
 impl Agent {
-    /// Raises an item to the class of the writer, who must be a person. The new version has the attribute `promoted`: the digest of the
-    /// version that the person saw, which must be the current one.
+    /// Raises an item to the class of the writer, who must be a person. `expected` is the digest of the version that
+    /// the person reviewed, which must be the current version. The new version stores it in the attribute `promoted`.
     ///
     /// # Errors
-    /// `NotFound`: the item does not exist. `Conflict` (code `changed`): it changed since the person reviewed it.
-    /// `Denied` (code `not_a_person`): the writer is of another class. Also the errors of
+    /// `NotFound`: the item does not exist. `Conflict` (code `changed`): the item changed since the person reviewed it.
+    /// `Denied` (code `not_a_person`): the writer is not a person. Also the errors of
     /// [`Memory::commit`](crate::Memory::commit).
     pub fn promote(
         &self,
@@ -78,7 +78,7 @@ impl Agent {
             })?;
             if object.digest() != expected {
                 return Err(
-                    Error::conflict(format!("'{id}' is no longer the version {expected}"))
+                    Error::conflict(format!("the current version of '{id}' is not {expected}"))
                         .with_code(ErrorCode::Changed)
                         .with_ids(vec![id.to_string()])
                         .with_hint("review the item again: `get` shows the current version"),
@@ -102,8 +102,8 @@ impl Agent {
         })
     }
 
-    /// Returns the quarantined changes that touch `reach`, newest first. A change whose base is gone has only its
-    /// writer and reason.
+    /// Returns the quarantined changes that affect a scope in `reach`, newest first. If the store no longer contains
+    /// the base of a change, the result contains only its writer and its reason.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a change cannot be read.
@@ -118,7 +118,7 @@ impl Agent {
     /// let stored = agent.remember(hostile, &RememberOptions::default(), &Writer::model("agent"))?;
     /// assert_eq!(stored.status, Status::Quarantined);
     ///
-    /// // A person reads it, and keeps or drops it.
+    /// // A person reviews the change, then releases or drops it.
     /// let held = agent.quarantined(&Reach::All)?;
     /// agent.release(&held[0].name, PersonSays::InHost, &Writer::person("vera"))?;
     /// assert!(agent.quarantined(&Reach::All)?.is_empty());
@@ -134,13 +134,12 @@ impl Agent {
         Ok(all)
     }
 
-    /// Commits a quarantined change by the decision of a person, even one that a check of the host refused. Its objects
-    /// keep their origins.
+    /// Commits a quarantined change because a person decided so, even if a check of the host refused it. The origins of
+    /// its objects do not change.
     ///
     /// # Errors
-    /// `NotFound`: no quarantined change has this name. `Conflict`: another commit has changed one of its objects
-    /// since. `Denied` (code `not_a_person`): the writer is of another class. Also the errors of
-    /// [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: no quarantined change has this name. `Conflict`: a later commit changed one of its objects. `Denied`
+    /// (code `not_a_person`): the writer is not a person. Also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
         let writer = person(writer, says, "release a quarantined change")?;
         let name = full_name(name)?;
@@ -153,25 +152,28 @@ impl Agent {
     /// Drops a quarantined change.
     ///
     /// # Errors
-    /// `NotFound`: no quarantined change has this name. `Denied` (code `less_trusted`): the writer is of an untrusted
-    /// class. Also the errors of [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: no quarantined change has this name. `Denied` (code `less_trusted`): the writer is untrusted. Also
+    /// the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn discard(&self, name: &str, writer: &Writer) -> Result<()> {
         let name = full_name(name)?;
         drafts::delete(self, &name, writer).map_err(|error| not_held(&name, error))
     }
 }
 
-/// Returns the writer as a person. The reason of the commit records how the caller knows.
+/// Returns the writer, after checking that it is a person. Adds to its reason how the person confirmed the decision.
 ///
 /// # Errors
-/// `Denied` (code `not_a_person`): the writer is not of the class of a person.
+/// `Denied` (code `not_a_person`): the writer is not a person.
 fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
     if writer.trust != Origin::DirectUser {
         return Err(Error::denied(
             ErrorCode::NotAPerson,
-            format!("only a person may {what}; this writer is {}", writer.trust),
+            format!(
+                "only a person may {what}; this writer has the class {}",
+                writer.trust
+            ),
         )
-        .with_hint("leave --trust out, and ask the person"));
+        .with_hint("ask the person, then repeat the command without --trust"));
     }
     let mut writer = writer.clone();
     writer.reason = Some(match writer.reason {

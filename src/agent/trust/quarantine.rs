@@ -1,14 +1,15 @@
-//! The quarantine: changes that the scan, a gate or the guard stopped. They are outside the state until a person decides.
+//! The quarantine contains changes that the scan, a gate or the guard stopped. They are not part of the state until a
+//! person releases them.
 //!
-//! The changes are kept under `rejected/`. Garbage collection removes them after 7 days. If newer changes push an older
-//! one out, the reason of a newer one names it.
+//! Quarantined changes are references below `rejected/`. Garbage collection removes them after 7 days. If newer changes
+//! evict an older change, the reason of the newer change names it.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - The 200 newest rejected changes are kept. A writer with many names can push older ones out before their 7 days.
-//!   The reasons of the newer ones name the removed ones.
+//! - The quarantine retains the 200 newest changes. A writer that uses many names can evict older changes before their
+//!   7 days are over. The reasons of the newer changes name the evicted ones.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +25,7 @@ use crate::object::Time;
 
 /// The prefix of the names of quarantined changes.
 pub(super) const CLASS: &str = "rejected/";
-/// The maximum number of ids of a change in a list.
+/// The maximum number of ids that a list shows per change.
 const IDS_SHOWN: usize = 20;
 /// The maximum number of characters of a text in a preview.
 const PREVIEW_CHARS: usize = 200;
@@ -32,7 +33,7 @@ const PREVIEW_CHARS: usize = 200;
 /// A quarantined change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Quarantined {
-    /// Its name, for example `rejected/17`.
+    /// The name of the change, for example `rejected/17`.
     pub name: String,
     /// The reason why it was quarantined.
     pub reason: Option<String>,
@@ -40,17 +41,17 @@ pub struct Quarantined {
     pub time: Time,
     /// The name of its writer.
     pub actor: Option<String>,
-    /// The session.
+    /// The session of its writer.
     pub session: Option<String>,
-    /// The ids within the reach that it would change, at most 20.
+    /// The ids that the change affects in the scopes of the reach, at most 20.
     pub ids: Vec<String>,
-    /// The number of ids that it would change, in any scope.
+    /// The number of ids that the change affects, in all scopes.
     pub ids_total: usize,
-    /// The beginning of the first text: one line, without secrets, with invisible characters escaped.
+    /// The beginning of the first text, on one line. Secrets are redacted, and invisible characters are escaped.
     pub preview: String,
 }
 
-/// Returns the reason of a quarantined change, with the names of older changes that it pushed out.
+/// Returns the reason of a quarantined change, which also names the older changes that it evicted.
 pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
     let references = agent.memory().references().into_iter();
     let mut named = references.filter(|reference| reference.name == name);
@@ -60,7 +61,7 @@ pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
 /// Returns the objects of a quarantined change, by id.
 ///
 /// # Errors
-/// `NotFound`: no quarantined change has this name. `Corrupt` or `Io` if it cannot be read.
+/// `NotFound`: no quarantined change has this name. `Corrupt` or `Io`: the change cannot be read.
 pub(crate) fn held_objects(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
     changes_of(&opened(agent, &full_name(name)?, &Writer::user())?)
 }
@@ -82,7 +83,7 @@ pub(super) fn described(
     };
     let changes = match agent.memory().open_draft(&change.name, &Writer::user()) {
         Ok(draft) => changes_of(&draft)?,
-        // The base of the change is not kept, so only the writer and the reason are left.
+        // The store no longer contains the base of the change, so only its writer and its reason are readable.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(change)),
         Err(error) => return Err(error),
     };
@@ -97,7 +98,7 @@ pub(super) fn described(
     Ok((change.ids_total == 0 || !change.ids.is_empty()).then_some(change))
 }
 
-/// Returns the beginning of a text in a form that anybody may see.
+/// Returns the beginning of a text on one line. Redacts secrets, and escapes invisible characters.
 pub(crate) fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
 }
@@ -108,22 +109,22 @@ pub(super) fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft
 
 pub(super) fn not_held(name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::NotFound {
-        Error::not_found(format!("{name} is not in quarantine")).with_hint(
-            "`quarantine` lists the changes; a change is removed after 7 days, or when newer ones need its place",
+        Error::not_found(format!("there is no quarantined change {name}")).with_hint(
+            "`quarantine` lists the changes; a change is removed after 7 days, or earlier when the quarantine is full",
         )
     } else {
         error
     }
 }
 
-/// Returns the name with its class. A number alone means a quarantined change.
+/// Returns the full name `rejected/NAME` of a quarantined change. Accepts the name with or without `rejected/`.
 pub(super) fn full_name(name: &str) -> Result<String> {
     match name.split_once('/') {
         None => Ok(format!("{CLASS}{name}")),
         Some(_) if name.starts_with(CLASS) => Ok(name.to_owned()),
         Some(_) => Err(
             Error::invalid(format!("'{name}' is not the name of a quarantined change"))
-                .with_hint("write it as rejected/17, or 17"),
+                .with_hint("write the name like rejected/17, or 17"),
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! Damaged stores: only intact data is served, the damage is reported, and nothing is written.
+//! The debug shell on damaged stores: it serves only intact data, reports the damage, and writes nothing.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::story;
 use super::transcript::questions;
 use crate::program::{Folder, bytes_below};
 
-/// The commands that work whatever the damage of the store is.
+/// The commands that work on any damaged store.
 const FILES: [&str; 8] = [
     "inspect files",
     "inspect hex 1",
@@ -31,7 +31,7 @@ fn change(folder: &Folder, file: &str, edit: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Checks that every command for files answers, that nothing panics, and that no byte changes.
+/// Checks that every command in `FILES` answers without a panic, and changes no byte of the store.
 fn files_answer(folder: &Folder) {
     let before = bytes_below(&folder.store());
     for command in FILES {

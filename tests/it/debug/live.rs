@@ -1,4 +1,4 @@
-//! A store to which other processes write at the same time, and one that cannot be written.
+//! The debug shell on a store to which other processes write at the same time, and on a read-only store.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -31,7 +31,7 @@ fn commits_are_seen_as_they_come() {
     )
     .unwrap();
     assert_eq!(answer()["content"], "from another process");
-    // Makes commits until the shell has printed two of them.
+    // Commits until the shell has printed two commits.
     let mut seen = Vec::new();
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| {
@@ -55,7 +55,7 @@ fn commits_are_seen_as_they_come() {
     assert_eq!(
         shell.wait().unwrap().code(),
         Some(1),
-        "fresh is not there at seq:5"
+        "`fresh` does not exist at seq:5"
     );
 }
 

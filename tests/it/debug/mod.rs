@@ -1,4 +1,4 @@
-//! `debug`: the shell that inspects a store, driven by scripts.
+//! Tests of `debug`, the shell that inspects a store. Scripts provide its input.
 
 mod damage;
 mod live;

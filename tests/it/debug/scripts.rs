@@ -1,4 +1,4 @@
-//! Commands from `-c`, `-f` and standard input: their output, and the messages and exit codes of failures.
+//! Tests of commands from `-c`, `-f` and standard input: their output, and the messages and exit codes of failures.
 
 use super::story;
 use crate::program::{Folder, bytes_below, text};
@@ -158,7 +158,7 @@ fn standard_input_stays_with_the_shell_whatever_a_verb_is_told() {
             );
         }
     }
-    // At any other position, the dash is an ordinary word.
+    // A dash at any other position is an ordinary word.
     let ran = folder.run(&["debug", "--write", "-c", "put - --kind y", "-c", "get -"]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
@@ -191,7 +191,7 @@ fn a_damaged_store_is_served_as_far_as_it_stands() {
     assert!(ran.out.contains("black"), "{ran:?}");
     assert_eq!(folder.run(&["debug", "-c", "verify"]).code, 5);
     folder.refused(5, &["debug", "--write", "-c", "head"]);
-    // Without the manifest, no state can be read, but the shell still opens.
+    // Without the manifest, the shell opens, but cannot read any state.
     std::fs::remove_file(folder.store().join("manifest")).unwrap();
     let refused = folder.run(&["debug", "-c", "help", "-c", "get tea"]);
     assert_eq!(refused.code, 5, "{refused:?}");

@@ -1,4 +1,4 @@
-//! A store whose digests are all known: three sessions, a bad turn and a rollback, with a clock that the test sets.
+//! Creates a store with known digests: three sessions, an unwanted change and a rollback. The test sets the clock.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Story {
     memory: Memory,
 }
 
-/// Writes the story into a new store at `path`.
+/// Creates the store at `path`.
 pub(super) fn tell(path: &Path) {
     let start: Time = "2026-01-05T09:00:00Z".parse().unwrap();
     let clock = Arc::new(Hours(AtomicI64::new(start.as_micros())));
@@ -55,12 +55,12 @@ fn below(parent: &str, mut object: NewObject) -> NewObject {
 }
 
 impl Story {
-    /// Commits objects as one turn, one hour after the previous turn.
+    /// Commits one change, one hour after the previous change.
     fn turn(&self, writer: &Writer, objects: Vec<NewObject>, remove: &[&str]) {
         self.clock.0.fetch_add(3_600_000_000, Ordering::Relaxed);
         let mut draft = self.memory.draft(writer);
         draft.snapshot_before();
-        // The nightly crawler replaces objects of a person.
+        // Permits the untrusted crawler to replace objects of a person.
         draft.authorise(Authorisation::Decided);
         for object in objects {
             draft.put(object).unwrap();

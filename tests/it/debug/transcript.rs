@@ -1,6 +1,7 @@
-//! A session over the store of the story: each question of its owner, and the exact answer.
+//! Compares the answers of the debug shell with a transcript: commands on the store of `story.rs`, and their exact
+//! output.
 //!
-//! `TREERING_WRITE_TRANSCRIPT=1` replaces the expected answers by those of this build. Review the difference
+//! `TREERING_WRITE_TRANSCRIPT=1` replaces the expected answers with the answers of this build. Review the difference
 //! afterwards.
 
 use std::fs;
@@ -18,7 +19,7 @@ fn questions_file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/debug/questions.txt")
 }
 
-/// Returns the commands of the session.
+/// Returns the commands of the transcript.
 pub(super) fn questions() -> Vec<String> {
     let script = fs::read_to_string(questions_file()).unwrap();
     let lines = script
@@ -27,7 +28,7 @@ pub(super) fn questions() -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Fields with random bytes, or with bytes that differ between folders and runs.
+/// Fields whose bytes are random, or differ between folders and runs.
 const RANDOM: [&str; 7] = [
     "lineage",
     "instance",
@@ -38,7 +39,7 @@ const RANDOM: [&str; 7] = [
     "body checksum",
 ];
 
-/// Replaces random bytes in the answers by dots.
+/// Replaces bytes that differ between runs with dots.
 fn settled(answers: &str, folder: &Folder) -> String {
     let folder = folder.path("").canonicalize().unwrap();
     let folder = folder.to_string_lossy();
@@ -66,7 +67,7 @@ fn answers(folder: &Folder) -> String {
     assert_eq!(
         command.status().unwrap().code(),
         Some(2),
-        "the first question without an answer is a command that does not exist"
+        "a command of the transcript has no answer, because it does not exist"
     );
     settled(&fs::read_to_string(&together).unwrap(), folder)
 }
@@ -86,7 +87,7 @@ fn each_question_of_an_owner_is_answered() {
         assert_eq!(
             found,
             expected,
-            "line {} of transcript.txt; TREERING_WRITE_TRANSCRIPT=1 writes it anew",
+            "line {} of transcript.txt differs; TREERING_WRITE_TRANSCRIPT=1 rewrites the file",
             number + 1
         );
     }

@@ -1,4 +1,4 @@
-//! Altimate Memory: blocks as Markdown files with front matter, strict ids, citations, and edits by people.
+//! Features of Altimate Memory: blocks as Markdown files with front matter, strict ids, citations, and edits by people.
 
 use serde_json::Value;
 
@@ -98,7 +98,7 @@ fn an_edit_comes_back_as_a_commit_and_an_unedited_file_as_none() {
     }
     let log = folder.stream(&["log", "--limit", "1"]);
     assert_eq!(log[0]["op"], "import");
-    // The folder and the memory are equal again, so the export writes nothing and the import changes nothing.
+    // The folder and the store now agree, so the export writes no file and the import changes nothing.
     let told = folder.json(&["export", "--format", "blocks", "blocks"]);
     assert_eq!(told["left_out"], serde_json::json!([]));
     assert_eq!(import(&folder)["unchanged"], 1);
@@ -122,7 +122,7 @@ fn files_as_editors_leave_them_are_read() {
         (text(&tea["content"]), tea["attributes"]["tags"][0].as_str()),
         ("Green\ntea".into(), Some("b"))
     );
-    // The import wrote the time of the version into the file, and changed nothing else.
+    // The import changed only the time of the version in the file.
     let file = read(&folder, "blocks/tea.md");
     assert!(
         file.starts_with("\u{feff}---\r\nid: tea\r\n")
@@ -205,7 +205,7 @@ fn a_folder_that_holds_too_much_is_refused() {
     std::fs::create_dir(folder.path("blocks")).unwrap();
     for number in 0..65 {
         let file = std::fs::File::create(folder.path(&format!("blocks/b{number}.md"))).unwrap();
-        // A sparse file, which uses no space on the disk.
+        // The file is sparse, so it uses no space on the disk.
         file.set_len(4 << 20).unwrap();
     }
     let told = folder.refused(1, &["import", "blocks"]);

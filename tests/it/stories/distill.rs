@@ -1,5 +1,5 @@
-//! The context memory of distill: duplicate checks at the write, recall by relevance and freshness within a budget,
-//! decay, forget and supersede.
+//! Features of the context memory of distill: duplicate checks on write, recall by relevance and freshness within a
+//! budget, decay, forgetting and superseding.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn what_is_said_twice_is_stored_once() {
     assert_eq!(folder.json(&["head"])["objects"], 1);
 }
 
-/// In that system, a new fact was dropped as a duplicate of an expired one, so recall could not find it.
+/// In distill, a new fact was dropped as a duplicate of an expired fact, so recall could not find it.
 #[test]
 fn what_expired_swallows_nothing() {
     let folder = project();
@@ -60,7 +60,7 @@ fn a_superseded_fact_stands_below_its_successor() {
     );
 }
 
-/// In that system, the budget ended at the first text that did not fit.
+/// In distill, recall stopped at the first text that did not fit into the budget.
 #[test]
 fn a_budget_passes_over_what_does_not_fit() {
     let folder = project();
@@ -96,7 +96,7 @@ fn tags_are_filtered_and_forgetting_can_be_taken_back() {
     );
     assert_eq!(hits(&folder, "Tuesday", &["--tag", "ops"]), ["deploys"]);
     let before = folder.json(&["get", "deploys"]);
-    // Without a condition, nothing is forgotten.
+    // `forget` without a condition fails.
     assert_ne!(folder.run(&["forget"]).code, 0);
     folder.json(&["forget", "--tag", "ops"]);
     assert_eq!(hits(&folder, "Tuesday", &[]), ["tea"]);
@@ -109,7 +109,7 @@ fn tags_are_filtered_and_forgetting_can_be_taken_back() {
     );
 }
 
-/// In that system, decay destroyed the text.
+/// In distill, decay destroyed the text.
 #[test]
 fn decay_goes_one_level_a_pass_and_back_to_the_very_bytes() {
     let folder = project();

@@ -1,4 +1,5 @@
-//! opencode-graphiti: session notes with owners, freshness ranking, child sessions under a root, chronological summaries.
+//! Features of opencode-graphiti: session notes with owners, ranking by freshness, child sessions, and chronological
+//! summaries.
 
 use serde_json::Value;
 
@@ -38,7 +39,7 @@ fn write_creates_and_replace_keeps_the_id_and_the_creation() {
     );
     let read = folder.json(&["note", "read", &id]);
     assert_eq!((&read["created"], text(&read["owner"])), (&created, "s1".into()));
-    // A free id is used as it is given.
+    // An id that does not exist is used unchanged.
     assert_eq!(write(&folder, "x", "s1", &["--replace", "mine"])["id"], "mine");
 }
 

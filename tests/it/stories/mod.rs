@@ -1,4 +1,5 @@
-//! The systems that Treering replaces. Each is tested with its own documented examples, through the built program.
+//! Tests of the features of the systems that Treering replaces. Each file runs the documented examples of one system
+//! with the built program.
 
 mod altimate;
 mod distill;

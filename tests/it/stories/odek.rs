@@ -1,5 +1,5 @@
-//! odek: facts extracted at the end of a session and checked by a trust gate, fact files, and no lost concurrent
-//! writes.
+//! Features of odek: facts from the end of a session that must pass a trust gate, fact files, and concurrent writes
+//! without lost updates.
 
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ fn extraction_is_off_by_default() {
     let folder = talked("");
     let told = end(&folder, &[]);
     assert_eq!(fates(&told), ["refused", "refused"]);
-    assert!(text(&told["facts"][0]["reason"]).contains("off"));
+    assert!(text(&told["facts"][0]["reason"]).contains("disabled"));
     assert_eq!(facts(&folder), 0);
 }
 
@@ -87,7 +87,7 @@ fn nothing_is_learned_of_an_untrusted_or_short_session() {
     assert_eq!(fates(&told), ["quarantined", "quarantined"]);
     assert!(text(&told["held"]).starts_with("rejected/"));
     assert_eq!(facts(&folder), 0);
-    // The episode is stored with its own trust class.
+    // The episode is stored with an untrusted class.
     let episode = folder.json(&["get", "episode/s1"]);
     assert_ne!(episode["origin"], "model");
     folder.json(&[

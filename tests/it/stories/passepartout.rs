@@ -1,5 +1,5 @@
-//! The memory core of Passepartout: objects with Merkle hashes, history, snapshots, rollback, and Org trees. One test
-//! covers each of its latent defects.
+//! Features of the memory core of Passepartout: objects with Merkle hashes, history, snapshots, rollback, and Org
+//! trees. A separate test covers each of its latent defects.
 
 use serde_json::Value;
 
@@ -39,8 +39,8 @@ fn an_ingested_tree_is_found_by_the_ids_in_it() {
         (text(&tea["parent"]), text(&tea["content"]).trim().to_owned()),
         ("plan".into(), "Buy green tea.".into())
     );
-    // Each node without an id gets its own id, even if many arrive in the same second. Ingesting them again gives the
-    // same ids.
+    // Each node without an id gets a unique id, even if many nodes arrive in the same second. Ingesting them again
+    // yields the same ids.
     let objects = folder.json(&["head"])["objects"].clone();
     assert_eq!(objects, told["objects"]);
     assert_eq!(objects, 5);
@@ -62,7 +62,7 @@ fn snapshot_then_another_tree_then_rollback() {
     assert_eq!(folder.root(), root);
     assert_eq!(folder.json(&["get", "tea"])["id"], "tea");
     folder.refused(1, &["get", "other"]);
-    // Redo works again, and no rollback changes its target.
+    // The same rollback works again later, because a rollback never changes its target.
     folder.json(&["put", "later", "--kind", "note"]);
     folder.json(&["rollback", "good"]);
     assert_eq!(folder.root(), root);
@@ -70,7 +70,7 @@ fn snapshot_then_another_tree_then_rollback() {
     assert_eq!(
         folder.root(),
         root,
-        "a snapshot that is not there changes nothing"
+        "a rollback to a missing snapshot changes nothing"
     );
 }
 
@@ -120,7 +120,7 @@ fn parent_and_scope_are_part_of_what_is_hashed() {
             "--scope",
             "session:1",
         ],
-        // Lengths prevent ambiguity: the text of one field cannot be read as that of another field.
+        // Length prefixes prevent ambiguity: the text of one field cannot be read as another field.
         &["put", "c", "--kind", "note", "--content", "x|CHILDREN:"],
         &["put", "c", "--kind", "note", "--content", "\u{fc}\u{f1}\u{ee}"],
     ]
@@ -154,11 +154,11 @@ fn a_file_that_does_not_load_is_an_error_and_not_an_empty_memory() {
     assert_ne!(run.code, 0);
     assert!(
         folder.run(&["put", "b", "--kind", "k"]).code != 0,
-        "nothing is written over it"
+        "the existing file is not overwritten"
     );
 }
 
-/// The import only reads its files and never evaluates them.
+/// The import never evaluates code in a file.
 #[test]
 fn memory_snap_is_taken_in_as_data() {
     let folder = super::project();
@@ -176,5 +176,5 @@ fn memory_snap_is_taken_in_as_data() {
     );
     folder.write("bad.snap", "(:memory #.(sb-ext:run-program \"/bin/sh\" nil))");
     let refused = folder.refused(1, &["import", "--format", "snap", "bad.snap"]);
-    assert!(text(&refused["message"]).contains("never evaluated"), "{refused}");
+    assert!(text(&refused["message"]).contains("a reader macro"), "{refused}");
 }

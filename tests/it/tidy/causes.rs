@@ -1,4 +1,4 @@
-//! Control flow uses causes and codes, which are types, and never the text of a message.
+//! Checks that control flow depends on typed causes and codes, and never on the text of a message.
 
 use super::source::Source;
 use super::{expect_none, expect_one, sources};
@@ -18,7 +18,7 @@ const READERS: [&str; 9] = [
     "!=",
 ];
 
-/// Returns the lines of a normal build that read a message text.
+/// Returns the lines of non-test code that compare, search or parse the text of a message.
 fn reads_of_sentences(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {

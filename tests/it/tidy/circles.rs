@@ -1,4 +1,4 @@
-//! Import cycles between files of a folder. To understand one file of a cycle, a reader must know all of them.
+//! Limits import cycles between files of a folder. To understand one file of a cycle, a reader must know all its files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +8,17 @@ use super::{expect_none, expect_one, sources};
 /// The number of files in the largest allowed cycle.
 const CIRCLE_FILES_MAX: usize = 4;
 
-/// Returns the module of a file, counted from the crate's root: `src/engine/read/view.rs` is `engine::read::view`.
+/// Returns the module path of a file from the crate root: `engine::read::view` for `src/engine/read/view.rs`.
 fn module_of(path: &str) -> Vec<String> {
     let path = path.trim_start_matches("src/").trim_end_matches(".rs");
     let path = path.strip_suffix("/mod").unwrap_or(path);
     path.split('/').map(str::to_owned).collect()
 }
 
-/// The modules of the crate, and what each re-exports.
+/// The modules of the crate, and the names that each module re-exports.
 struct Modules<'a> {
     files: BTreeMap<Vec<String>, &'a Source>,
-    /// For each module, the exported names and the paths of their targets.
+    /// For each module, the re-exported names and the paths of their targets.
     exports: BTreeMap<Vec<String>, BTreeMap<String, Vec<String>>>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Modules<'a> {
         modules
     }
 
-    /// Returns a path as counted from the crate's root.
+    /// Resolves a path in `module` to a path from the crate root.
     fn absolute(&self, module: &[String], path: &[String]) -> Vec<String> {
         let mut whole = match path[0].as_str() {
             "crate" => Vec::new(),
@@ -66,7 +66,7 @@ impl<'a> Modules<'a> {
         whole
     }
 
-    /// Returns the module that defines the target of a path, following re-exports.
+    /// Returns the module that defines the target of a path. Follows re-exports.
     fn owner(&self, path: &[String], depth: usize) -> Option<Vec<String>> {
         let length = (1..=path.len())
             .rev()
@@ -82,7 +82,7 @@ impl<'a> Modules<'a> {
         }
     }
 
-    /// Returns the modules of the same folder that a file imports.
+    /// Returns the modules of the same folder that a module imports.
     fn imports(&self, module: &[String]) -> BTreeSet<Vec<String>> {
         let code = shipped(self.files[module]);
         let imported = uses(&code).into_iter().filter(|(is_public, _)| !is_public);
@@ -98,13 +98,13 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// Returns the code of a file that is part of a normal build.
+/// Returns the non-test code of a file.
 fn shipped(file: &Source) -> String {
     let lines: Vec<&str> = file.shipped().map(|(_, line)| line).collect();
     lines.join("\n")
 }
 
-/// Returns the paths of all `use` statements, and whether each is public.
+/// Returns the paths of all `use` statements, each with whether the statement is public.
 fn uses(code: &str) -> Vec<(bool, Vec<String>)> {
     let mut found = Vec::new();
     for (start, _) in code.match_indices("use ") {
@@ -123,7 +123,7 @@ fn uses(code: &str) -> Vec<(bool, Vec<String>)> {
     found
 }
 
-/// Expands the paths of a tree of `use`.
+/// Expands a `use` tree with braces to its paths.
 fn expand(tree: &str, above: &[String], paths: &mut Vec<Vec<String>>) {
     let tree = tree.trim();
     let Some(open) = tree.find('{') else {
@@ -161,7 +161,7 @@ fn expand(tree: &str, above: &[String], paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Returns the paths in code outside of `use` statements. The first name of a path may be a child module.
+/// Returns the paths in code outside `use` statements. The first name of a path may be a child module.
 fn inline(code: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
@@ -170,7 +170,7 @@ fn inline(code: &str) -> Vec<Vec<String>> {
         if first.starts_with("use ") || first.starts_with("pub") && first.contains(" use ") {
             continue;
         }
-        // A visibility such as `pub(in crate::scan)` imports nothing.
+        // Hide paths in visibilities such as `pub(in crate::scan)`, because they are not imports.
         let statement = statement.replace("(in crate::", "(in ::");
         for word in statement.split(|c: char| !is_part(c)) {
             let path: Vec<String> = word.split("::").map(str::to_owned).collect();
@@ -182,7 +182,7 @@ fn inline(code: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// Returns the cycles of each folder that have more files than `most`.
+/// Returns the import cycles with more than `most` files, for each folder.
 fn circles(files: &[Source], most: usize) -> Vec<String> {
     let files: Vec<Source> = files
         .iter()

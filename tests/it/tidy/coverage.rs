@@ -1,4 +1,4 @@
-//! Checks that docs/coverage.md names existing tests.
+//! Checks that every test exists that docs/coverage.md names.
 
 use super::{all_sources, expect_none, expect_one, root};
 
@@ -10,7 +10,8 @@ fn named(page: &str) -> Vec<&str> {
     rows.filter_map(|row| Some(row.rsplit_once('`')?.1)).collect()
 }
 
-/// Returns the tests that a page names but no file contains. The tests of a story must be in the story's own file.
+/// Returns the tests that a page names but that do not exist. A test `stories::NAME::...` must be in the file of that
+/// story.
 fn missing(page: &str, files: &[(String, String)]) -> Vec<String> {
     let is_there = |name: &str| {
         let (story, function) = match name
@@ -27,7 +28,7 @@ fn missing(page: &str, files: &[(String, String)]) -> Vec<String> {
     };
     let missing = named(page).into_iter().filter(|name| !is_there(name));
     missing
-        .map(|name| format!("docs/coverage.md names {name}, which is not there"))
+        .map(|name| format!("docs/coverage.md names the test {name}, which does not exist"))
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! Each document has one title and no dead link, and every test file is part of the test binary.
+//! Checks that each document has one title and no dead link, and that every test file is part of the test binary.
 
 use std::path::Path;
 
@@ -18,13 +18,15 @@ fn prose(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Returns a violation unless the page has exactly one title, on its first line.
+/// Returns a violation if the page does not have exactly one title on its first line.
 fn bad_titles(path: &str, text: &str) -> Vec<String> {
     let titles = prose(text).iter().filter(|line| line.starts_with("# ")).count();
     if titles == 1 && text.starts_with("# ") {
         return Vec::new();
     }
-    vec![format!("{path} has {titles} titles, or not on its first line")]
+    vec![format!(
+        "{path} must have one title on its first line, but has {titles} titles"
+    )]
 }
 
 /// Returns the relative links whose target is missing. `exists` checks paths in the repository.
@@ -37,7 +39,7 @@ fn dead_links(path: &str, text: &str, exists: impl Fn(&Path) -> bool) -> Vec<Str
             let file = target.split('#').next().unwrap_or_default();
             let is_elsewhere = target.contains("://") || target.starts_with("mailto:");
             if !is_elsewhere && !file.is_empty() && !exists(&folder.join(file)) {
-                violations.push(format!("{path}: the link to {target} leads nowhere"));
+                violations.push(format!("{path}: the target of the link {target} does not exist"));
             }
         }
     }
@@ -55,13 +57,13 @@ fn undeclared<'a>(main: &str, entries: impl IntoIterator<Item = &'a str>) -> Vec
         .collect()
 }
 
-/// Returns the Markdown files that this repository writes for people.
+/// Returns the documentation pages of the repository.
 fn pages() -> Vec<(String, String)> {
     let mut paths = vec![root().join("README.md")];
     paths.extend(files("docs", "md"));
     paths.extend(files("tests/vectors", "md"));
     paths.extend(files("fuzz", "md"));
-    // The files of the tour and of the tests are input of these, not documentation.
+    // Exclude the files of the tour and of the tests, because they are test input.
     paths.retain(|path| !name_of(path).starts_with("docs/tour/"));
     paths
         .iter()

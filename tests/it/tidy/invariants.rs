@@ -1,11 +1,11 @@
-//! Each invariant has a unique number, and a line of code or test names the number.
+//! Checks that each invariant has a unique number, and that code or a test cites the number.
 
 use std::collections::BTreeMap;
 
 use super::source::Source;
 use super::{all_sources, expect_none, expect_one};
 
-/// Returns the invariant that a line of a header states: `//! - LOG-1: ...`.
+/// Returns the number of the invariant that a header line defines, as in `//! - LOG-1: ...`.
 fn stated(line: &str) -> Option<&str> {
     let (id, _) = line.strip_prefix("//! - ")?.split_once(':')?;
     let (letters, number) = id.split_once('-')?;
@@ -16,7 +16,7 @@ fn stated(line: &str) -> Option<&str> {
     is_id.then_some(id)
 }
 
-/// Returns whether `line` names `id` and not a longer number.
+/// Checks whether `line` contains `id` as a whole number, not as part of a longer one.
 fn names(line: &str, id: &str) -> bool {
     let parts: Vec<&str> = line.split(id).collect();
     parts.windows(2).any(|pair| {
@@ -25,8 +25,8 @@ fn names(line: &str, id: &str) -> bool {
     })
 }
 
-/// Returns the invariants that are stated twice, or that no code or test names: in a comment, a message, or a name like
-/// `log_1_old_bytes_stay`.
+/// Returns the invariants that are defined twice, or that no code or test cites. A comment, a message, or a name like
+/// `log_1_old_bytes_stay` counts as a citation.
 fn badly_kept(files: &[Source]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files {

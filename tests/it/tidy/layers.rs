@@ -1,9 +1,10 @@
-//! A file imports only from its own folder and from lower layers. Folders of the same layer do not import each other.
+//! Checks that a file imports only from its own folder and from lower layers. Folders of the same layer must not import
+//! each other.
 
 use super::source::{Source, words};
 use super::{expect_none, expect_one, sources};
 
-/// The layer of each module of the crate. The same table, with reasons, is in docs/architecture.md.
+/// The layer of each module of the crate. docs/architecture.md contains the same table with reasons.
 const LAYERS: [(&str, u8); 17] = [
     ("error", 0),
     ("digest", 0),
@@ -25,7 +26,7 @@ const LAYERS: [(&str, u8); 17] = [
 ];
 /// The layer of the program.
 const CLI: u8 = 10;
-/// Modules that only compute: they import from layer 0 only.
+/// Modules without I/O, which may import only from layer 0.
 const PURE: [&str; 4] = ["trie", "object", "recall", "scan"];
 
 fn layer_of(module: &str) -> Option<u8> {
@@ -45,7 +46,7 @@ fn modules_of(path: &str) -> Vec<&str> {
     path.split('/').collect()
 }
 
-/// Returns the imports that point upward or sideways.
+/// Returns the imports from a higher layer, or from another module of the same layer.
 fn wrong_imports(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {
@@ -63,7 +64,7 @@ fn wrong_imports(files: &[Source]) -> Vec<String> {
                 _ if used == own => true,
                 _ if used == "testing" => for_tests,
                 Some(other) => other < if PURE.contains(&own) { 1 } else { layer },
-                // The re-exports of lib.rs come from the engine and below.
+                // lib.rs re-exports only from the engine and lower layers.
                 None => for_tests || layer > 5,
             };
             if !allowed {
@@ -74,7 +75,7 @@ fn wrong_imports(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Returns the top modules that a file names: the line number, the module, and whether the line is for tests.
+/// Returns the top-level modules that a file imports, each with the line number and whether the line is test code.
 fn imports(file: &Source, depth: usize) -> Vec<(usize, String, bool)> {
     let code = file.code.join("\n");
     let to_root = "super::".repeat(depth);
@@ -87,7 +88,7 @@ fn imports(file: &Source, depth: usize) -> Vec<(usize, String, bool)> {
             }
             let line = code[..start].matches('\n').count();
             for name in first_names(&code[start + prefix.len()..]) {
-                // A block inside a file may use `super` for the file itself.
+                // In an inline module, `super` may mean the file itself.
                 if prefix == "crate::" || layer_of(&name).is_some() {
                     found.push((line + 1, name, file.for_tests[line]));
                 }

@@ -1,7 +1,7 @@
-//! The style test: checks every file against the rules that a reader of this repository may rely on.
+//! The style test: checks every file of the repository against the rules of the code base.
 //!
-//! Each rule is a function that returns a list of violations for some files. It has two tests: one with a small bad
-//! sample, which shows that the rule can fail, and one with the repository.
+//! Each rule is a function that returns a list of violations for some files. A rule has two tests: one on a small bad
+//! sample, which shows that the rule can fail, and one on the repository.
 
 mod causes;
 mod circles;
@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 
 use source::Source;
 
-/// Returns the folder of the repository.
+/// Returns the root folder of the repository.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns all files under `folder` of the repository with this extension, sorted. Returns none if the folder does not
-/// exist.
+/// Returns all files with this extension under `folder` of the repository, sorted. Returns an empty list if the folder
+/// does not exist.
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -48,7 +48,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the path of a file below the repository, with `/`.
+/// Returns the path of a file relative to the root of the repository, with `/`.
 fn name_of(path: &Path) -> String {
     path.strip_prefix(root())
         .unwrap()
@@ -67,7 +67,7 @@ fn sources(folder: &str) -> Vec<Source> {
         .collect()
 }
 
-/// Returns the files of the crate and its tests.
+/// Returns the Rust files of the crate and its tests.
 fn all_sources() -> Vec<Source> {
     ["src", "tests", "fuzz", "benches"]
         .iter()
@@ -76,7 +76,7 @@ fn all_sources() -> Vec<Source> {
         .collect()
 }
 
-/// Fails with the list of violations, if there are any.
+/// Fails with the list of violations if it is not empty.
 #[track_caller]
 fn expect_none(violations: &[String]) {
     assert!(
@@ -87,7 +87,7 @@ fn expect_none(violations: &[String]) {
     );
 }
 
-/// Fails unless there is exactly one violation, and its text contains `part`.
+/// Fails if there is not exactly one violation, or if its text does not contain `part`.
 #[track_caller]
 fn expect_one(violations: &[String], part: &str) {
     assert_eq!(violations.len(), 1, "{violations:?}");

@@ -1,4 +1,4 @@
-//! Dependencies: known bad packages are refused, licences must be compatible, and the library must stay small.
+//! Checks the dependencies: refuses known bad packages and incompatible licences, and limits the number of packages.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -23,7 +23,7 @@ const REFUSED: [&str; 14] = [
     "unsafe-libyaml",
 ];
 
-/// The first versions without a known advisory. A package need not be used.
+/// The first version without a known advisory, for some packages. A package in this list may be unused.
 const AT_LEAST: [(&str, [u64; 3]); 9] = [
     ("crossbeam-channel", [0, 5, 15]),
     ("crossbeam-epoch", [0, 9, 20]),
@@ -36,7 +36,7 @@ const AT_LEAST: [(&str, [u64; 3]); 9] = [
     ("rmcp", [1, 4, 0]),
 ];
 
-/// The licences with which this crate, and programs built on it, can comply.
+/// The licences of dependencies with which this crate, and programs that use it, can comply.
 const LICENCES: [&str; 10] = [
     "MIT",
     "Apache-2.0",
@@ -49,10 +49,10 @@ const LICENCES: [&str; 10] = [
     "CC0-1.0",
     "Unlicense",
 ];
-/// Further allowed licences, each for a single package that is used unchanged.
+/// Further allowed licences, each for one package that is used without modification.
 const LICENCES_OF: [(&str, &str); 2] = [("imbl", "MPL-2.0+"), ("imbl-sized-chunks", "MPL-2.0+")];
 
-/// The number of packages in the library without features, besides the crate itself. It may only go down.
+/// The maximum number of dependencies of the library without features, including indirect ones. It may only go down.
 const LIBRARY_PACKAGES_MAX: usize = 41;
 
 /// Returns the names and versions of the packages of a lock file.
@@ -72,7 +72,7 @@ fn locked(lock: &str) -> Vec<(&str, &str)> {
     packages
 }
 
-/// Returns the packages of a lock file that are refused, or too old.
+/// Returns the packages of a lock file that are refused or too old.
 fn flagged(lock: &str) -> Vec<String> {
     let mut violations = Vec::new();
     for (name, version) in locked(lock) {
@@ -88,7 +88,8 @@ fn flagged(lock: &str) -> Vec<String> {
     violations
 }
 
-/// Returns whether this crate can comply with an SPDX expression: `OR` (or `/`) needs one side, and `AND` needs both.
+/// Checks whether this crate can comply with an SPDX expression. `OR` (or `/`) needs one allowed side, and `AND` needs
+/// both.
 fn is_licence_fine(expression: &str, package: &str) -> bool {
     let spaced = expression
         .replace('(', " ( ")
@@ -210,7 +211,7 @@ fn the_schedules_depend_on_what_the_library_does() {
         );
         count += 1;
     }
-    assert!(count > 8, "{count} dependencies were read");
+    assert!(count > 8, "only {count} dependencies were found");
 }
 
 #[test]
@@ -260,14 +261,14 @@ fn the_library_stays_small() {
     let packages: BTreeSet<&str> = lines
         .filter(|line| !line.is_empty() && !line.starts_with("treering "))
         .collect();
-    println!(
-        "the library without features is built from {} other packages",
-        packages.len()
-    );
+    println!("the library without features has {} dependencies", packages.len());
     assert!(
         packages.len() <= LIBRARY_PACKAGES_MAX,
         "{}: {packages:?}",
         packages.len()
     );
-    assert!(packages.len() > 5, "the tree was not read: {packages:?}");
+    assert!(
+        packages.len() > 5,
+        "the dependency tree is too short: {packages:?}"
+    );
 }

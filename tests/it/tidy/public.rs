@@ -1,24 +1,24 @@
-//! The size of the public interface of the crate: names at the root, and public items that can be reached through a
-//! name of a public module.
+//! Limits the size of the public interface of the crate: names at the root, and public items that can be reached
+//! through a name of a public module.
 //!
 //! An item is a struct, enum, trait, function, constant or type alias; a public method or constant of one of these
-//! types; or a method of such a trait. Fields, variants and items with `#[doc(hidden)]` are not counted. For a type
-//! that a macro makes, its methods are not counted. Types with the same name are counted together, so the number is too
-//! high rather than too low.
+//! types; or a method of such a trait. Fields, variants, items with `#[doc(hidden)]`, and methods of types that a macro
+//! defines are not counted. Types with the same name share one count of methods, so the number may be too high, but not
+//! too low.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Source;
 use super::{expect_none, sources};
 
-/// The maximal number of names at the root of the crate, including modules.
+/// The maximum number of names at the root of the crate, including modules.
 const ROOT_NAMES_MAX: usize = 50;
-/// The maximal number of public items. It may only go down.
+/// The maximum number of public items. It may only go down.
 const ITEMS_MAX: usize = 350;
-/// The words between `pub` and the name of an item.
+/// The keywords between `pub` and the name of an item.
 const KINDS: [&str; 7] = ["fn", "const fn", "struct", "enum", "trait", "const", "type"];
 
-/// Returns the lines of a file that are part of a normal build, without those after `#[doc(hidden)]`.
+/// Returns the lines of non-test code of a file, without items with `#[doc(hidden)]`.
 fn lines(file: &Source) -> Vec<String> {
     let mut is_hidden = false;
     let mut lines = Vec::new();
@@ -32,7 +32,7 @@ fn lines(file: &Source) -> Vec<String> {
     lines
 }
 
-/// Returns the name of the item that `line` declares at the indentation `indent`.
+/// Returns the name of the item that `line` declares. Returns `None` if the line has another indentation or visibility.
 fn declared<'a>(line: &'a str, indent: &str, visibility: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(indent)?.strip_prefix(visibility)?;
     let named = KINDS
@@ -44,7 +44,7 @@ fn declared<'a>(line: &'a str, indent: &str, visibility: &str) -> Option<&'a str
         .filter(|name| !name.is_empty())
 }
 
-/// Returns the names that the `pub use` statements of `text` export, each with the path that it is exported by.
+/// Returns the names that the `pub use` statements of `text` re-export.
 fn exported(text: &str) -> Vec<String> {
     let statements = text
         .split(';')
@@ -65,7 +65,7 @@ fn leaves(tree: &str) -> Vec<String> {
     names.map(|name| format!("{head}{name}")).collect()
 }
 
-/// Returns the public names of each module that the root or a public module leads to.
+/// Returns the public names of each module that can be reached from the root through public names.
 fn public_modules(files: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
     let mut modules = BTreeMap::new();
     let mut waiting = vec![(String::from("crate"), String::from("src/lib.rs"))];
@@ -113,7 +113,7 @@ fn last(path: &str) -> String {
     path.rsplit("::").next().unwrap_or(path).to_owned()
 }
 
-/// Returns the name of the type or public trait whose block `line` opens, and whether it is a trait.
+/// Returns the name of the type or public trait whose block begins on `line`, and whether it is a trait.
 fn block(line: &str) -> Option<(&str, bool)> {
     let name = |text: &'static str| line.strip_prefix(text);
     let (rest, is_trait) = match (name("pub trait "), name("impl")) {

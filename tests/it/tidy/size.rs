@@ -1,17 +1,18 @@
-//! Every file has a header and one subject, and its functions fit a screen.
+//! Checks that every file has a header, and limits the sizes of files, functions and the whole source.
 
 use std::collections::BTreeMap;
 
 use super::source::{Source, block_length};
 use super::{all_sources, expect_none, expect_one, sources};
 
-/// The number of lines in the longest file. It may only go down.
+/// The maximum number of lines in a file. It may only go down.
 const FILE_LINES_MAX: usize = 800;
-/// The number of lines in the longest function. It may only go down.
+/// The maximum number of lines in a function. It may only go down.
 const FUNCTION_LINES_MAX: usize = 100;
-/// The number of lines of code in src, without blanks, comments and tests. A feature that raises it says why.
+/// The maximum number of lines of code in src, without blank lines, comments and tests. A commit that raises it must
+/// give the reason.
 const CODE_LINES_MAX: usize = 54_000;
-/// The number of files with methods of the same handle. A reader must open all of them to see what the handle can do.
+/// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 
 /// Returns the files without a header.
@@ -59,7 +60,7 @@ fn long_functions(files: &[Source], lines_max: usize) -> Vec<String> {
     violations
 }
 
-/// Returns the lines of code of each top folder, without blanks, comments and tests.
+/// Returns the number of lines of code of each top-level folder, without blank lines, comments and tests.
 fn code_lines(files: &[Source]) -> BTreeMap<String, usize> {
     let mut lines = BTreeMap::new();
     for file in files {
@@ -133,7 +134,7 @@ fn the_code_does_not_grow() {
     println!("{total:>6}  in all");
     assert!(
         total <= CODE_LINES_MAX,
-        "{total} lines of code, {CODE_LINES_MAX} are allowed"
+        "src has {total} lines of code, but at most {CODE_LINES_MAX} are allowed"
     );
 }
 

@@ -1,4 +1,4 @@
-//! A Rust file, split into its code and its comments without parsing them.
+//! Splits a Rust file into code and comments, without a full parser.
 
 /// One Rust file.
 pub(super) struct Source {
@@ -10,7 +10,7 @@ pub(super) struct Source {
     pub(super) code: Vec<String>,
     /// The lines of the file, with everything except comments replaced by blanks.
     pub(super) comments: Vec<String>,
-    /// For each line, whether it is compiled only for tests.
+    /// For each line, whether only test builds compile it.
     pub(super) for_tests: Vec<bool>,
 }
 
@@ -32,7 +32,7 @@ impl Source {
         }
     }
 
-    /// Returns the lines of code that are part of a normal build, with their numbers.
+    /// Returns the lines of non-test code, with their numbers.
     pub(super) fn shipped(&self) -> impl Iterator<Item = (usize, &str)> {
         self.code
             .iter()
@@ -42,14 +42,14 @@ impl Source {
             .map(|(index, (line, _))| (index + 1, line.as_str()))
     }
 
-    /// Returns the text of line `number`, for messages.
+    /// Formats the path, the number and the text of a line for a message.
     pub(super) fn at(&self, number: usize) -> String {
         let line = self.text.split('\n').nth(number - 1).unwrap_or_default();
         format!("{}:{number}: {}", self.path, line.trim())
     }
 }
 
-/// Returns whether the whole file is for tests.
+/// Checks whether the whole file is test code.
 fn is_test_file(path: &str) -> bool {
     let mut parts = path.split('/');
     parts.next() != Some("src") || parts.any(|part| matches!(part, "tests" | "tests.rs" | "testing"))
@@ -61,7 +61,8 @@ pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the code and the comments of a text, each with the other replaced by spaces. Line numbers stay the same.
+/// Returns the code and the comments of a text. In the code, spaces replace the comments, and in the comments, spaces
+/// replace the code. Line numbers do not change.
 fn split(text: &str) -> (String, String) {
     let chars: Vec<char> = text.chars().collect();
     let (mut code, mut comments) = (String::new(), String::new());
@@ -83,7 +84,7 @@ fn split(text: &str) -> (String, String) {
     (code, comments)
 }
 
-/// Returns the end of the token at `at`, whether it is a comment, and whether it is a string or character.
+/// Returns the end of the token at `at`, whether it is a comment, and whether it is a string or character literal.
 fn token(chars: &[char], at: usize) -> (usize, bool, bool) {
     let next = |offset: usize| chars.get(at + offset).copied().unwrap_or('\0');
     let is_part_of_word = at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_');
@@ -154,10 +155,11 @@ fn end_of_raw_string(chars: &[char], at: usize) -> Option<usize> {
         .map(|index| index + 1 + hashes)
 }
 
-/// Marks the lines of blocks that only tests compile. The feature `testing` is for tests, fuzz targets and benches.
+/// Returns for each line whether it is in a block that only test builds compile. Only tests, fuzz targets and benches
+/// enable the feature `testing`.
 fn lines_for_tests(code: &str) -> Vec<bool> {
     let mut marked = vec![false; code.matches('\n').count() + 1];
-    // The text of a string is blank in `code`.
+    // `code` contains spaces in place of string contents, so the name of the feature is missing here.
     let attributes = ["#[cfg(test)]", "#[cfg(any(test, feature ="];
     let starts = attributes.map(|attribute| code.match_indices(attribute));
     for (start, attribute) in starts.into_iter().flatten() {

@@ -1,9 +1,9 @@
-//! Words that may occur in one file only, or in none.
+//! Checks that certain words occur only in the files that may use them.
 
 use super::source::{Source, words};
 use super::{all_sources, expect_none, expect_one, sources};
 
-/// Returns code that is in a forbidden file. `is_allowed` returns whether a path is allowed.
+/// Returns the lines of non-test code that contain one of the `wanted` words, in files for which `is_allowed` is false.
 fn misplaced(files: &[Source], wanted: &[&str], is_allowed: impl Fn(&str) -> bool) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files.iter().filter(|file| !is_allowed(&file.path)) {
@@ -30,26 +30,26 @@ fn unsafe_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["unsafe"], |path| path == "src/disk/map.rs")
 }
 
-/// Returns printing outside the file that handles streams and colours.
+/// Returns print macros outside the file that handles streams and colours.
 fn printing(files: &[Source]) -> Vec<String> {
     misplaced(files, &["println!", "eprintln!", "print!", "eprint!"], |path| {
         path == "src/cli/output.rs"
     })
 }
 
-/// Returns uses of files, the clock and random bytes outside the files that own them.
+/// Returns uses of files, the clock and random bytes outside the modules that may use them.
 fn outside_world(files: &[Source]) -> Vec<String> {
     misplaced(files, &["std::fs", "SystemTime", "getrandom"], |path| {
         path.starts_with("src/disk/") || path.starts_with("src/cli/") || path == "src/engine/settings.rs"
     })
 }
 
-/// Returns uses of the hash crates outside the one file that may name them.
+/// Returns uses of the hash crates outside the file that may use them.
 fn hash_crates(files: &[Source]) -> Vec<String> {
     misplaced(files, &["blake3::", "sha2::"], |path| path == "src/digest.rs")
 }
 
-/// Returns locks and threads outside `threads.rs`. The program may use its own.
+/// Returns uses of locks and threads outside `threads.rs` and the command-line program.
 fn thread_crates(files: &[Source]) -> Vec<String> {
     let wanted = ["parking_lot::", "arc_swap::", "thread::sleep", "thread::Builder"];
     misplaced(files, &wanted, |path| {
@@ -80,7 +80,7 @@ fn unreviewed_writes(files: &[Source]) -> Vec<String> {
         for (number, line) in file.shipped() {
             let squeezed: String = line.split(' ').collect();
             for call in calls {
-                // Without arguments, the call only reads, as `view.commit()` does.
+                // A call without arguments only reads, as `view.commit()` does.
                 let mut found = squeezed.match_indices(call);
                 if found.any(|(at, _)| !squeezed[at + call.len()..].starts_with(')')) {
                     violations.push(format!("{} has {call}", file.at(number)));
@@ -91,7 +91,7 @@ fn unreviewed_writes(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Returns unfinished code.
+/// Returns uses of macros that mark unfinished code.
 fn unfinished_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["todo!", "unimplemented!", "dbg!"], |_| false)
 }
@@ -112,7 +112,7 @@ fn postponing_comments(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Returns non-ASCII characters outside tests, because code must use escapes.
+/// Returns lines with non-ASCII characters outside tests. Code must use escapes for them.
 fn beyond_ascii(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {

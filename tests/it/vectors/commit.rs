@@ -1,4 +1,4 @@
-//! Vectors of commits: encodings, digests, and encodings that are refused.
+//! Test vectors of commits: encodings, digests, and encodings that must be refused.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ fn base() -> Vec<(u16, Vec<u8>)> {
     ]
 }
 
-/// Returns a commit that is valid except for one field.
+/// Returns the encoding of a commit in which only one field is invalid.
 fn set(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
     let bytes = altered(&base(), tag, Some(field.to_vec()));
     Invalid { why, bytes, error }

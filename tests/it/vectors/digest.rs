@@ -1,11 +1,11 @@
-//! Vectors of digests of every domain.
+//! Test vectors of the digests of every domain.
 
 use serde_json::{Value as Json, json};
 use treering::testing::digest::{Domain, to_hex};
 
 use super::{check_file, for_each_hash};
 
-/// The domains whose preimage starts with its length, with inputs of about the block size.
+/// Returns the vectors of domains whose preimage has a length prefix. The inputs have about the block size of the hash.
 fn variable() -> Json {
     let domains = [
         (Domain::Key, "a"),
@@ -26,7 +26,7 @@ fn variable() -> Json {
         .collect()
 }
 
-/// Domains whose preimage has a fixed length.
+/// Returns the vectors of domains whose preimage has a fixed length.
 fn fixed() -> Json {
     let node: Vec<u8> = (0..=63).collect();
     let branch: Vec<u8> = (0..=127).collect();

@@ -1,4 +1,4 @@
-//! Vectors of history roots.
+//! Test vectors of history roots.
 
 use serde_json::{Value as Json, json};
 use treering::testing::digest::CommitDigest;

@@ -1,7 +1,7 @@
-//! The vectors in `tests/vectors`, with which another implementation can check itself.
+//! The test vectors in `tests/vectors`, for this and other implementations of the format.
 //!
-//! Each test computes a file and compares it with the stored one. `TREERING_WRITE_VECTORS=1` rewrites the stored files.
-//! A change of a stored vector is a change of the format.
+//! Each test computes the content of a file and compares it with the stored file. `TREERING_WRITE_VECTORS=1` rewrites
+//! the stored files. A change of a stored vector is a change of the format.
 
 mod commit;
 mod digest;
@@ -31,7 +31,7 @@ fn stored(name: &str) -> Json {
     serde_json::from_str(&std::fs::read_to_string(path_of(name)).unwrap()).unwrap()
 }
 
-/// Compares `made` with the stored file, or replaces the file with it.
+/// Compares `made` with the stored file. Overwrites the file instead if `TREERING_WRITE_VECTORS` is set.
 fn check_file(name: &str, made: &Json) {
     if std::env::var_os("TREERING_WRITE_VECTORS").is_some() {
         let mut text = serde_json::to_string_pretty(made).unwrap();
@@ -51,14 +51,14 @@ fn check_file(name: &str, made: &Json) {
         if let (Json::Array(stored), Json::Array(made)) = (stored, made) {
             assert_eq!(stored.len(), made.len(), "{name}, {section}");
             for (index, (stored, made)) in stored.iter().zip(made).enumerate() {
-                assert_eq!(stored, made, "{name}, {section}, number {index}");
+                assert_eq!(stored, made, "{name}: vector {index} of {section} differs");
             }
         }
         assert_eq!(stored, made, "{name}, {section}");
     }
 }
 
-/// Returns the answer for each hash, under the name of the hash.
+/// Calls `answer` for each hash suite. Returns a JSON object with the answers by the name of the suite.
 fn for_each_hash(answer: impl Fn(HashSuite) -> Json) -> Json {
     SUITES
         .iter()
@@ -66,7 +66,7 @@ fn for_each_hash(answer: impl Fn(HashSuite) -> Json) -> Json {
         .collect()
 }
 
-/// Encodes tagged fields, including fields that no encoder would write.
+/// Encodes tagged fields without any checks, so that the encoding can be invalid.
 fn encoding(version: u8, fields: &[(u16, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = vec![version];
     for (tag, field) in fields {
@@ -77,7 +77,7 @@ fn encoding(version: u8, fields: &[(u16, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the valid fields `base` with one of them replaced, or removed if `field` is `None`.
+/// Returns the encoding of `base` with the field `tag` replaced, or removed if `field` is `None`.
 fn altered(base: &[(u16, Vec<u8>)], tag: u16, field: Option<Vec<u8>>) -> Vec<u8> {
     let mut fields: Vec<_> = base.iter().filter(|(other, _)| *other != tag).cloned().collect();
     if let Some(field) = field {
@@ -94,7 +94,7 @@ struct Invalid {
     error: &'static str,
 }
 
-/// Checks that each encoding is refused with its error. Returns the list of them.
+/// Checks that the decoder refuses each encoding with its error. Returns the list as JSON.
 fn refusals<T: std::fmt::Debug>(all: Vec<Invalid>, decode: impl Fn(&[u8]) -> Result<T, DecodeError>) -> Json {
     all.into_iter()
         .map(|Invalid { why, bytes, error }| {

@@ -1,4 +1,4 @@
-//! Vectors of objects: encodings, digests, and encodings that are refused.
+//! Test vectors of objects: encodings, digests, and encodings that must be refused.
 
 use std::collections::BTreeMap;
 
@@ -130,8 +130,8 @@ fn valid_rarities() -> Vec<(&'static str, Origin, NewObject)> {
     ]
 }
 
-/// Returns a value as plain JSON. Maps and floats are wrapped, because JSON cannot express bit patterns, and has only
-/// one kind of map.
+/// Returns a value as plain JSON. Wraps floats, because JSON cannot express bit patterns, and maps, so that a map is
+/// not confused with a wrapper.
 fn value_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -191,7 +191,7 @@ fn valid_json(name: &str, origin: Origin, new: &NewObject) -> Json {
         let content = encoded.content.as_ref().map(|(digest, _)| digest.to_hex());
         json!({"bytes": to_hex(&encoded.bytes), "digest": encoded.digest.to_hex(), "content_digest": content})
     });
-    // The listed object is decoded from the bytes, not taken from the input.
+    // The fields in the vector come from decoding the bytes, not from the input.
     let encoded_object = new.encode(origin, SUITES[0]).unwrap();
     let object = Object::decode(encoded_object.bytes.clone().into(), SUITES[0]).unwrap();
     assert_eq!(object.digest(), encoded_object.digest);
@@ -219,7 +219,7 @@ fn attributes(count: u32, entries: &[u8]) -> Vec<u8> {
     [&count.to_le_bytes()[..], entries].concat()
 }
 
-/// Returns the entry of one attribute: its name, then the bytes of its value.
+/// Returns the encoding of one attribute: its name, then the bytes of its value.
 fn entry(name: &[u8], value: &[u8]) -> Vec<u8> {
     [&u32::try_from(name.len()).unwrap().to_le_bytes()[..], name, value].concat()
 }
@@ -232,12 +232,12 @@ fn of(why: &'static str, bytes: Vec<u8>, error: &'static str) -> Invalid {
     Invalid { why, bytes, error }
 }
 
-/// Returns an object that is valid except for one field.
+/// Returns the encoding of an object in which only one field is invalid.
 fn set(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
     of(why, altered(&base(), tag, Some(field.to_vec())), error)
 }
 
-/// Returns an object that is valid except for one missing field.
+/// Returns the encoding of an object in which only one required field is missing.
 fn without(why: &'static str, tag: u16, error: &'static str) -> Invalid {
     of(why, altered(&base(), tag, None), error)
 }
@@ -440,7 +440,7 @@ fn invalid_orders_and_contents() -> Vec<Invalid> {
     ]
 }
 
-/// Returns an object that is valid except for its attributes.
+/// Returns the encoding of an object in which only the attributes are invalid.
 fn bad(why: &'static str, field: Vec<u8>, error: &'static str) -> Invalid {
     of(why, altered(&base(), 6, Some(field)), error)
 }

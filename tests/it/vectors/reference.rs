@@ -1,4 +1,4 @@
-//! Vectors of references: encodings, digests, and encodings that are refused.
+//! Test vectors of references: encodings, digests, and encodings that must be refused.
 
 use serde_json::{Value as Json, json};
 use treering::testing::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest, to_hex};
@@ -78,12 +78,12 @@ fn reference_json(reference: &Reference) -> Json {
     })
 }
 
-/// Returns a valid reference of `name`, field by field.
+/// Returns the fields of a valid reference with this name.
 fn base(name: &[u8]) -> Vec<(u16, Vec<u8>)> {
     vec![(1, name.to_vec()), (2, vec![1; 32]), (3, vec![0; 8])]
 }
 
-/// Returns a pin that is valid except for one field.
+/// Returns the encoding of a pin in which only one field is invalid.
 fn pin(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
     let bytes = altered(&base(b"pins/a"), tag, Some(field.to_vec()));
     Invalid { why, bytes, error }

@@ -13,7 +13,7 @@ const ABOUT: [&str; 4] = [
     "A proof is given as its bytes. Changing any bit of a proof, a key or a root must make it invalid.",
 ];
 
-/// An entry with the id of its key path, if it has one.
+/// An entry of a map, with the id of its key path if the key path belongs to an id.
 struct Named {
     id: Option<String>,
     entry: Entry,
@@ -28,7 +28,7 @@ fn entry(key: KeyPath, number: u8) -> Entry {
     }
 }
 
-/// Returns a key that shares its first `bits` bits with all other keys made for the same number of bits.
+/// Returns a key path. All key paths for the same `bits` share their first `bits` bits.
 fn sharing(bits: usize, number: u8) -> KeyPath {
     let mut path = [0xc3; 32];
     if bits >= 252 {
@@ -39,7 +39,7 @@ fn sharing(bits: usize, number: u8) -> KeyPath {
     KeyPath::from_bytes(path)
 }
 
-/// Returns the maps, each with a name and its entries, given by ids or keys.
+/// Returns the maps of the vectors, each with a name and its entries.
 fn maps(suite: HashSuite) -> Vec<(&'static str, Vec<Named>)> {
     let by_id = |count: u8| -> Vec<_> {
         (0..count)
@@ -71,8 +71,8 @@ fn maps(suite: HashSuite) -> Vec<(&'static str, Vec<Named>)> {
     ]
 }
 
-/// Returns keys to prove: one that is present, one whose path ends at another leaf, and one whose path ends at an empty
-/// slot.
+/// Returns the keys to prove: one that is present, one whose path ends at another leaf, and one whose path ends at an
+/// empty slot.
 fn questions(trie: &Trie, suite: HashSuite, entries: &[Named]) -> Vec<(&'static str, KeyPath)> {
     let mut questions = Vec::new();
     if let Some(Named { entry, .. }) = entries.first() {
@@ -139,7 +139,7 @@ fn the_vectors_of_the_trie_are_what_this_version_computes() {
     check_file("trie.json", &vectors());
 }
 
-/// Reads the file as another implementation would, using only the texts in it.
+/// Verifies the vectors using only the content of the file, as another implementation would.
 #[test]
 fn the_vectors_of_the_trie_verify_from_their_texts() {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -181,7 +181,7 @@ fn the_vectors_of_the_trie_verify_from_their_texts() {
     assert_eq!(
         kinds.len(),
         6,
-        "both hashes have a proof of presence and two of absence: {kinds:?}"
+        "each hash needs an inclusion proof and both kinds of exclusion proof: {kinds:?}"
     );
     assert!(kinds.values().all(|count| *count >= 2), "{kinds:?}");
 }

@@ -79,7 +79,7 @@ fn became(agent: &Agent, files: &[FoundFile]) -> Vec<(String, &'static str)> {
     came(agent, files, &take())
 }
 
-/// INVARIANT BOB-1: an unedited block changes no attribute.
+/// INVARIANT BOB-1: importing an unedited block does not change any attribute.
 #[test]
 fn files_that_nobody_edited_change_nothing() {
     let test = TestMemory::new(Settings::default());
@@ -97,7 +97,7 @@ fn files_that_nobody_edited_change_nothing() {
         "{taken:?}"
     );
     assert_eq!(agent.memory().view().commit().digest, head);
-    // An edit of the text keeps the values and types of all other lines, and is trusted as a document.
+    // An edit of the text does not change the values and types of other lines. The block gets the class `document`.
     assert_eq!(
         became(agent, &[edited(&found[0], "green", "black")]),
         [("tea.md".to_owned(), "updated")]
@@ -184,7 +184,7 @@ fn a_file_is_edited_and_taken_again_and_again() {
         let taken = take_blocks(&agent, std::slice::from_ref(&file), &take(), &Writer::user()).unwrap();
         assert_eq!(taken.files[0].taken, Taken::Updated, "{taken:?}");
         let fresh = taken.files[0].fresh.clone().unwrap();
-        // Every other byte stays as the person wrote it.
+        // Only the line `updated` changes. All other bytes stay as the person wrote them.
         let lines = |bytes: &[u8]| {
             let text = String::from_utf8(bytes.to_vec()).unwrap();
             text.split_inclusive('\n')
@@ -197,7 +197,7 @@ fn a_file_is_edited_and_taken_again_and_again() {
         file.bytes = Ok(fresh);
     }
     assert_eq!(get(agent, "tea").unwrap().content(), Some("none"));
-    // A file that equals its block may be overwritten, whatever its time is.
+    // A file that equals its block may be overwritten, even if its time differs.
     let view = agent.memory().view();
     for (text, expected) in [("none", true), ("some", false)] {
         let other = format!(
@@ -255,7 +255,7 @@ fn a_file_reaches_no_further_than_its_block() {
     assert_eq!(agent.memory().view().root(), root);
 }
 
-/// INVARIANT BEX-2: of two files with one id, only the one at the path of the id counts.
+/// INVARIANT BEX-2: if several files contain the same id, only the file whose path matches the id is imported.
 #[test]
 fn of_two_files_with_one_id_only_the_one_at_home_counts() {
     let test = TestMemory::new(Settings::default());
@@ -340,14 +340,14 @@ fn an_edit_goes_through_the_scan() {
     assert!(!format!("{:?} {:?}", after.content(), after.attributes()).contains(&key));
 }
 
-/// INVARIANT RMB-1: no state and no answer has a text that the review stopped.
+/// INVARIANT RMB-1: no state and no answer contains a text that the review stopped.
 #[test]
 fn no_answer_about_a_file_has_a_secret_of_the_file() {
     let test = TestMemory::new(Settings::default());
     let agent = &test.agent;
     put(agent, "tea", "green");
     let file = &files(agent)[0];
-    // The second one is an id of a block, too.
+    // The second key is also a valid id of a block.
     for key in [
         format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"),
         format!("glpat-{}", "a1b2c3d4e5f6g7h8i9j0"),
@@ -388,7 +388,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
         (Taken::Updated, 0)
     );
     assert_eq!(origin("tea"), Origin::DirectUser);
-    // An edit is trusted at most as its writer, and does not raise the trust of the block.
+    // An edit has at most the class of its writer, and never raises the class of the block.
     let other = edited(&files(agent)[0], "black", "white");
     let taken = take_blocks(&agent, &[other], &take(), &Writer::user()).unwrap();
     assert!(taken.files[0].said[0].contains("--as-me"), "{taken:?}");
@@ -402,7 +402,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     assert_eq!(origin("new"), Origin::Model);
 }
 
-/// INVARIANT BEX-4: no writer edits or prunes a more trusted block.
+/// INVARIANT BEX-4: a writer cannot edit or prune a more trusted block.
 #[test]
 fn who_is_less_trusted_than_a_block_neither_edits_nor_prunes_it() {
     let test = TestMemory::new(Settings::default());

@@ -1,4 +1,4 @@
-//! Tests of files of blocks.
+//! Tests of reading and writing block files.
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn id(text: &str) -> Id {
     block_id(text).unwrap()
 }
 
-/// A block with an id and a text.
+/// Returns a block with only an id and a content.
 fn plain_block(name: &str, content: impl Into<String>) -> Block {
     Block {
         id: id(name),
@@ -148,7 +148,7 @@ fn files_from_other_editors_are_read_and_it_is_said() {
             "{text:?}"
         );
     }
-    // A file without a line end after its front matter.
+    // A file that ends directly after its front matter.
     assert_eq!(good("---\nid: test-block\n---").content, "");
 }
 

@@ -1,4 +1,4 @@
-//! Properties of all blocks, files and paths.
+//! Property tests of blocks, files and paths.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn any_block() -> impl Strategy<Value = Block> {
                 ..plain_block(&name, content)
             }
         })
-        // A text with quotes around it is no value of these keys.
+        // Exclude blocks that cannot be written, such as a scope in quotes.
         .prop_filter("written", |block| write_block(block).is_ok())
 }
 
@@ -64,7 +64,7 @@ proptest! {
     fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..60), text in "(---|\n|\r\n|id: a|scope: |'|tags: |\\[|citations: |\"|: |\\{|x|\u{FEFF}){0,20}") {
         drop(read_block(&bytes, &id("p")));
         if let Ok(file) = read_block(text.as_bytes(), &id("p")) {
-            // A block that was read can be written, and is then read without a finding.
+            // A block that was read can be written, and the written file has no faults.
             let again = write_block(&file.block).unwrap();
             prop_assert_eq!(read_block(again.as_bytes(), &file.block.id), Ok(BlockFile { block: file.block, faults: Vec::new() }));
         }

@@ -1,4 +1,4 @@
-//! The keywords of a text, each once, in the order of the text.
+//! Extracts the keywords of a text, without duplicates, in the order of the text.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -11,21 +11,21 @@ use crate::agent::words;
 
 /// The maximum number of keywords of a text.
 pub(super) const KEYWORDS_MAX: usize = 20;
-/// The shortest keyword in a script with spaces, in characters.
+/// The minimum length of a keyword in a script with spaces, in characters.
 const CHARS_MIN: usize = 4;
-/// The longest keyword, in characters. A longer one, for example a key or an address, is cut at its signs.
+/// The maximum length of a keyword, in characters. A longer word, for example a URL, is split at its punctuation.
 const CHARS_MAX: usize = 64;
 
-/// Stop words in English and six other languages, in lower case. All have four letters or more, because no shorter word is
-/// a keyword.
+/// Stop words in English and six other languages, in lower case. The list omits words of less than four letters,
+/// because these are never keywords.
 static STOP_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("stop_words.txt").lines().collect());
 
-/// Chinese particles, which never belong to a keyword.
+/// Chinese particles, which end a keyword.
 const HAN_PARTICLES: &str = "\u{7684}\u{4e86}\u{5728}\u{662f}\u{548c}\u{4e0e}\u{8207}\u{53ca}\u{6216}\u{628a}\u{88ab}\
                              \u{5c31}\u{90fd}\u{4e5f}\u{800c}\u{6211}\u{4f60}\u{4ed6}\u{5979}\u{8fd9}\u{9019}\u{90a3}";
 
-/// Returns up to [`KEYWORDS_MAX`] words of `text` in lower case. They have four characters or more, and are not stop
+/// Returns up to [`KEYWORDS_MAX`] keywords of `text` in lower case: words of at least four characters that are not stop
 /// words. In scripts without spaces, keywords are the runs between particles and changes of script.
 pub(super) fn keywords(text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -49,14 +49,15 @@ pub(super) fn keywords(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the keywords of `text` on one line that is not longer than `text`; without keywords, `text` itself.
+/// Returns the keywords of `text` on one line that is not longer than `text`. Returns `text` itself if it has no
+/// keywords.
 pub(crate) fn keyword_text(text: &str) -> Cow<'_, str> {
     let words = keywords(text);
     let mut line = words.join(", ");
     if !fits(&line, text) {
         line = words.join(" ");
     }
-    // Lower case may be longer than upper case.
+    // The lower case of a text may be longer than the text.
     while !fits(&line, text) {
         line.truncate(line.rfind(' ').unwrap_or(0));
     }
@@ -67,12 +68,12 @@ pub(crate) fn keyword_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// EXT-1: returns whether a line of keywords is at most as long as its text.
+/// EXT-1: checks whether a line of keywords is at most as long as its text.
 fn fits(line: &str, text: &str) -> bool {
     line.len() <= text.len() && line.chars().count() <= text.chars().count()
 }
 
-/// Adds a word of at least `chars_min` characters that is not a stop word and was not found before.
+/// Adds a word if it has at least `chars_min` characters, is not a stop word, and is not in the list.
 fn add(found: &mut Vec<String>, word: &str, chars_min: usize) {
     let word = word.to_lowercase();
     let is_wanted =
@@ -82,7 +83,7 @@ fn add(found: &mut Vec<String>, word: &str, chars_min: usize) {
     }
 }
 
-/// The script of a character in text without spaces.
+/// The script of a character, for splitting text without spaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writing {
     Han,
@@ -104,7 +105,7 @@ fn writing_of(letter: char) -> Writing {
     }
 }
 
-/// Adds the parts of a run without spaces that are long enough.
+/// Splits a run without spaces at particles and changes of script, and adds the parts that are long enough.
 fn stretches(run: &str, found: &mut Vec<String>) {
     let mut rest = run;
     while let Some(first) = rest.chars().next() {

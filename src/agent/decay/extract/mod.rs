@@ -1,14 +1,16 @@
-//! Extracts of a text for decay: its best sentences, then its keywords.
+//! Extracts of a text for decay: a summary of the highest-ranked sentences, and the keywords.
 //!
-//! An extract adds no words: a summary is whole pieces of the text in their order, and keywords are its words in lower
-//! case. It uses no model and no randomness. `pieces` defines a piece; code, tables and list items are never cut.
+//! An extract adds no words. A summary consists of whole pieces of the text in their order, and keywords are words of
+//! the text in lower case. The extraction is deterministic, and does not use a model. `pieces` defines a piece: code,
+//! tables and list items are never split.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - EXT-1: an extract is never longer than its text, in characters and in bytes, and never empty if the text is not.
-//! - EXT-2: a summary is whole pieces of the text, in their order.
+//! - EXT-1: an extract is never longer than its text, in characters and in bytes. It is empty only if the text is
+//!   empty.
+//! - EXT-2: a summary consists of whole pieces of the text, in their order.
 
 mod keywords;
 mod pieces;
@@ -23,20 +25,20 @@ use self::keywords::{KEYWORDS_MAX, keywords};
 use self::pieces::pieces;
 use crate::agent::words;
 
-/// The share of a text that its summary may have, in per cent of its characters.
+/// The maximum length of a summary, in per cent of the characters of its text.
 pub(crate) const SUMMARY_SHARE_PERCENT: usize = 20;
-/// The fewest characters of a text to summarise. A shorter text is its own summary.
+/// The minimum number of characters of a text to summarise. The summary of a shorter text is the text itself.
 pub(crate) const SUMMARY_CHARS_MIN: usize = 20;
 
-/// Words that mark importance, in lower case. In scripts without spaces, they are searched as characters.
+/// Words that mark an important sentence, in lower case. `WEIGHTY_SIGNS` contains those of scripts without spaces.
 const WEIGHTY_WORDS: &str = "important key must should wichtig muss soll importante debe deve doit \
     \u{432}\u{430}\u{436}\u{43d}\u{43e} \u{434}\u{43e}\u{43b}\u{436}\u{435}\u{43d} \u{43d}\u{443}\u{436}\u{43d}\u{43e}";
 const WEIGHTY_SIGNS: &str = "\u{91cd}\u{8981} \u{5fc5}\u{987b} \u{5fc5}\u{9808} \u{c911}\u{c694}";
 
-/// Returns about a fifth of `text`: the sentences with the highest scores, in their order, at least one.
+/// Returns about a fifth of `text`: the pieces with the highest scores, at least one, in the order of the text.
 ///
-/// A text below [`SUMMARY_CHARS_MIN`] characters or of one piece stays as it is. A piece that does not fit into the
-/// share is skipped, and shorter ones after it are tried.
+/// Returns `text` itself if it has fewer than [`SUMMARY_CHARS_MIN`] characters or only one piece. A piece that does not
+/// fit is skipped, and shorter pieces with lower scores are tried.
 pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     if text.chars().count() < SUMMARY_CHARS_MIN {
         return Cow::Borrowed(text);
@@ -49,7 +51,7 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     let lengths: Vec<usize> = texts.iter().map(|piece| piece.chars().count()).collect();
     let mut left = lengths.iter().sum::<usize>() * SUMMARY_SHARE_PERCENT / 100;
     let mut order: Vec<usize> = (0..texts.len()).collect();
-    // Best first. The sort is stable, so the earlier of two equal pieces comes first.
+    // Highest score first. The sort is stable, so pieces with equal scores stay in the order of the text.
     order.sort_by_cached_key(|&at| std::cmp::Reverse(score(texts[at], at, texts.len())));
     let mut kept = Vec::new();
     for at in order {
@@ -62,8 +64,8 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined(text, &pieces, &kept))
 }
 
-/// Returns the score of a piece, in half points: 4 for the first piece, 2 for the last one, 2 for 5 to 25 words, 3 for
-/// a word of importance, 1 for a digit.
+/// Returns the score of a piece, in half points: 4 for the first piece, 2 for the last piece, 2 for 5 to 25 words, 3
+/// for a word that marks importance, 1 for a digit.
 fn score(piece: &str, at: usize, count: usize) -> u32 {
     let points = [
         (4, at == 0),
@@ -82,8 +84,8 @@ fn is_weighty(piece: &str) -> bool {
         || WEIGHTY_SIGNS.split(' ').any(|signs| lower.contains(signs))
 }
 
-/// Joins the kept pieces into one text. Neighbours keep the text between them. Elsewhere one character replaces the
-/// omitted text, so the result is never longer (EXT-1).
+/// Joins the selected pieces into one text. The text between adjacent pieces is retained. One character replaces each
+/// omitted part, so the result is never longer than the text (EXT-1).
 fn joined(text: &str, pieces: &[Range<usize>], kept: &[usize]) -> String {
     let mut out = text[pieces[kept[0]].clone()].to_owned();
     for pair in kept.windows(2) {

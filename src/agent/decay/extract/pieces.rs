@@ -1,12 +1,12 @@
-//! Cuts a text into the pieces of a summary: sentences, and blocks that stay whole.
+//! Splits a text into the pieces of which a summary consists: sentences, and blocks that are never split.
 //!
-//! A Markdown parser finds the blocks: code, tables, quotations, headings, and list items with everything below them.
+//! A Markdown parser finds the blocks: code, tables, quotations, headings, and list items with their nested content.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - PCE-1: pieces are slices in rising order without overlap; only white space is between them.
+//! - PCE-1: pieces are slices in rising order without overlaps, with only white space between them.
 
 use std::ops::Range;
 
@@ -22,16 +22,16 @@ pub(super) fn pieces(text: &str) -> Vec<Range<usize>> {
         if matches!(event, Event::Code(_)) {
             codes.push(range.clone());
         }
-        // An event inside of the last block, or of a list: the items of a list are blocks.
+        // Skip events inside the last block. Also skip the start of a list, because each item of the list is a block.
         if range.start < end || matches!(event, Event::Start(Tag::List(_))) {
             continue;
         }
-        // The parser passes over definitions of links.
+        // The parser emits no events for link definitions, so add the skipped text here.
         found.extend(trimmed(text, end..range.start));
         end = range.end;
         match event {
             Event::Start(Tag::Paragraph) => found.extend(sentences(text, range)),
-            // The first line of indented code keeps its indent.
+            // Include the indentation of the first line of indented code.
             Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) => {
                 let indent = text[..range.start].rfind('\n').map_or(0, |line| line + 1);
                 found.push(indent..text[..range.end].trim_end().len());
@@ -40,7 +40,7 @@ pub(super) fn pieces(text: &str) -> Vec<Range<usize>> {
         }
     }
     found.extend(trimmed(text, end..text.len()));
-    // Inline code stays whole.
+    // Merge pieces that split inline code.
     found.dedup_by(|next, before| {
         let code = codes.partition_point(|code| code.end <= next.start);
         let is_inside = codes.get(code).is_some_and(|code| code.start < next.start);

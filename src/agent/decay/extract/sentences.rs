@@ -1,14 +1,15 @@
-//! Cuts a paragraph into sentences, in many languages.
+//! Splits a paragraph into sentences, in many languages.
 //!
-//! A stop before white space ends a sentence, unless it belongs to an abbreviation, an initial or a list number. The
-//! stops of scripts without spaces end a sentence anywhere. Thai and Lao have no stop: a space between two letters of
-//! the script separates phrases. A paragraph without a stop is cut at its lines.
+//! A full stop or other end mark before white space ends a sentence, unless it belongs to an abbreviation, an initial
+//! or a list number. The end marks of scripts without spaces end a sentence anywhere. Thai and Lao have no end mark: a
+//! space between two letters of the script separates phrases. A paragraph of one sentence is split into lines.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - SEN-1: sentences are trimmed, nonempty slices in rising order without overlap; only white space is between them.
+//! - SEN-1: sentences are trimmed, nonempty slices in rising order without overlaps, with only white space between
+//!   them.
 
 use std::ops::Range;
 
@@ -39,7 +40,7 @@ pub(super) fn sentences(text: &str, paragraph: Range<usize>) -> Vec<Range<usize>
     found
 }
 
-/// Returns a range without the white space at its ends; `None` if nothing is left.
+/// Returns `range` without the white space at its ends. Returns `None` if it contains only white space.
 pub(super) fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let part = &text[range.clone()];
     let start = range.end - part.trim_start().len();
@@ -47,20 +48,20 @@ pub(super) fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// Whether `text` ends with a sign that needs no space after it.
+/// Checks whether `text` ends with an end mark that needs no space after it.
 pub(super) fn ends_without_space(text: &str) -> bool {
     let bare = text.trim_end_matches(is_closer);
     bare.ends_with(is_stop_anywhere)
 }
 
-/// Returns the offsets after the ends of sentences.
+/// Returns the byte offsets at which sentences end.
 fn ends(part: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut letters = part.char_indices().peekable();
     let mut before = None;
     while let Some((at, letter)) = letters.next() {
         if is_stop(letter) || is_stop_anywhere(letter) {
-            // A run of stops belongs to its sentence, with the closing quotes and brackets.
+            // A sentence includes the whole run of end marks, and the closing quotes and brackets after it.
             let mut end = at + letter.len_utf8();
             let mut anywhere = is_stop_anywhere(letter);
             let mut run = 1;
@@ -86,12 +87,13 @@ fn ends(part: &str) -> Vec<usize> {
     found
 }
 
-/// Whether `before` ends with an abbreviation, an initial or a list number. Then a stop ends no sentence.
+/// Checks whether `before` ends with an abbreviation, an initial or a list number. A full stop after these does not end
+/// a sentence.
 fn is_abbreviated(before: &str) -> bool {
     let is_joint = |letter: char| !letter.is_alphanumeric() && letter != '.';
     let word = before.rsplit(is_joint).next().unwrap_or_default();
     let ahead = &before[..before.len() - word.len()];
-    // An initial as in "J. Smith", but not the end of "plan b."
+    // An initial, as in "Mr J. Smith". A lower-case letter, as in "plan b.", is not an initial.
     if word.chars().count() == 1 && word.contains(char::is_uppercase) && !ahead.trim_end().is_empty() {
         return true;
     }
@@ -105,12 +107,12 @@ fn is_abbreviated(before: &str) -> bool {
         .any(|word| ABBREVIATIONS.contains(&word.as_str()))
 }
 
-/// Signs that end a sentence if white space follows: of Latin, Arabic, Armenian and Urdu writing, and the ellipsis.
+/// End marks that need white space after them: of the Latin, Arabic, Urdu and Armenian scripts, and the ellipsis.
 const STOPS: &str = ".!?\u{2026}\u{61F}\u{6D4}\u{589}\u{203C}\u{2047}\u{2048}\u{2049}";
-/// Signs that end a sentence anywhere: of Chinese and Japanese, Devanagari, Ethiopic, Khmer, Burmese.
+/// End marks that need no white space after them: of Chinese, Japanese, Devanagari, Ethiopic, Khmer and Burmese.
 const STOPS_ANYWHERE: &str =
     "\u{3002}\u{FF01}\u{FF1F}\u{FF61}\u{FF0E}\u{964}\u{965}\u{1362}\u{1367}\u{17D4}\u{17D5}\u{104B}";
-/// Closing quotes and brackets, which belong to the sentence before them.
+/// Closing quotes and brackets. After an end mark they belong to the same sentence.
 const CLOSERS: &str = "\"')]}*_`\u{BB}\u{2019}\u{201C}\u{201D}\u{203A}\u{300D}\u{300F}\u{FF09}\u{3011}";
 
 fn is_stop(letter: char) -> bool {

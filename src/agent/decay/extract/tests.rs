@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Sentences of similar length; the third has a word of importance, the seventh a number.
+/// Sentences of similar length. The third contains a word that marks importance, the seventh a number.
 const STORY: &str = "The team met in the morning to talk about the parser. Everybody was there but the tea was cold. \
     It is important that the parser never panics. The rest of the talk was about lunch. Somebody told a long story. \
     Then all of us went out for a long walk. The release has 3 open bugs left. We sat down in the park. Birds sang in the old trees there. \
@@ -14,7 +14,8 @@ const STORY: &str = "The team met in the morning to talk about the parser. Every
 #[test]
 fn a_summary_keeps_the_best_fifth_in_order() {
     let short = summary(STORY);
-    // The first sentence scores 2 for its place and 1 for its length, the marked one 1.5 and 1. Only these two fit.
+    // In half points, the first sentence scores 4 for its position and 2 for its length, the important one 3 and 2.
+    // Only these two fit.
     assert_eq!(
         short,
         "The team met in the morning to talk about the parser. It is important that the parser never panics."
@@ -23,7 +24,7 @@ fn a_summary_keeps_the_best_fifth_in_order() {
 
 #[test]
 fn scores_are_those_of_the_first_system() {
-    // Scores in half points, by: first piece, last piece, 5 to 25 words, a word of importance, a digit.
+    // Each row: a piece, its index, the number of pieces, and its score in half points.
     let cases = [
         ("Short text", 0, 3, 4),
         ("Short text", 1, 3, 0),
@@ -55,7 +56,7 @@ fn short_texts_and_single_sentences_stay() {
     ] {
         assert_eq!(summary(text), text);
     }
-    // A text of twenty characters is long enough to be cut.
+    // A text of twenty characters is long enough to be shortened.
     assert_eq!(summary("abcdefgh. 0123456789"), "abcdefgh.");
 }
 
@@ -67,7 +68,8 @@ fn one_sentence_is_kept_even_if_it_is_long() {
 
 #[test]
 fn what_does_not_fit_is_passed_over() {
-    // The share is 24 characters. The best piece takes 14, the second best has 50, and a worse one of 8 fits.
+    // The summary may have 24 characters. The best piece has 14, the second best has 50, so a lower-ranked one of 8
+    // is used.
     let text = "You must read. Now 5 words are written here to be read by you all. It fits. And so on, much more text to be read.";
     assert!(
         summary(text).starts_with("You must read. It fits."),
@@ -141,7 +143,7 @@ fn keyword_text_is_never_longer_and_never_empty() {
     );
     assert_eq!(keyword_text("ok go"), "ok go");
     assert_eq!(keyword_text(""), "");
-    // The lower case of the first letter has one more character.
+    // The lower case of this letter has two characters.
     assert_eq!(keyword_text("İİİİ"), "İİİİ");
 }
 
@@ -175,7 +177,7 @@ proptest! {
     #[test]
     fn ext_2_summaries_hold_whole_pieces_in_order(text in any_prose()) {
         let short = summary(&text);
-        // All offsets in the summary that can be reached by some of the pieces so far.
+        // All offsets in the summary at which a subsequence of the pieces so far can end.
         let mut reached = vec![0];
         for piece in pieces(&text) {
             let piece = text[piece].trim_start();

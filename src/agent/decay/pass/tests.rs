@@ -1,4 +1,4 @@
-//! Tests of levels, of items that stay, and of wrong clocks.
+//! Tests of levels, of items that do not decay, and of wrong clocks.
 
 use std::sync::Mutex;
 
@@ -86,14 +86,14 @@ fn a_shortened_item_comes_back_whole_and_use_keeps_it() {
     agent.unforget(&[id("a")], &Writer::user(), false).unwrap();
     assert_eq!(bytes(&agent, "a"), before);
     clock.add(20 * HOUR);
-    // The restore counted as a use.
+    // The restore counts as a use of `a`, so only `b` moves.
     let moves = agent.tick(None).unwrap().moves;
     assert_eq!(moves.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["b"]);
     agent.unforget_last(&Reach::All, &Writer::user(), false).unwrap();
     assert_eq!(level(&agent, "b"), None);
 }
 
-/// INVARIANT DEC-2: a pinned item does not move.
+/// INVARIANT DEC-2: a pinned item never moves.
 #[test]
 fn what_is_pinned_said_or_part_of_a_tree_stays() {
     let (agent, clock) = agent();
@@ -122,7 +122,7 @@ fn what_is_pinned_said_or_part_of_a_tree_stays() {
     assert_eq!(told, ["entry", "note", "summary"]);
 }
 
-/// INVARIANT DEC-1: also for a text that cannot become shorter.
+/// INVARIANT DEC-1: an item moves at most one level per pass, even if its text cannot become shorter.
 #[test]
 fn a_clock_that_jumps_takes_one_level_a_pass_and_loses_nothing() {
     let (agent, clock) = agent();
@@ -141,7 +141,7 @@ fn a_clock_that_jumps_takes_one_level_a_pass_and_loses_nothing() {
         assert!(done.moves.iter().all(|one| one.to == expected));
         assert!(done.warning.unwrap().contains("a day ahead of the clock"));
     }
-    // The clock was wrong, so all items are restored at once.
+    // The clock was wrong, so restore all items in one call.
     agent
         .unforget(&[id("long"), id("short")], &Writer::user(), false)
         .unwrap();
@@ -152,7 +152,7 @@ fn a_clock_that_jumps_takes_one_level_a_pass_and_loses_nothing() {
     };
     let done = agent.decay(&behind, &Writer::user()).unwrap();
     assert!(done.moves.is_empty() && done.warning.unwrap().contains("behind"));
-    // A use at the wrong time does not protect an item for ten years.
+    // A last-access time in the far future does not protect an item from decay.
     agent.memory().touch([&id("long")], ten_years);
     clock.add(2 * DAY);
     assert_eq!(agent.tick(None).unwrap().moves.len(), 2);
@@ -182,7 +182,7 @@ fn a_shorter_text_is_trusted_no_more_than_its_source() {
     assert_eq!(object.derived_from().len(), 1);
 }
 
-/// A host that returns the given texts, last first.
+/// A summarizer that returns the given texts, the last one first.
 struct Host(Mutex<Vec<Option<String>>>);
 
 impl Summarizer for Host {
@@ -303,7 +303,7 @@ fn the_thread_ends_with_its_handle() {
     .unwrap();
     assert_eq!(told.recv().unwrap(), Some(1));
     drop(ticker);
-    // INVARIANT TIC-1: the listener was dropped with the thread.
+    // INVARIANT TIC-1: the thread ended and dropped the listener, so the loop ends.
     while told.recv().is_ok() {}
     assert_eq!(level(&agent, "a").as_deref(), Some("summary"));
 }

@@ -1,4 +1,4 @@
-//! Tests of the items that the verb passes to the renderer.
+//! Tests of the items that the verb `envelope` passes to the renderer.
 
 use super::super::{EnvelopeAnswer, EnvelopeRequest};
 use super::reader::parse;
@@ -71,7 +71,7 @@ fn notes_are_for_the_compaction_of_their_own_session() {
     assert_eq!(
         ids(&made(&agent, &request)),
         ["mine"],
-        "a child asks for its root"
+        "the compaction of a child session shows the notes of its root"
     );
 }
 
@@ -117,7 +117,7 @@ fn what_is_not_trusted_hides_nothing() {
     assert!(answer.text.contains("<quarantine>"));
 }
 
-/// INVARIANT MKE-3: every record comes from a scope of the request.
+/// INVARIANT MKE-3: every record belongs to a scope of the request.
 #[test]
 fn other_scopes_do_not_leak_in() {
     let agent = agent();
@@ -135,7 +135,7 @@ fn other_scopes_do_not_leak_in() {
     }
 }
 
-/// INVARIANT MKE-1: a known secret is never shown.
+/// INVARIANT MKE-1: a secret that the scan recognises is never shown.
 #[test]
 fn a_secret_that_got_in_is_shown_as_its_marker_and_an_order_is_flagged() {
     let agent = agent();

@@ -1,10 +1,10 @@
-//! Hostile texts and records, from a seed.
+//! Generates hostile texts and records from a seed.
 
 use super::super::render::Record;
 use super::super::sections::Section;
 use crate::object::Origin;
 
-/// A random generator that gives the same numbers for the same seed.
+/// A random generator that produces the same numbers for the same seed.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -38,7 +38,7 @@ impl Random {
     }
 }
 
-/// The parts of attacks on envelopes.
+/// Fragments of attacks on envelopes.
 pub(super) const PIECES: &[&str] = &[
     "<memory>",
     "</memory>",
@@ -222,7 +222,7 @@ pub(super) fn text(random: &mut Random) -> String {
     }
 }
 
-/// Returns any character, all with equal probability.
+/// Returns a random character. All characters have equal probability.
 pub(super) fn any_char(random: &mut Random) -> char {
     loop {
         if let Some(char) = char::from_u32(random.below(0x11_0000) as u32) {
@@ -231,7 +231,7 @@ pub(super) fn any_char(random: &mut Random) -> char {
     }
 }
 
-/// Returns `text` with a few of its characters removed, doubled, moved or replaced.
+/// Returns `text` with a few characters removed, doubled, moved or replaced.
 pub(super) fn mutated(random: &mut Random, text: &str) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..=random.below(4) {
@@ -259,7 +259,7 @@ pub(super) fn mutated(random: &mut Random, text: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// The parts of a record.
+/// The random fields of a record.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     id: String,
@@ -292,7 +292,7 @@ impl Parts {
     }
 }
 
-/// Returns the parts of one hostile record.
+/// Returns the random fields of one hostile record.
 pub(super) fn parts(random: &mut Random) -> Parts {
     let time = |random: &mut Random| match random.below(4) {
         0 => None,

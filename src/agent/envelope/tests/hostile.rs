@@ -1,6 +1,6 @@
-//! Tests with hostile records, up to a million texts: the reader finds exactly the records that were shown.
+//! Tests with up to a million hostile texts: the strict reader finds exactly the records that the renderer shows.
 //!
-//! `TREERING_TEXTS` sets the number of shown texts, `TREERING_SEED` the first seed.
+//! `TREERING_TEXTS` sets the number of shown texts, and `TREERING_SEED` sets the first seed.
 
 use super::super::invisible::hidden;
 use super::super::render::{Boundary, Record, Request};
@@ -25,20 +25,20 @@ fn request(random: &mut Random) -> Request<'static> {
     }
 }
 
-/// Checks one rendering against every invariant, where possible without the code of the renderer.
+/// Checks one rendering against every invariant. Most checks do not use the code of the renderer.
 fn check(records: &[Record], request: &Request, rendered: &Rendered) {
     let Rendered {
         text,
         envelope,
         left_out,
     } = rendered;
-    // ENV-1: the reader finds the shown records, and each of them is one of the given records.
-    let read = parse(text).expect("what was rendered is read");
+    // ENV-1: the reader finds exactly the shown records, and every given record is either shown or counted.
+    let read = parse(text).expect("the strict reader accepts every rendered text");
     assert_eq!(read.shown, envelope.shown);
     assert!(text.is_empty() || read == *envelope);
     assert_eq!(envelope.shown.len() + left_out.total(), records.len());
     assert_eq!(envelope.skipped, left_out.skipped());
-    // Only the tags of records and sections have angle brackets, so no text of a record escapes them.
+    // Only tags contain angle brackets, so no text of a record breaks out of its element.
     let sections = envelope
         .shown
         .chunk_by(|one, next| one.section == next.section)
@@ -67,15 +67,15 @@ fn check(records: &[Record], request: &Request, rendered: &Rendered) {
             .iter()
             .any(|name| rest.starts_with(name))
     }));
-    // ENV-2: the text stays within the budget.
+    // ENV-2: the text never exceeds the budget.
     assert!(tokens(text) <= request.budget_tokens);
     for shown in &envelope.shown {
         assert!(shown.text.chars().count() <= shown.section.chars_max());
         assert!(shown.section.has_lines() || !shown.text.contains(['\n', '\r', '\t']));
         assert!(!hidden(&shown.text.chars().collect::<Vec<_>>()).contains(&true));
-        // ENV-5: untrusted records are shown only in the quarantine.
+        // ENV-5: untrusted records are shown only in the section `quarantine`.
         assert!(shown.trust.is_trusted() || (shown.section == Section::Quarantine && request.with_untrusted));
-        // ENV-4: entries are never shown, and notes only in a compaction.
+        // ENV-4: notes are shown only in a compaction of their session.
         assert!(shown.section != Section::SessionNotes || request.compacted == Some("s1"));
     }
     if let Some(boundary) = request.boundary.as_ref().filter(|_| !text.is_empty()) {
@@ -84,7 +84,7 @@ fn check(records: &[Record], request: &Request, rendered: &Rendered) {
     assert_eq!(scrub(text), "");
 }
 
-/// Whether `text` holds an envelope, found by a simple search without regard to its cost.
+/// Checks whether `text` contains an envelope, by a simple and slow search.
 fn holds_an_envelope(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let ends_a_name =
@@ -114,12 +114,12 @@ fn holds_an_envelope(text: &str) -> bool {
 
 fn check_scrub(dirty: &str) {
     let clean = scrub(dirty);
-    // SCR-1: a scrubbed text holds no envelope.
+    // SCR-1: a scrubbed text contains no envelope.
     assert!(!holds_an_envelope(&clean), "{dirty:?} -> {clean:?}");
     assert_eq!(scrub(&clean), clean, "{dirty:?}");
 }
 
-/// Renders hostile records, and returns the number of records and of shown records.
+/// Renders hostile records and checks the result. Returns the number of records and the number of shown records.
 fn round(seed: u64) -> (u64, u64) {
     let mut random = Random::new(seed);
     let made: Vec<Parts> = (0..=random.below(11)).map(|_| parts(&mut random)).collect();
@@ -144,7 +144,7 @@ fn round(seed: u64) -> (u64, u64) {
     check_scrub(&String::from_iter(torn));
     check_scrub(&format!("{other}{}{}", rendered.text, text(&mut random)));
 
-    // ENV-6: a changed text is refused, or is the text of another envelope.
+    // ENV-6: the reader refuses a changed text, unless it is exactly the text of another envelope.
     let meddled = mutated(&mut random, &rendered.text);
     check_scrub(&meddled);
     if let Ok(read) = parse(&meddled) {
@@ -160,9 +160,9 @@ fn whatever_records_hold_they_are_read_as_they_were_shown() {
     while shown < texts {
         let seed = seed + rounds;
         let Ok((records, of_these)) = std::panic::catch_unwind(|| round(seed)) else {
-            panic!("TREERING_SEED={seed} TREERING_TEXTS=1 shows the failure");
+            panic!("to reproduce the failure, set TREERING_SEED={seed} TREERING_TEXTS=1");
         };
         (given, shown, rounds) = (given + records, shown + of_these, rounds + 1);
     }
-    println!("{given} records given, {shown} shown in {rounds} envelopes from seed {seed}");
+    println!("{shown} of {given} records were shown in {rounds} envelopes from seed {seed}");
 }

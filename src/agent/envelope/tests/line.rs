@@ -1,4 +1,4 @@
-//! Tests of invisible characters, and of the places where texts are cut.
+//! Tests of the escaping of invisible characters, and of the positions where texts are cut.
 
 use super::super::invisible::{hidden, is_invisible};
 use super::super::line::line;
@@ -22,7 +22,7 @@ fn what_people_write_stays_as_it_is() {
         "\u{4e2d}\u{6587}\u{ff0c}\u{5168}\u{89d2}\u{3000}\u{7a7a}\u{683c}",
         "\u{65e5}\u{672c}\u{8a9e}\u{306e}\u{30c6}\u{30b9}\u{30c8}",
         "\u{d55c}\u{ad6d}\u{c5b4}",
-        // Persian and Urdu with a non-joiner, Arabic with a number sign, Hebrew with a direction mark.
+        // Persian and Urdu with a zero-width non-joiner, Arabic with a number sign, Hebrew with a direction mark.
         "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}",
         "\u{0600}\u{0661}\u{0662}",
         "\u{5e9}\u{5dc}\u{5d5}\u{5dd} (C++)\u{200f}.",
@@ -34,7 +34,7 @@ fn what_people_write_stays_as_it_is() {
         "\u{d28}\u{d4d}\u{200d}",
         "\u{dc1}\u{dca}\u{200d}\u{dbb}\u{dd3}",
         "\u{182e}\u{1823}\u{180b}\u{1828}\u{180e}\u{1820}",
-        // Emoji: family, skin, flag of regions, keycap, gender, heart on fire, both presentations.
+        // Emoji: family, skin tone, regional flag, keycap, gender, heart on fire, emoji and text presentation.
         "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}\u{200d}\u{1f466}",
         "\u{1f44d}\u{1f3fd}",
         "\u{1f1e9}\u{1f1ea}",
@@ -112,7 +112,7 @@ fn what_hides_is_shown() {
     }
 }
 
-/// The test compares with hand-written ranges from the published tables of Unicode.
+/// Compares the set of invisible characters with hand-written ranges from the tables of the Unicode standard.
 #[test]
 fn every_invisible_range_is_known() {
     let ranges = [
@@ -213,7 +213,7 @@ fn shn_2_cuts_are_between_words_and_keep_together_what_belongs_together() {
         ("a bcdefghijkl", 8, "a bcdef\u{2026}"),
         ("one    two", 5, "one\u{2026}"),
         ("\u{4e2d}\u{6587}\u{5b57}\u{7b26}", 3, "\u{4e2d}\u{6587}\u{2026}"),
-        // An escape, an emoji of several parts, a letter with marks.
+        // A cut at an escape, at an emoji of several parts, and at a letter with marks.
         ("abc\u{200b}defghijkl", 11, "abc\u{2026}"),
         ("abc\u{200b}defghijkl", 12, "abc\\u{200b}\u{2026}"),
         ("ab\u{1f468}\u{200d}\u{1f469}cd", 4, "ab\u{2026}"),

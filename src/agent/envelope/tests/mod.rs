@@ -1,6 +1,6 @@
 //! Tests of the envelope.
 //!
-//! `generator` makes hostile texts and records from a seed; the tables are hand-made.
+//! `generator` generates hostile texts and records from a seed. The tables of cases are hand-written.
 
 mod admission;
 mod assembly;
@@ -23,7 +23,7 @@ use super::selection::choose;
 use crate::object::Origin;
 
 impl<'a> Request<'a> {
-    /// A request for trusted records for a turn: no boundary, at most 5,000 tokens.
+    /// Returns a request for trusted records, without a compaction and a boundary, of at most 5,000 tokens.
     fn new(root: &'a str) -> Self {
         Self {
             root,
@@ -36,7 +36,7 @@ impl<'a> Request<'a> {
 }
 
 impl Record {
-    /// A record of the person, without time, source, kind and session.
+    /// Returns a record with the origin `direct_user`, without time, source, kind and session.
     fn new(section: Section, id: &str, text: &str) -> Self {
         Self {
             section,
@@ -54,7 +54,7 @@ impl Record {
     }
 }
 
-/// An envelope with its text, and the omitted records.
+/// An envelope, its text, and the numbers of omitted records.
 #[derive(Debug, PartialEq)]
 struct Rendered {
     text: String,

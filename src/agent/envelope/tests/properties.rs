@@ -1,4 +1,4 @@
-//! Properties of random texts, by proptest.
+//! Property tests with random texts.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ use super::{render, scrub};
 use crate::object::Origin;
 use crate::recall::tokens;
 
-/// Texts of random characters and of parts of attacks.
+/// Generates texts of random characters and fragments of attacks.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         any::<char>().prop_map(String::from),

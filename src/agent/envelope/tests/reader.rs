@@ -1,6 +1,6 @@
-//! A strict reader of rendered envelopes: the oracle of these tests.
+//! A strict reader of rendered envelopes, which the tests use as an independent check of the renderer.
 //!
-//! The reader does not parse XML. It knows only the lines of an envelope in their order, and refuses any other text.
+//! The reader does not parse XML. It accepts only the lines of an envelope in their order, and refuses any other text.
 
 use super::super::document::{self, Envelope, Shown, USE, moment};
 use super::super::line::{content, line};
@@ -9,16 +9,16 @@ use super::super::sections::Section;
 use crate::calendar::SECOND_MICROS;
 use crate::object::Origin;
 
-/// The place where a text stops being an envelope, and the reason.
+/// The error for a text that is not an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ParseError {
-    /// The byte offset in the text.
+    /// The byte offset of the first difference.
     pub(super) at: usize,
-    /// The expected text.
+    /// A description of the text that the reader expects there.
     pub(super) expected: &'static str,
 }
 
-/// The five special characters of XML, with their escapes.
+/// The five special characters of XML, and their escapes.
 const ESCAPES: [(char, &str); 5] = [
     ('&', "&amp;"),
     ('<', "&lt;"),
@@ -30,7 +30,7 @@ const ESCAPES: [(char, &str); 5] = [
 /// Reads an envelope as `render` writes it. The empty text is an envelope without records.
 ///
 /// # Errors
-/// The first place where the text differs from an envelope.
+/// Returns the first position at which the text differs from an envelope.
 pub(super) fn parse(text: &str) -> Result<Envelope, ParseError> {
     if text.is_empty() {
         return Ok(Envelope::default());
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str) -> Result<Envelope, ParseError> {
     Ok(envelope)
 }
 
-/// The rest of the text to read.
+/// A text, and the position up to which it is read.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips `expected` if the rest begins with it.
+    /// Skips `expected` if it is next in the text. Returns whether it was.
     fn skips(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads escaped text up to `end`, and skips `end`.
+    /// Reads and unescapes text up to `end`, and skips `end`.
     fn escaped(&mut self, end: char) -> Result<String, ParseError> {
         let rest = self.rest();
         let length = rest.find(end).ok_or_else(|| self.error("text that ends"))?;
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    /// Reads the attribute `name` of at most `chars_max` characters, if it comes next.
+    /// Reads the attribute `name` of at most `chars_max` characters. Returns `None` if another text is next.
     fn attribute(&mut self, name: &str, chars_max: usize) -> Result<Option<String>, ParseError> {
         let start = self.at;
         if !(self.skips(" ") && self.skips(name) && self.skips("=\"")) {
@@ -109,16 +109,16 @@ impl<'a> Reader<'a> {
         } else {
             Err(ParseError {
                 at: start,
-                expected: "an attribute as it is shown",
+                expected: "an attribute in the form that the renderer writes",
             })
         }
     }
 
-    /// Reads an attribute that is omitted if it is empty.
+    /// Reads an attribute that the renderer omits if it is empty.
     fn optional(&mut self, name: &str, chars_max: usize) -> Result<String, ParseError> {
         let value = self.attribute(name, chars_max)?;
         if value.as_ref().is_some_and(String::is_empty) {
-            return Err(self.error("behind an attribute that is not empty"));
+            return Err(self.error("a non-empty attribute before this offset"));
         }
         Ok(value.unwrap_or_default())
     }
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
             .as_ref()
             .is_some_and(|word| Boundary::new(word).is_none())
         {
-            return Err(self.error("behind a boundary of 16 to 64 letters and digits"));
+            return Err(self.error("a boundary of 16 to 64 letters and digits before this offset"));
         }
         Ok(boundary)
     }
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         Ok(boundary)
     }
 
-    /// Reads `section`, if it comes next.
+    /// Reads `section`. Reads nothing if the next text is not the tag of `section`.
     fn section(&mut self, section: Section, shown: &mut Vec<Shown>) -> Result<(), ParseError> {
         let [open, close] = document::section_tags(section);
         if !self.skips(&open) {
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             if records == section.records_max() {
-                return Err(self.error("the end of a section that is full"));
+                return Err(self.error("the end of the section, because it is full"));
             }
         }
     }
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
         let time = self.moment("time")?;
         let updated = self.moment("updated")?;
         if !updated.is_empty() && updated == time {
-            return Err(self.error("behind a change at another time"));
+            return Err(self.error("a time of change that differs from the time of creation"));
         }
         self.skip(">", "the end of a tag")?;
         let start = self.at;
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         let trust = Origin::from_name(&name);
         trust
             .filter(|trust| trust.is_trusted() || section == Section::Quarantine)
-            .ok_or_else(|| self.error("behind a class of origin of this section"))
+            .ok_or_else(|| self.error("a class of origin that this section may show"))
     }
 
     fn moment(&mut self, name: &str) -> Result<String, ParseError> {
@@ -217,29 +217,29 @@ impl<'a> Reader<'a> {
         if is_read {
             Ok(moment)
         } else {
-            Err(self.error("behind a moment"))
+            Err(self.error("a valid moment"))
         }
     }
 
-    /// Reads a number in its only valid form.
+    /// Reads a number, and refuses any form that the renderer does not write.
     fn number(&mut self, name: &str) -> Result<usize, ParseError> {
         let digits = self.required(name, document::ID_CHARS_MAX, "a count")?;
         let number = digits
             .parse()
             .ok()
             .filter(|number: &usize| number.to_string() == digits);
-        number.ok_or_else(|| self.error("behind a number"))
+        number.ok_or_else(|| self.error("a number before this offset"))
     }
 
     /// Reads the text after the sections.
     fn closing(&mut self, boundary: Option<String>, shown: Vec<Shown>) -> Result<Envelope, ParseError> {
-        self.skip("<state", "the next section in order, or the state")?;
+        self.skip("<state", "the next section in order, or the element `state`")?;
         if self.boundary()? != boundary {
-            return Err(self.error("behind the boundary of the first line"));
+            return Err(self.error("the boundary of the first line"));
         }
         let root = self.required("root", document::ROOT_CHARS_MAX, "a root")?;
         if self.number("shown")? != shown.len() || shown.is_empty() {
-            return Err(self.error("behind the number of records"));
+            return Err(self.error("the number of shown records"));
         }
         let skipped = self.number("skipped")?;
         self.skip("/>\n</memory>", "the end of the envelope")?;
@@ -252,10 +252,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the text of which `escaped` is the escaped form.
+/// Decodes the escapes of `escaped`.
 ///
 /// # Errors
-/// The byte offset of an unescaped special character, or of an `&` without one of the five names.
+/// Returns the byte offset of a special character without an escape, or of an `&` that begins no known escape.
 pub(super) fn unescape(escaped: &str) -> Result<String, usize> {
     let mut text = String::with_capacity(escaped.len());
     let mut rest = escaped;
@@ -273,7 +273,7 @@ pub(super) fn unescape(escaped: &str) -> Result<String, usize> {
     Ok(text)
 }
 
-/// Whether `text` has the form that [`moment`] writes.
+/// Checks whether `text` has the form that [`moment`] writes.
 fn is_moment(text: &str) -> bool {
     const FORM: &[u8] = b"0000-00-00T00:00:00Z";
     let fits = |(byte, form): (u8, &u8)| {

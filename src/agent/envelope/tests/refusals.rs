@@ -45,7 +45,7 @@ fn env_6_every_other_text_is_refused_or_another_envelope() {
             }
         }
     }
-    // Only letters of ids, texts, times and the root may differ.
+    // The reader accepts only changes to letters of ids, texts, times and the root.
     assert!((2000..8000).contains(&accepted), "{accepted}");
 }
 
@@ -66,7 +66,7 @@ fn what_is_not_written_is_not_read() {
         (exchange(rule, ""), "a record of its section"),
         (
             exchange(rule, &rule.repeat(7)),
-            "the end of a section that is full",
+            "the end of the section, because it is full",
         ),
         (
             exchange(rule, &rule.replace("rule", "fact")),
@@ -74,11 +74,11 @@ fn what_is_not_written_is_not_read() {
         ),
         (
             exchange("direct_user", "import"),
-            "behind a class of origin of this section",
+            "a class of origin that this section may show",
         ),
         (
             exchange("direct_user", "admin"),
-            "behind a class of origin of this section",
+            "a class of origin that this section may show",
         ),
         (exchange("&amp;", "&"), "escaped"),
         (exchange("&amp;", "&#38;"), "escaped"),
@@ -93,34 +93,37 @@ fn what_is_not_written_is_not_read() {
         ),
         (
             exchange("source=\"cli\"", "source=\"\""),
-            "behind an attribute that is not empty",
+            "a non-empty attribute before this offset",
         ),
         (
             exchange("id=\"r\"", "id=\"r\u{7}\""),
-            "an attribute as it is shown",
+            "an attribute in the form that the renderer writes",
         ),
         (exchange("id=\"r\" ", ""), "an id"),
-        (exchange("1970-01-01T00:00:01Z", "yesterday"), "behind a moment"),
+        (exchange("1970-01-01T00:00:01Z", "yesterday"), "a valid moment"),
         (
             exchange("1970-01-01T00:00:01Z", "1970-01-01T00:00:00Z"),
-            "behind a change at another time",
+            "a time of change that differs from the time of creation",
         ),
         (
             exchange("shown=\"2\"", "shown=\"3\""),
-            "behind the number of records",
+            "the number of shown records",
         ),
-        (exchange("skipped=\"0\"", "skipped=\"00\""), "behind a number"),
+        (
+            exchange("skipped=\"0\"", "skipped=\"00\""),
+            "a number before this offset",
+        ),
         (
             exchange("<state boundary=\"k", "<state boundary=\"K"),
-            "behind the boundary of the first line",
+            "the boundary of the first line",
         ),
         (
             exchange("k7Qw2mZ8xT4vB1nR", "short"),
-            "behind a boundary of 16 to 64 letters and digits",
+            "a boundary of 16 to 64 letters and digits before this offset",
         ),
         (
             exchange("git_state", "git"),
-            "the next section in order, or the state",
+            "the next section in order, or the element `state`",
         ),
         (exchange("</memory>", "</MEMORY>"), "the end of the envelope"),
     ];
@@ -142,7 +145,7 @@ fn what_is_not_written_is_not_read() {
     );
     assert_eq!(
         parse(&swapped).unwrap_err().expected,
-        "the next section in order, or the state"
+        "the next section in order, or the element `state`"
     );
 }
 

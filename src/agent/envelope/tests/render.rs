@@ -1,4 +1,4 @@
-//! Tests of the shown records, their places, order and limits.
+//! Tests of the shown records: their sections, order and limits.
 
 use super::super::render::{Omitted, Record, Request};
 use super::super::sections::Section;
@@ -218,7 +218,7 @@ fn env_2_no_budget_is_exceeded_and_none_is_wasted() {
             },
         );
         assert!(tokens(&rendered.text) <= budget_tokens);
-        // The counts at the end may have reserved space for one digit more.
+        // The reserved space for the counts may have one digit more than the final counts.
         assert!(rendered.envelope.shown.len() == records.len() || budget_tokens <= everything + 1);
     }
 }
@@ -241,7 +241,7 @@ fn the_same_text_is_shown_once_in_the_section_that_needs_it_most() {
             ..Omitted::default()
         }
     );
-    // A text that did not fit into one section does not count as a duplicate in another.
+    // A text that is omitted from one section does not count as a duplicate in another section.
     let request = at(Section::LastRequest, "old", "Use tabs.", 0);
     let fuller = [
         records[0].clone(),
@@ -273,7 +273,7 @@ fn a_new_record_or_root_leaves_all_bytes_before_it() {
     }
 }
 
-/// Returns the number of equal bytes at the start of two texts.
+/// Returns the length of the common prefix of two texts, in bytes.
 fn common(one: &str, other: &str) -> usize {
     one.bytes()
         .zip(other.bytes())

@@ -1,4 +1,4 @@
-//! Tests of the removed and the remaining text.
+//! Tests of the text that the scrubber removes, and of the text that remains.
 
 use super::super::scrub::without_entries;
 use super::super::scrubbed;
@@ -42,16 +42,16 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
         ("a <memory", "a "),
         ("a <memory>x</memory", "a "),
         ("<memory>x</memory a b", " a b"),
-        // A closing tag alone does not show where its block began.
+        // A closing tag without an opening tag stays.
         ("a </memory> b", "a </memory> b"),
-        // Tags with other names stay.
+        // Tags with other names, and escaped tags, stay.
         (
             "<memory-bank>x</memory-bank> <memory_id>y</memory_id> <memories>",
             "<memory-bank>x</memory-bank> <memory_id>y</memory_id> <memories>",
         ),
         ("< memory>x</ memory>", "< memory>x</ memory>"),
         ("&lt;memory&gt;x&lt;/memory&gt;", "&lt;memory&gt;x&lt;/memory&gt;"),
-        // Words of programs stay if no tag closes them.
+        // Program code stays if no closing tag follows.
         (
             "let store: Arc<Memory> = open();",
             "let store: Arc<Memory> = open();",
@@ -72,7 +72,7 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
             "Arc<Memory> then  end",
         ),
         ("Arc<Memory version=\"2\"> x", "Arc x"),
-        // The remaining text does not form an envelope.
+        // The texts around a removed block do not combine into an envelope.
         ("<mem<memory>x</memory>ory>secret</memory>", "ory>secret</memory>"),
         ("<memory<memory>x</memory>>secret", ">secret"),
         ("<m<memory>1</memory>em<memory>2</memory>ory>secret", "ory>secret"),
@@ -132,8 +132,8 @@ fn scr_2_the_time_is_linear() {
         let _ = per_byte(&shape(1000));
         let (small, large) = (shape(500), shape(10_000));
         let (mut of_small, mut of_large) = (f64::MAX, f64::MAX);
-        // The text has twenty times the bytes, so quadratic work shows as a factor of twenty. On a busy machine it takes
-        // more rounds until each has run once undisturbed.
+        // The large text has twenty times the bytes of the small one, so quadratic work would take twenty times as long
+        // per byte. The measurement is repeated, because other load on the machine disturbs single rounds.
         let is_linear = (0..100).any(|round| {
             of_small = of_small.min(per_byte(&small));
             of_large = of_large.min(per_byte(&large));
@@ -141,7 +141,7 @@ fn scr_2_the_time_is_linear() {
         });
         assert!(
             is_linear,
-            "shape {index}: {of_small:e} and {of_large:e} seconds a byte"
+            "pattern {index}: {of_small:e} and {of_large:e} seconds per byte"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Tests that a staged change is checked on the state of its commit, and against the pins of trusted writers.
+//! Tests that the checks of a staged change run on the state before its commit, and respect pins of trusted writers.
 
 use super::*;
 
@@ -16,7 +16,11 @@ fn commit(agent: &Agent, name: &str, policy: &str) -> Vec<String> {
         }
         Guarded::Refused { report, .. } => {
             let of = |report: &Report| report.failed().map(|one| one.check.clone()).collect::<Vec<_>>();
-            assert_eq!(of(&checked), of(&report), "check says what commit does");
+            assert_eq!(
+                of(&checked),
+                of(&report),
+                "`check_staged` and `commit_staged` report the same failed checks"
+            );
             of(&report)
         }
     }
@@ -69,7 +73,7 @@ fn who_commits_while_others_do_is_checked_again() {
     let agent = agent();
     stage(&agent, "q1", &line("q1", "q1"), &Writer::user());
     let busy = std::cell::Cell::new(1);
-    // Another writer commits during the first two checks. Only the third check is undisturbed.
+    // Another writer commits during the first two attempts. Only the third attempt can commit.
     let checks = Checks::default().and("busy", |draft| {
         if busy.get() < 3 {
             put(&agent, object(&format!("other/{}", busy.get()), "fact", "x"));

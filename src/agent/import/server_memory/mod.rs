@@ -1,13 +1,13 @@
-//! The file of the MCP reference server `memory`: a graph of entities and relations in JSON Lines.
+//! Reads the file of the MCP reference server `memory`: a graph of entities and relations in JSON Lines.
 //!
-//! A bad line does not affect other lines, and a bad field does not affect other fields of its entity. Every fault is a
-//! finding with its line.
+//! An invalid line does not affect other lines, and an invalid field does not affect other fields of its entity. Each
+//! fault is reported as a finding with its line number.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - SMJ-1: the content of every nonempty line is in the graph or in a finding.
+//! - SMJ-1: every nonempty line adds its content to the graph, or adds a finding.
 //! - SMJ-2: names of entities are unique. A second entity with the same name adds its observations to the first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,41 +21,41 @@ use crate::error::Result;
 use crate::ingest::json::{JsonError, balanced_end, parse_within};
 use crate::object::Value;
 
-/// The kind of an entity.
+/// The kind of the object of an entity, and the folder of its id.
 const ENTITY: &str = "entity";
-/// The longest line, in bytes.
+/// The maximum length of a line, in bytes.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// The deepest nesting of JSON on a line.
+/// The maximum nesting depth of the JSON on a line.
 const DEPTH_MAX: usize = 64;
 
 named! {
-    /// A fault of a line, and its sentence with `{}` for the part of the line.
+    /// A fault of a line. In its message, `{}` stands for the affected part of the line.
     enum Fault {
         NotUtf8 => "the line is not UTF-8 and is ignored",
         TooLong => "the line is too long and is ignored",
         TooDeep => "the value is nested too deep and is ignored",
-        KeyTwice => "the key `{}` occurs twice; the line is ignored",
+        KeyTwice => "the key `{}` is repeated; the line is ignored",
         SeveralValues => "the line holds {} values",
         Incomplete => "the value is incomplete JSON and is ignored",
         NotAnObject => "the value is not an object and is ignored",
         OtherType => "the type is neither `entity` nor `relation`; the value is ignored",
-        NoText => "the field `{}` is missing or not text",
-        EntityTwice => "the entity occurs twice; its observations are merged",
-        EntityTypes => "the entity occurs twice with different types; the first type counts",
+        NoText => "the field `{}` is missing or has the wrong type",
+        EntityTwice => "the entity repeats an earlier one; the observations of both are merged",
+        EntityTypes => "the entity repeats an earlier one with another type; the first type is used",
         NoObservation => "observation {} is not text and is ignored",
-        RelationTwice => "the relation occurs twice",
-        NoEntity => "the relation names `{}`, which is not in the file",
+        RelationTwice => "the relation repeats an earlier one and is ignored",
+        NoEntity => "the relation names the entity `{}`, which is not in the file",
     }
 }
 
 /// An entity.
 #[derive(PartialEq, Debug)]
 struct Entity {
-    /// Its name; not empty.
+    /// The name of the entity, which is not empty.
     name: String,
-    /// Its type, if the file states one.
+    /// The type of the entity, if the file contains it.
     class: Option<String>,
-    /// Its observations, each once, in order.
+    /// The observations in order, without duplicates.
     observations: Vec<String>,
     /// Other fields of its line.
     other: Map<String, Json>,
@@ -66,7 +66,7 @@ struct Entity {
 /// A relation between two entities.
 #[derive(PartialEq, Debug)]
 struct Relation {
-    /// The name of the first entity, the type, and the name of the other entity.
+    /// The name of the source entity, the type of the relation, and the name of the target entity.
     parts: [String; 3],
     /// Other fields of its line.
     other: Map<String, Json>,
@@ -74,25 +74,25 @@ struct Relation {
     line: usize,
 }
 
-/// The content of a file.
+/// The graph that a file contains, and the state of its reader.
 #[derive(PartialEq, Default, Debug)]
 struct Graph {
     /// The entities, in the order of their first lines.
     entities: Vec<Entity>,
-    /// The relations, each once, in their order.
+    /// The relations in order, without duplicates.
     relations: Vec<Relation>,
-    /// Faults of the file, with their lines and the parts for their sentences.
+    /// The faults of the file, each with its line number and the affected part of the line.
     findings: Vec<(usize, Fault, String)>,
-    /// The line that is read, from 1.
+    /// The number of the line that is being read, from 1.
     line: usize,
-    /// The place of each entity by its name.
+    /// The index in `entities` of each name.
     places: HashMap<String, usize>,
-    /// The pairs of an entity's place and an observation. The set detects repeated pairs.
+    /// Pairs of the index of an entity and one of its observations. The set detects repeated observations.
     observed: HashSet<(usize, String)>,
     related: HashSet<[String; 3]>,
 }
 
-/// Maps a graph: each entity becomes an object, each relation a fact.
+/// Maps a graph to objects. Each entity becomes an object of the kind `entity`, and each relation becomes a fact.
 pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let scope = foreign.usual_scope()?;
     let graph = read_graph(foreign.bytes);
@@ -117,7 +117,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     }
     for Relation { parts, other, line } in graph.relations {
         let at = format!("line {line}");
-        // The lengths keep the names of two relations apart.
+        // The length prefixes make the name of a relation unambiguous.
         let [from, class, to] = &parts;
         let name = [from, class, to]
             .map(|part| format!("{}:{part}", part.len()))
@@ -134,7 +134,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     Ok(mapped)
 }
 
-/// Reads a file.
+/// Reads all lines of a file.
 fn read_graph(bytes: &[u8]) -> Graph {
     let mut graph = Graph::default();
     let bytes = bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes);
@@ -150,12 +150,12 @@ fn read_graph(bytes: &[u8]) -> Graph {
 }
 
 impl Graph {
-    /// Adds a fault of `part` of the line.
+    /// Adds a fault of the current line. `part` is the affected part of the line.
     fn say(&mut self, fault: Fault, part: impl Into<String>) {
         self.findings.push((self.line, fault, part.into()));
     }
 
-    /// SMJ-1: adds the content of a line, or a finding.
+    /// SMJ-1: adds the content of a line to the graph, or adds a finding.
     fn take_line(&mut self, line: &str) {
         if line.is_empty() {
             return;
@@ -172,7 +172,8 @@ impl Graph {
         }
     }
 
-    /// Reads a line that two concurrent writers mixed: several values, or the end of one and another whole one.
+    /// Reads a line with several JSON values, which two concurrent writers may have written. Reads the complete values,
+    /// and adds a finding for an incomplete one.
     fn take_several(&mut self, line: &str) {
         let (mut values, mut rest) = (Vec::new(), line);
         while let Some(length) = balanced_end(rest.as_bytes()).filter(|_| rest.starts_with('{')) {
@@ -205,7 +206,7 @@ impl Graph {
         }
     }
 
-    /// Removes a text field; reports a missing one.
+    /// Removes and returns a text field. Adds a finding if the field is missing or not text.
     fn text(&mut self, map: &mut Map<String, Json>, field: &str) -> Option<String> {
         match map.shift_remove(field) {
             Some(Json::String(text)) if !text.is_empty() => Some(text),
@@ -281,8 +282,8 @@ impl Graph {
         });
     }
 
-    /// Adds a finding for each relation to a missing entity. It runs at the end of the file, because an entity may come
-    /// after its relations.
+    /// Adds a finding for each relation to a missing entity. Runs after the last line, because an entity may follow its
+    /// relations.
     fn find_missing_entities(&mut self) {
         for Relation { parts, line, .. } in &self.relations {
             for name in [&parts[0], &parts[2]] {

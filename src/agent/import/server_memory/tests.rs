@@ -1,10 +1,10 @@
-//! Tests of reading the graph file.
+//! Tests of the reader of the graph file.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Returns the lines of the findings, their causes, and the named parts of the lines.
+/// Returns the findings: line number, fault, and affected part of the line.
 fn findings(graph: &Graph) -> Vec<(usize, Fault, &str)> {
     let findings = graph.findings.iter();
     findings
@@ -21,7 +21,7 @@ fn entities(graph: &Graph) -> Vec<(&str, Option<&str>, Vec<&str>)> {
     all
 }
 
-/// One line of each kind; the reference server reports the same unreadable lines.
+/// A file with one line of each kind. The reference server also fails on the unreadable lines of this file.
 const SEED: &str = r#"{"type":"entity","name":"Alice","entityType":"person","observations":["Works at Acme","Prefers email"]}
 {"type":"entity","name":"Bob","entityType":"person","observations":["Allergic to penicillin","Lives in Haifa",null]}
 {"type":"entity","name":"Project X","observations":["Deadline 2026-10-01","Budget 40k"]}
@@ -67,7 +67,7 @@ fn what_can_be_read_of_a_damaged_file_is_taken() {
             (10, Fault::OtherType, ""),
         ]
     );
-    // The same file with the line ends and byte order mark of another editor.
+    // The same file with Windows line ends and a byte order mark.
     assert_eq!(
         read_graph(format!("\u{FEFF}{}", SEED.replace('\n', "\r\n")).as_bytes()),
         graph

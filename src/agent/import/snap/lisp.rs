@@ -1,14 +1,14 @@
-//! A reader of printed Lisp data.
+//! A reader of Lisp data in the form that a Lisp system prints.
 //!
-//! The reader knows lists, texts, symbols, keywords, numbers, characters, vectors and structures. It refuses every
-//! reader macro that could run code or build a cycle, and reports its byte offset.
+//! The reader supports lists, strings, symbols, keywords, numbers, characters, vectors and structures. It refuses every
+//! reader macro that could run code or build a cycle, and reports the byte offset of the macro.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - SNP-1: the reader evaluates nothing, and builds only data that the file spells out.
-//! - SNP-2: the limits bound depth, number of values and memory.
+//! - SNP-1: the reader never evaluates code, and builds only data that the file contains literally.
+//! - SNP-2: the depth, the number of values and the memory are limited.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ use serde_json::Value as Json;
 /// A value of printed Lisp data.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Lisp {
-    /// A list, a vector, or the fields of a structure `:key value ...`; the empty list is also the symbol `NIL`.
+    /// A list, a vector, or the fields of a structure as `:key value ...`. The symbol `NIL` is read as the empty list.
     List(Vec<Lisp>),
     /// A dotted list: at least one item, and the value after the dot.
     Dotted(Vec<Lisp>, Box<Lisp>),
-    /// A text, a symbol in lower case without its package, or the name of a character.
+    /// A string, a symbol in lower case without its package, or the name of a character.
     Word(String),
     /// A keyword in lower case, without its colon.
     Keyword(String),
@@ -30,7 +30,7 @@ pub(super) enum Lisp {
 }
 
 impl Lisp {
-    /// Returns the content of a text, or the name of a symbol.
+    /// Returns the content of a string, or the name of a symbol or keyword.
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Word(name) | Self::Keyword(name) => Some(name),
@@ -38,7 +38,7 @@ impl Lisp {
         }
     }
 
-    /// Returns the pairs of a list `:key value ...`, or of a list of pairs.
+    /// Returns the pairs of a list `:key value ...`, or of a list of pairs. Returns `None` for any other value.
     pub(super) fn into_pairs(self) -> Option<Vec<(String, Self)>> {
         match self {
             Self::List(items) if alternates(&items) => {
@@ -52,8 +52,8 @@ impl Lisp {
         }
     }
 
-    /// Returns the key and value of a pair. The value of `(key a b)` and of `(key . (a b))` is the list `(a b)`; that
-    /// of `(key a)` is `a`.
+    /// Returns the key and value of a pair. The value of `(key a b)` and of `(key . (a b))` is the list `(a b)`. The
+    /// value of `(key a)` is `a`.
     pub(super) fn into_pair(self) -> Option<(String, Self)> {
         let (mut rest, tail) = match self {
             Self::Dotted(items, tail) => (items, Some(tail)),
@@ -70,7 +70,7 @@ impl Lisp {
         Some((key, value))
     }
 
-    /// Returns the value as JSON: `T` is true, `NIL` is null, lists `:key value ...` are objects.
+    /// Converts the value to JSON. `T` becomes true, `NIL` becomes null, and a list `:key value ...` becomes an object.
     pub(super) fn to_json(&self) -> Json {
         let array = |items: &mut dyn Iterator<Item = &Self>| items.map(Self::to_json).collect();
         match self {
@@ -88,16 +88,16 @@ impl Lisp {
     }
 }
 
-/// Whether keywords and values alternate in a list.
+/// Checks whether a list has the form `:key value ...`.
 fn alternates(items: &[Lisp]) -> bool {
     let (pairs, rest) = items.as_chunks::<2>();
     let has_key = |[key, _]: &[Lisp; 2]| matches!(key, Lisp::Keyword(_));
     !pairs.is_empty() && rest.is_empty() && pairs.iter().all(has_key)
 }
 
-/// The deepest nesting of lists. The reader recurses, so more than 64 needs a larger stack.
+/// The maximum nesting depth of lists. The reader recurses, so a higher limit needs a larger stack.
 pub(super) const DEPTH_MAX: usize = 64;
-/// The maximum number of values in a file, where each list and each of its parts counts.
+/// The maximum number of values in a file. Each list and each of its items counts.
 pub(super) const VALUES_MAX: usize = 4_000_000;
 
 named! {
@@ -105,12 +105,12 @@ named! {
     pub(super) enum Cause {
         Limit => "lists are nested too deep, or there are too many values",
         NotText => "the file is not text",
-        Macro => "a reader macro is refused: data is read, never evaluated",
-        Malformed => "this is not data as a Lisp system prints it",
+        Macro => "the file contains a reader macro, which is refused because it could run code",
+        Malformed => "the text is not valid Lisp data",
     }
 }
 
-/// The reason why a file cannot be read, and the byte offset.
+/// The reason why a file cannot be read, and the byte offset of the fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LispError {
     pub(super) offset: usize,
@@ -133,7 +133,7 @@ fn malformed<T>(offset: usize) -> Result<T> {
     fail(offset, Cause::Malformed)
 }
 
-/// Reads the only value of a file.
+/// Reads a file, which must contain exactly one value.
 pub(super) fn read(bytes: &[u8]) -> Result<Lisp> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -159,13 +159,13 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips white space, and returns the character after it.
+    /// Skips white space, and returns the next character without consuming it.
     fn skip_space(&mut self) -> Option<char> {
         self.at = self.text.len() - self.rest().trim_start_matches(is_space).len();
         self.rest().chars().next()
     }
 
-    /// Reads one value. `open` is the start of the surrounding list.
+    /// Reads one value. `open` is the offset of the surrounding list, for the error if the file ends.
     fn value(&mut self, depth: usize, open: usize) -> Result<Lisp> {
         let Some(sign) = self.skip_space() else {
             return malformed(open);
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads a value that begins with a hash sign. Everything except plain data is refused (SNP-1).
+    /// Reads a value that begins with a hash sign. Refuses everything except plain data (SNP-1).
     fn dispatch(&mut self, depth: usize) -> Result<Lisp> {
         let start = self.at;
         let mut signs = self.rest().chars().skip(1);
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
                 _ => malformed(start),
             },
             (Some('S' | 's'), Some('(')) => match self.list(depth, 3)? {
-                // A structure has a name, and then fields with values.
+                // A structure consists of a name, followed by `:key value` pairs.
                 Lisp::List(mut items)
                     if matches!(items.first(), Some(Lisp::Word(_)))
                         && (items.len() == 1 || alternates(&items[1..])) =>
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
                 _ => malformed(start),
             },
             (Some('\\'), Some(first)) => {
-                // The first character belongs to the name, even if it would end a token elsewhere.
+                // The first character after the backslash always belongs to the name, even if it usually ends a token.
                 let name = &self.rest()[2..];
                 let after = &name[first.len_utf8()..];
                 let length = first.len_utf8() + after.find(ends_token).unwrap_or(after.len());
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         malformed(start)
     }
 
-    /// Enters a list, and checks the limit of its depth (SNP-2).
+    /// Skips the `length` bytes that open a list, after checking the limit of the depth (SNP-2).
     fn enter(&mut self, depth: usize, length: usize) -> Result<()> {
         if depth >= DEPTH_MAX {
             return fail(self.at, Cause::Limit);
@@ -252,7 +252,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a list whose opening parenthesis is the last of `length` bytes. A list after a dot continues the items.
+    /// Reads a list. The first `length` bytes end with its opening parenthesis. If the value after a dot is a list, its
+    /// items are appended.
     fn list(&mut self, depth: usize, length: usize) -> Result<Lisp> {
         let start = self.at;
         self.enter(depth, length)?;
@@ -316,7 +317,7 @@ impl<'a> Reader<'a> {
         }
         let symbol = name.rsplit(':').next().unwrap_or_default().to_lowercase();
         Ok(match (symbol.as_str(), number(&name)) {
-            // A package without a symbol after it is not valid.
+            // A package prefix without a symbol is not valid.
             ("", _) => return malformed(start),
             (_, Some(number)) => Lisp::Scalar(number),
             ("nil", _) => Lisp::List(Vec::new()),
@@ -334,7 +335,7 @@ fn ends_token(sign: char) -> bool {
     is_space(sign) || matches!(sign, '(' | ')' | '"' | '\'' | ';' | '`' | ',')
 }
 
-/// Returns the number of a token. A ratio, and a number that is too large for JSON, stays a word.
+/// Parses a token as a number. Returns `None` for ratios, and for numbers that are too large for JSON.
 fn number(text: &str) -> Option<Json> {
     let is_sign = |byte: u8| byte == b'+' || byte == b'-';
     if text.bytes().all(|byte| byte.is_ascii_digit() || is_sign(byte)) || text.ends_with('.') {

@@ -1,7 +1,7 @@
-//! Reads `memory.snap`, the file of the published memory core: data as a Lisp system prints it.
+//! Reads `memory.snap`, the file of the published memory core, which contains printed Lisp data.
 //!
-//! The file is two tables of objects by name: the live ones in `:memory`, all versions in `:history-store`. A bad entry
-//! does not affect the others.
+//! The file contains two tables of objects by name: `:memory` has the live objects, and `:history-store` has all
+//! versions. An invalid entry does not affect other entries.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -20,11 +20,12 @@ use crate::error::Result;
 use crate::ingest::json::value_from_json;
 use crate::object::{Id, Kind, NewObject, Position, Scope, Time};
 
-/// Seconds from 1900, the epoch of Lisp times, to 1970.
+/// The number of seconds from 1900, the epoch of Lisp times, to 1970.
 const SECONDS_FROM_1900: i64 = 2_208_988_800;
 const MEMORY: &str = "memory";
 const HISTORY: &str = "history-store";
-/// The fields of an object of the published core. A vector can be computed again, and the digest is of another kind.
+/// The fields of an object of the published core that are not imported as attributes. A vector can be computed again,
+/// and the hash is not a digest of Treering.
 const FIELDS: [&str; 11] = [
     "id",
     "type",
@@ -43,12 +44,12 @@ const FIELDS: [&str; 11] = [
 #[derive(Debug, PartialEq)]
 struct SnapObject {
     id: String,
-    /// Its fields, under names in lower case, without empty ones.
+    /// The fields that are not empty, by their names in lower case.
     fields: BTreeMap<String, Lisp>,
 }
 
 impl SnapObject {
-    /// Returns a text field, or adds a finding about another value.
+    /// Returns a text field. Adds a finding if the field has another type.
     fn text(&self, name: &str, mapped: &mut Mapped) -> Option<&str> {
         let value = self.fields.get(name)?;
         if value.name().is_none() {
@@ -57,7 +58,7 @@ impl SnapObject {
         value.name()
     }
 
-    /// Returns the time when this version was made.
+    /// Returns the time of this version, which the field `version` contains.
     fn version(&self, mapped: &mut Mapped) -> Option<Time> {
         let micros = match self.fields.get("version")? {
             Lisp::Scalar(number) => number
@@ -66,7 +67,7 @@ impl SnapObject {
             _ => None,
         };
         if micros.is_none() {
-            mapped.say(&self.id, "an invalid time is ignored");
+            mapped.say(&self.id, "`version` is not a valid time and is ignored");
         }
         micros.map(Time::from_micros)
     }
@@ -75,7 +76,7 @@ impl SnapObject {
         let items = match self.fields.get("children") {
             None => &[],
             Some(Lisp::List(items)) => items.as_slice(),
-            // `(:children . ("a"))` is printed as `(:children "a")`.
+            // Lisp prints `(:children . ("a"))` as `(:children "a")`, so a single child is not in a list here.
             Some(only) => std::slice::from_ref(only),
         };
         items.iter().filter_map(Lisp::name)
@@ -87,11 +88,11 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let mut mapped = Mapped::default();
     let value = read(foreign.bytes).map_err(|error| unreadable(error.to_string()))?;
     let (objects, history) = tables(value, &mut mapped)
-        .ok_or_else(|| unreadable("the value is not `(:memory ... :history-store ...)`"))?;
+        .ok_or_else(|| unreadable("the file does not have the form `(:memory ... :history-store ...)`"))?;
     let named = objects.iter().map(|object| (object.id.as_str(), object));
     let by_id: HashMap<&str, &SnapObject> = named.collect();
     let mut parents = parents(&objects, &by_id, &mut mapped);
-    // A child keeps its parent only if the parent was imported before it.
+    // Parents precede their children, because an import drops a parent that does not exist.
     for id in in_order(&objects, &mut parents, &mut mapped) {
         let Some(mut new) = new_object(by_id[id], foreign, key, &mut mapped)? else {
             continue;
@@ -111,12 +112,13 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     Ok(mapped)
 }
 
-/// Returns the id of an object of the published core: its name if that is a valid id, else its mark.
+/// Returns the id of an object of the published core: its name if that is a valid id, otherwise a keyed digest of
+/// the name.
 fn snap_id(key: &[u8; 32], name: &str) -> Result<Id> {
     Id::new(name).or_else(|_| id_for(key, &Scope::default(), "snap", name))
 }
 
-/// Returns the object of Treering; `None`, with a finding, if a part of it cannot be kept.
+/// Converts an object. Adds a finding and returns `None` if its id or scope is not valid.
 fn new_object(
     object: &SnapObject,
     foreign: &Foreign<'_>,
@@ -144,7 +146,7 @@ fn new_object(
     new.event_time = object.version(mapped);
     let pairs = object.fields.get("attributes").cloned().map(Lisp::into_pairs);
     if pairs == Some(None) {
-        mapped.say(&object.id, "attributes that are not pairs are ignored");
+        mapped.say(&object.id, "the attributes are not pairs and are ignored");
     }
     let mut attributes = Map::new();
     for (name, value) in pairs.flatten().unwrap_or_default() {
@@ -161,11 +163,11 @@ fn new_object(
     Ok(Some(new))
 }
 
-/// Returns the live objects and the earlier versions of a file; `None` without a table `:memory`, or if a table is not
-/// a list.
+/// Returns the live objects and the earlier versions of a file. Returns `None` if the table `:memory` is missing, or if
+/// a table is not a list.
 fn tables(value: Lisp, mapped: &mut Mapped) -> Option<(Vec<SnapObject>, Vec<SnapObject>)> {
     let (mut memory, mut history) = (None, Some(Vec::new()));
-    // The first table of a name counts.
+    // In reverse order, so that the first table with a name wins.
     for (name, value) in value.into_pairs()?.into_iter().rev() {
         match name.as_str() {
             MEMORY => memory = table(MEMORY, value, mapped),
@@ -176,7 +178,7 @@ fn tables(value: Lisp, mapped: &mut Mapped) -> Option<(Vec<SnapObject>, Vec<Snap
     Some((memory?, history?))
 }
 
-/// Returns the objects of a table; `None` if the table is not a list.
+/// Returns the objects of a table. Returns `None` if the table is not a list.
 fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>> {
     let Lisp::List(entries) = value else {
         return None;
@@ -190,18 +192,18 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
             continue;
         };
         let mut fields = BTreeMap::new();
-        // The first value of a field counts, as in a lookup of Lisp.
+        // In reverse order, so that the first value of a field wins, as in a Lisp lookup.
         for (name, value) in pairs.into_iter().rev() {
             fields.insert(name, value);
         }
-        // The empty list means false too.
+        // The empty list also means false or no value, so drop the field.
         fields.retain(|_, value| !matches!(value, Lisp::List(items) if items.is_empty()));
-        // The name in the object counts more than its key. A key of the history is a digest.
+        // The field `id` takes precedence over the key of the entry. In the history the key is a digest, not a name.
         let stated = fields.get("id").and_then(Lisp::name).map(str::to_owned);
         match stated.or((name == MEMORY).then_some(key)) {
             None => say("the entry has no name and is ignored"),
             Some(id) if name == MEMORY && !seen.insert(id.clone()) => {
-                say("the entry has the name of an earlier one and is ignored");
+                say("the entry repeats the name of an earlier one and is ignored");
             }
             Some(id) => objects.push(SnapObject { id, fields }),
         }
@@ -209,8 +211,8 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
     Some(objects)
 }
 
-/// Returns the parent of each object: the one it names, else the first one that lists it as a child. Drops parents that
-/// are not in the file.
+/// Returns the parent of each object: the parent that it names, otherwise the first object that lists it as a child.
+/// Adds a finding for a parent that is not in the file.
 fn parents<'a>(
     objects: &'a [SnapObject],
     by_id: &HashMap<&str, &SnapObject>,
@@ -238,7 +240,8 @@ fn parents<'a>(
     parents
 }
 
-/// Returns the ids of the objects, parents before their children. One parent of every circle is dropped.
+/// Returns the ids of the objects, parents before their children. Breaks every cycle by removing the parent of one
+/// object.
 fn in_order<'a>(
     objects: &'a [SnapObject],
     parents: &mut HashMap<&'a str, &'a str>,
@@ -246,7 +249,7 @@ fn in_order<'a>(
 ) -> Vec<&'a str> {
     let (mut order, mut seen) = (Vec::new(), HashSet::new());
     for object in objects {
-        // A walk upwards ends at a root, at an object of an earlier walk, or comes round a circle.
+        // Follow the parents up to a root, to an object that an earlier walk visited, or around a cycle.
         let (mut line, mut next) = (Vec::new(), Some(object.id.as_str()));
         while let Some(id) = next.filter(|id| seen.insert(*id)) {
             line.push(id);
@@ -254,7 +257,7 @@ fn in_order<'a>(
         }
         if let Some(start) = next.and_then(|id| line.iter().position(|one| *one == id)) {
             let parent = parents.remove(line[start]).unwrap_or_default();
-            let what = format!("the parent '{parent}' is below the object, so the object has no parent");
+            let what = format!("the parent '{parent}' is also below the object, so the object has no parent");
             mapped.say(line[start], what);
             line[start..].rotate_left(1);
         }

@@ -1,4 +1,4 @@
-//! Tests of reading printed data and its objects.
+//! Tests of reading printed Lisp data, and of its conversion to objects.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -123,10 +123,14 @@ fn snp_1_what_could_evaluate_is_refused_where_it_stands() {
     for (printed, offset) in cases {
         assert_eq!(value(printed), Err((offset, Cause::Macro)), "{printed}");
     }
-    // Inside texts and names these characters have no meaning.
+    // Inside strings and names, these characters do not begin a reader macro.
     assert!(value("(\"#.x\" |#.x| a#.x)").is_ok());
     let error = read(b"(#.x)").unwrap_err();
-    assert!(error.to_string().starts_with("byte 1: a reader macro"));
+    assert!(
+        error
+            .to_string()
+            .starts_with("byte 1: the file contains a reader macro")
+    );
 }
 
 #[test]
@@ -217,7 +221,7 @@ fn objects_are_read_in_each_form() {
     assert_eq!(attributes_to_json(&first.attributes), sorted(attributes));
     assert_eq!(first.content.as_deref(), Some("Plan\nGröße"));
     assert_eq!(objects[0].children().collect::<Vec<_>>(), ["id-2"]);
-    // 3975000000 seconds after 1900 are 1766011200 after 1970.
+    // 3,975,000,000 s after 1900 are 1,766,011,200 s after 1970.
     assert_eq!(first.event_time, Some(Time::from_micros(1_766_011_200_000_000)));
     let second = new(&objects[1]);
     assert_eq!(
@@ -237,7 +241,7 @@ fn objects_are_read_in_each_form() {
     assert_eq!(new(&history[0]).id.as_str(), "id-1");
 }
 
-/// Returns a map with its keys in order, as attributes are.
+/// Returns a JSON object with its keys sorted, as in attributes.
 fn sorted(json: serde_json::Value) -> serde_json::Value {
     let map: BTreeMap<String, serde_json::Value> = serde_json::from_value(json).unwrap();
     serde_json::to_value(map).unwrap()
@@ -257,7 +261,7 @@ fn what_is_wrong_with_an_entry_is_said_and_the_others_are_taken() {
     let memory = [2, 3, 4].map(|place| format!("entry {place} of `memory`"));
     let history = [0].map(|place| format!("entry {place} of `history-store`"));
     assert_eq!(said, [history.as_slice(), &memory].concat());
-    // The first value of a field counts, and a field of another type is ignored with a finding.
+    // The first value of a field is used. A field of the wrong type is ignored and adds a finding.
     let taken = map(
         &super::super::tests::foreign(ForeignFormat::Snap, file.as_bytes()),
         &[0; 32],
@@ -265,7 +269,7 @@ fn what_is_wrong_with_an_entry_is_said_and_the_others_are_taken() {
     .unwrap();
     assert_eq!(taken.incoming.len(), 6);
     let of = |id: &str| taken.findings.iter().filter(|one| one.at == id).count();
-    // Its content and version are wrong, and its child "c" is not in the file.
+    // The content and version of "b" are invalid, and the attributes of "f".
     assert_eq!((of("b"), of("f"), of("g")), (2, 1, 0));
     let (_, g) = taken.incoming.iter().find(|(at, _)| at == "g").unwrap();
     assert_eq!(attributes_to_json(&g.attributes), json!({"a": 1}));
@@ -288,7 +292,7 @@ fn a_file_without_tables_is_refused() {
     }
 }
 
-/// Prints a value as a Lisp system does.
+/// Prints a value in the form that a Lisp system prints.
 fn printed(value: &Lisp) -> String {
     let all = |items: &[Lisp]| items.iter().map(printed).collect::<Vec<_>>().join(" ");
     let escaped = |text: &str, sign: char| text.replace('\\', "\\\\").replace(sign, &format!("\\{sign}"));

@@ -1,8 +1,9 @@
 //! Separates a person's own words in a turn from pasted and quoted ones.
 //!
-//! A trusted person may paste an untrusted page. Code fences, quoted lines, long indented stretches, long quotations
-//! and very long blocks count as foreign text. In doubt a text counts as foreign: a person can promote their own words
-//! later, but stored foreign words may already have been read. Text that was pasted without any mark is not recognised.
+//! A trusted person may paste an untrusted page. Code fences, quoted lines, several indented lines, long quotations and
+//! very long blocks count as foreign text. A doubtful text counts as foreign, because a person can promote their own
+//! words later, but a model may read stored foreign words at once. Short text pasted without any mark is not
+//! recognised.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -21,25 +22,26 @@ use serde::Deserialize;
 use crate::agent::markdown::{Fence, INDENT, columns, is_item};
 use crate::agent::words;
 
-/// The sizes from which text counts as pasted. Characters are Unicode scalar values.
+/// The minimum sizes of text that counts as pasted. Characters are Unicode scalar values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AttributionSettings {
-    /// The fewest lines with an indent of four columns that count as pasted.
+    /// The minimum number of lines indented by four columns that count as pasted.
     pub indented_lines_min: usize,
-    /// The fewest adjacent lines that count as pasted.
+    /// The minimum number of adjacent lines that count as pasted.
     pub block_lines_min: usize,
-    /// The fewest characters of adjacent lines that count as pasted.
+    /// The minimum number of characters in adjacent lines that count as pasted.
     pub block_chars_min: usize,
-    /// The fewest characters between quotation marks that count as quoted.
+    /// The minimum number of characters between quotation marks that count as a quotation.
     pub quotation_chars_min: usize,
-    /// The maximum number of own characters of a turn. In a longer turn no character counts as own.
+    /// The maximum number of characters of a turn that count as the person's own. If a turn exceeds it, the whole turn
+    /// counts as foreign.
     pub own_chars_max: usize,
 }
 
 impl Default for AttributionSettings {
-    /// 4 indented lines, a block of 25 lines or a block of 3,000 characters count as pasted. A quotation has 120
-    /// characters. A turn has at most 8,000 own characters.
+    /// 4 indented lines, a block of 25 lines or a block of 3,000 characters count as pasted. A quotation has at least
+    /// 120 characters. A turn has at most 8,000 own characters.
     fn default() -> Self {
         Self {
             indented_lines_min: 4,
@@ -56,7 +58,7 @@ impl Default for AttributionSettings {
 struct Span {
     /// Its range, in bytes.
     range: Range<usize>,
-    /// Whether it has the person's own words.
+    /// Whether the span contains the person's own words.
     is_own: bool,
 }
 
@@ -90,7 +92,7 @@ fn spans(text: &str, settings: &AttributionSettings) -> Vec<Span> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Blank,
-    /// A line of a code fence, or after `>`.
+    /// A line of a code fence, or a quoted line that begins with `>`.
     Foreign,
     Indented,
     Text,
@@ -101,12 +103,13 @@ struct Line {
     kind: LineKind,
 }
 
-/// Returns blocks of lines that cover the text. A block is foreign, or holds the person's own lines between empty ones.
+/// Splits the text into blocks of lines of one kind. Each block is either foreign or the person's own.
 fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     let mut lines = lines(text);
     let is_text = |line: &Line| matches!(line.kind, LineKind::Foreign | LineKind::Text);
     for run in lines.chunk_by_mut(|one, next| is_text(one) == is_text(next)) {
-        // Many indented lines, with empty lines between them, count as a paste. A few belong to the text around them.
+        // From `indented_lines_min` on, indented lines count as pasted, also with empty lines between them. Fewer
+        // indented lines belong to the text around them.
         let indented = run
             .iter()
             .enumerate()
@@ -137,13 +140,13 @@ fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     spans.collect()
 }
 
-/// Splits the text into lines, with their line ends.
+/// Splits the text into lines. The range of a line includes its line break.
 fn lines(text: &str) -> Vec<Line> {
     let mut found = Vec::new();
     let mut fence: Option<Fence> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        // ATB-2: an open fence ends with the text.
+        // ATB-2: a fence without an end extends to the end of the text.
         let is_in_fence = fence.is_some();
         fence = match fence {
             Some(open) => Some(open).filter(|open| !open.is_closed_by(line)),
@@ -174,14 +177,14 @@ fn kind_of(line: &str) -> LineKind {
     }
 }
 
-/// A quotation: an opening mark, and the text up to the first mark that closes it.
+/// A quotation: an opening mark, and the text up to the first matching closing mark.
 static QUOTATION: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = "\"[^\"]*\"|`[^`]*`|\u{201C}[^\u{201D}]*\u{201D}|\u{201E}[^\u{201C}\u{201D}]*[\u{201C}\u{201D}]\
                    |\u{AB}[^\u{BB}]*\u{BB}|\u{300C}[^\u{300D}]*\u{300D}|\u{300E}[^\u{300F}]*\u{300F}";
     Regex::new(pattern).expect("the pattern is valid")
 });
 
-/// Cuts `text[block]` at quotations of `chars_min` characters and more, marks included.
+/// Splits `text[block]` into own text and quotations of at least `chars_min` characters between their marks.
 fn split(text: &str, block: Range<usize>, chars_min: usize) -> Vec<Span> {
     let own = |range: Range<usize>| Span { range, is_own: true };
     let mut found = Vec::new();
@@ -198,7 +201,7 @@ fn split(text: &str, block: Range<usize>, chars_min: usize) -> Vec<Span> {
     found
 }
 
-/// The words of the turns of a session.
+/// The person's own words and the foreign words of a session.
 #[derive(Default)]
 pub(crate) struct TurnWords {
     own: HashSet<String>,
@@ -218,13 +221,13 @@ impl TurnWords {
         }
     }
 
-    /// Adds a text that is not the person's.
+    /// Adds a text of a tool or page. All its words are foreign.
     pub(crate) fn add_foreign(&mut self, text: &str) {
         self.foreign.extend(words::tokens(&words::normalised(text)));
     }
 
-    /// Whether at least a quarter of the words of a fact are only in foreign text. Words of up to three Latin letters
-    /// count only if there are no others.
+    /// Checks whether at least a quarter of the words of a fact occur only in foreign text. Ignores words of up to
+    /// three bytes, unless the fact has no longer words.
     pub(crate) fn is_foreign(&self, fact: &str) -> bool {
         let mut counted = words::tokens(&words::normalised(fact));
         if counted.iter().any(|word| word.len() > 3) {

@@ -1,4 +1,4 @@
-//! The gates: whether a session may store facts, and which ones.
+//! The gates decide whether a session may store facts, and which facts.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -7,34 +7,34 @@ use std::collections::HashSet;
 
 use super::{FactScope, FactSettings};
 
-/// The length in characters of the line between two facts in a fact file: the section sign and its line breaks.
+/// The number of characters between two facts in a fact file: a section sign with a line break on each side.
 const SEPARATOR_CHARS: usize = 3;
 
-/// The state of a session: the input of the gates.
+/// The properties of a session that the gates check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SessionState {
     /// Whether every entry of the session is trusted.
     pub is_trusted: bool,
-    /// The number of turns of the person.
+    /// The number of turns in which the person speaks.
     pub turns: usize,
 }
 
 named! {
-    /// The reason why a fact is not stored. Extraction is off by default.
+    /// The reason why a fact is not stored.
     pub(crate) enum GateReason {
-        Known => "the same text is stored already",
-        Off => "extraction of facts is off",
+        Known => "the same fact is already stored",
+        Off => "the extraction of facts is disabled",
         Untrusted => "the session has an untrusted entry",
-        TooFewTurns => "the person has fewer turns in the session than `turns_min`",
-        TooMany => "the session has stored `facts_max` facts already",
-        ScopeFull => "the facts of this scope would have more characters than allowed",
+        TooFewTurns => "the person has fewer than `turns_min` turns in the session",
+        TooMany => "the session has already stored `facts_max` facts",
+        ScopeFull => "the facts of this scope would exceed their maximum number of characters",
     }
 }
 
-/// Checks whether a session may store facts.
+/// Checks whether a session may store any facts.
 ///
 /// # Errors
-/// The reason why the session may store no facts.
+/// Returns the reason if the session may not store facts.
 pub(crate) fn gate(session: SessionState, settings: &FactSettings) -> Result<(), GateReason> {
     // FCT-2: only a session with extraction enabled stores facts.
     if !settings.is_enabled {
@@ -48,11 +48,11 @@ pub(crate) fn gate(session: SessionState, settings: &FactSettings) -> Result<(),
     }
 }
 
-/// The gates that each fact of one session passes in turn.
+/// The gates for the facts of one session. They count the facts admitted so far.
 pub(crate) struct Gates<'a> {
     session: SessionState,
     settings: &'a FactSettings,
-    /// The characters of the stored facts of each scope.
+    /// The number of characters of the stored facts of each scope, with one separator per fact.
     chars: [usize; 2],
     texts: HashSet<(FactScope, String)>,
     /// The number of facts that the session has stored.
@@ -60,7 +60,7 @@ pub(crate) struct Gates<'a> {
 }
 
 impl<'a> Gates<'a> {
-    /// Returns the gates of a session, without stored facts.
+    /// Returns the gates of a session before any stored fact is added.
     pub(crate) fn new(session: SessionState, settings: &'a FactSettings) -> Self {
         Self {
             session,
@@ -71,18 +71,18 @@ impl<'a> Gates<'a> {
         }
     }
 
-    /// Adds a stored fact; `is_own` if this session stored it.
+    /// Adds a stored fact to the counts. `is_own` states whether this session stored the fact.
     pub(crate) fn add(&mut self, scope: FactScope, text: &str, is_own: bool) {
         self.chars[scope as usize] += text.chars().count() + SEPARATOR_CHARS;
         self.texts.insert((scope, text.trim().to_owned()));
         self.stored += usize::from(is_own);
     }
 
-    /// Judges the next fact. Known facts do not count against `facts_max`. A fact that does not fit does not stop
-    /// shorter ones.
+    /// Checks the next fact, and adds it to the counts if it passes. Known facts do not count against `facts_max`.
+    /// After a fact that exceeds the limit of its scope, a shorter fact can still pass.
     ///
     /// # Errors
-    /// The reason why the fact is not stored.
+    /// Returns the reason if the fact does not pass.
     pub(crate) fn admit(&mut self, scope: FactScope, text: &str) -> Result<(), GateReason> {
         gate(self.session, self.settings)?;
         if self.texts.contains(&(scope, text.trim().to_owned())) {
@@ -96,7 +96,7 @@ impl<'a> Gates<'a> {
             FactScope::User => self.settings.user_chars_max,
             FactScope::Env => self.settings.env_chars_max,
         };
-        // Each present fact counts with its separator, so the new one needs no separator.
+        // The count of each stored fact includes a separator, so the new fact needs no separator.
         if self.chars[scope as usize] + text.chars().count() > chars_max {
             return Err(GateReason::ScopeFull);
         }

@@ -1,15 +1,15 @@
 //! Facts at the end of a session: the prompt, the reader of a model's reply, and the gates.
 //!
-//! A reply is external text. The answer is a list of facts and skipped parts, or one reason why there are none. The gates only
-//! decide: the caller stores, quarantines or drops.
+//! A reply is external text. The reader returns a list of facts and skipped parts, or the reason why the reply has no
+//! facts. The gates only decide: the caller stores, quarantines or drops each fact.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! FCT-1: the reader of a reply never panics, bounds its recursion, and passes over the reply a few times at most.
-//! - FCT-2: facts are stored only of a trusted session that is long enough and has extraction enabled.
-//! - FCT-3: at most `facts_max` facts of one reply are stored, and no scope grows over its cap.
+//! - FCT-1: the reader of a reply never panics, limits its recursion, and scans the reply only a few times.
+//! - FCT-2: a session stores facts only if it is trusted and long enough, and extraction is enabled.
+//! - FCT-3: a session stores at most `facts_max` facts, and the facts of a scope never exceed its limit of characters.
 
 mod gates;
 mod reply;
@@ -31,9 +31,9 @@ pub struct FactSettings {
     /// Whether facts are extracted.
     #[serde(rename = "enabled")]
     pub is_enabled: bool,
-    /// The fewest turns of the person that a session needs.
+    /// The minimum number of turns of the person in a session that stores facts.
     pub turns_min: usize,
-    /// The maximum number of facts that one session stores; facts that are already stored do not count.
+    /// The maximum number of facts that one session stores. A fact that is already stored does not count again.
     pub facts_max: usize,
     /// The maximum number of characters of one fact.
     pub fact_chars_max: usize,
@@ -43,18 +43,18 @@ pub struct FactSettings {
     pub env_chars_max: usize,
     /// The maximum number of bytes of a reply.
     pub reply_bytes_max: usize,
-    /// The deepest nesting of the JSON of a reply.
+    /// The maximum nesting depth of the JSON of a reply.
     pub depth_max: usize,
-    /// The maximum number of facts of a reply that are read.
+    /// The maximum number of facts that are read from a reply.
     pub items_max: usize,
-    /// The maximum number of characters of the session's text in a prompt, which keeps the newest.
+    /// The maximum number of characters of the transcript in a prompt. The prompt retains the newest turns.
     pub prompt_chars_max: usize,
 }
 
 impl Default for FactSettings {
-    /// Extraction is off. A session needs 3 turns and stores 5 facts of 500 characters each. The facts about the person
-    /// have 4,000 characters, those about the environment 8,000. A reply has 64 KiB, 16 levels and 100 facts. A prompt
-    /// has 24,000 characters of the session.
+    /// Extraction is disabled. A session needs 3 turns and stores at most 5 facts of 500 characters each. The facts
+    /// about the person have at most 4,000 characters, the facts about the environment 8,000. A reply has at most 64
+    /// KiB, 16 levels and 100 facts. A prompt contains at most 24,000 characters of the transcript.
     fn default() -> Self {
         Self {
             is_enabled: false,
@@ -72,21 +72,21 @@ impl Default for FactSettings {
 }
 
 named! {
-    /// The reason why a reply holds no facts.
+    /// The reason why a reply cannot be read.
     pub(crate) enum ReplyReason {
         Empty => "the reply is empty",
         TooLong => "the reply is longer than allowed",
-        NotJson => "the reply has no complete JSON value",
+        NotJson => "the reply contains no complete JSON value",
         TooDeep => "the reply is nested too deep",
-        KeyTwice => "an object of the reply has a key twice",
-        NotFacts => "the reply is neither a list of facts nor an object with `facts`",
+        KeyTwice => "an object of the reply repeats a key",
+        NotFacts => "the JSON of the reply is neither a list of facts nor an object with `facts`",
     }
 }
 
-/// Returns the prompt that asks for the facts of a session, given the speaker and text of each turn.
+/// Returns the prompt that requests the facts of a session. `turns` contains the speaker and text of each turn.
 ///
-/// Each turn is one line of JSON, so no text of the session can end the transcript. The newest turns are kept, long texts are
-/// cut, and omitted turns are counted.
+/// Each turn is one line of JSON, so no text of the session can end the transcript. If the transcript is too long, the
+/// prompt retains the newest turns, cuts the oldest of these, and reports the number of omitted turns.
 pub(crate) fn prompt(turns: &[(String, &str)], settings: &FactSettings) -> String {
     let mut out = include_str!("prompt.txt")
         .replace("{facts_max}", &settings.facts_max.to_string())
@@ -101,12 +101,12 @@ pub(crate) fn prompt(turns: &[(String, &str)], settings: &FactSettings) -> Strin
         if shown.len() < text.len() {
             line["cut"] = true.into();
         }
-        // An empty turn counts as one character, or a million of them would fit.
+        // An empty turn counts as one character. Otherwise any number of empty turns would fit.
         left = left.saturating_sub(shown.chars().count().max(1));
         lines.push(format!("{line}\n"));
     }
     if let left_out @ 1.. = turns.len() - lines.len() {
-        let _infallible = writeln!(out, "({left_out} earlier turns are left out.)");
+        let _infallible = writeln!(out, "({left_out} earlier turns are omitted.)");
     }
     out.extend(lines.into_iter().rev());
     out

@@ -10,15 +10,15 @@ use serde_json::Value as Json;
 use super::{FactSettings, ReplyReason};
 use crate::ingest::json::{JsonError, balanced_end, parse_within};
 
-/// The keys that may hold the text of a fact, best first.
+/// The keys that may contain the text of a fact. The first key that exists wins.
 const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
 
 named! {
     /// The subject of a fact.
     pub(crate) enum FactScope {
-        /// The person.
+        /// A fact about the person.
         User => "user",
-        /// The project and its environment.
+        /// A fact about the project and its environment.
         Env => "env",
     }
 }
@@ -26,9 +26,9 @@ named! {
 /// A fact in a reply.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Fact {
-    /// Its subject.
+    /// The subject of the fact.
     pub scope: FactScope,
-    /// Its text: not empty, without white space at its ends.
+    /// The text of the fact: not empty, and without white space at its ends.
     pub text: String,
 }
 
@@ -36,19 +36,19 @@ named! {
     /// The reason why the reader skips a part of a reply.
     pub(crate) enum SkipReason {
         NotAnObject => "the entry is not a JSON object",
-        NoText => "the entry has no text in `fact`",
+        NoText => "the entry has no text under the key `fact`",
         NoScope => "the fact has no scope",
         UnknownScope => "the scope is neither `user` nor `env`",
         TooLong => "the fact has more characters than allowed",
         Repeated => "the fact repeats an earlier one",
-        TooMany => "the limit of facts was reached before this one",
+        TooMany => "the reply has more facts than allowed",
     }
 }
 
 /// A skipped part of a reply.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub(crate) struct SkippedFact {
-    /// Its place in the reply, from 0.
+    /// The index of the part in the reply, from 0.
     pub place: usize,
     /// The reason why it is skipped.
     #[schemars(with = "String")]
@@ -60,9 +60,9 @@ pub(crate) struct SkippedFact {
 pub(crate) struct Reply {
     /// The summary of the session, if there is one.
     pub summary: Option<String>,
-    /// The facts, each once, in their order.
+    /// The facts in the order of the reply, without duplicates.
     pub facts: Vec<Fact>,
-    /// The parts that are not facts.
+    /// The parts that the reader skipped.
     pub skipped: Vec<SkippedFact>,
 }
 
@@ -72,11 +72,11 @@ impl Reply {
     }
 }
 
-/// Reads a model's reply: JSON alone, in a fence or among other words; a list of `{"scope", "fact"}`, one such object,
-/// `{"facts": [...], "summary"?}`, or `{"user": [texts], "env": [texts]}`.
+/// Reads a model's reply: JSON alone, in a code fence or between other words. Accepts a list of `{"scope", "fact"}`,
+/// one such object, `{"facts": [...], "summary"?}`, or `{"user": [texts], "env": [texts]}`.
 ///
 /// # Errors
-/// A [`ReplyReason`] if the reply has no JSON of these forms. An empty list is not an error.
+/// Returns a [`ReplyReason`] if the reply contains no JSON of these forms. An empty list is not an error.
 pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, ReplyReason> {
     if reply.len() > settings.reply_bytes_max {
         return Err(ReplyReason::TooLong);
@@ -94,7 +94,7 @@ pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, 
         });
         match json.and_then(|json| reply_of(&json, settings)) {
             Ok(found) if !found.facts.is_empty() || found.summary.is_some() => return Ok(found),
-            // Bracketed words before the facts may be a list too.
+            // This candidate may be bracketed words before the facts, such as `[]`, so try the next one.
             Ok(found) => without_facts = without_facts.or(Some(found)),
             Err(other) if reason == ReplyReason::NotJson => reason = other,
             Err(_) => {}
@@ -119,16 +119,16 @@ fn reply_of(json: &Json, settings: &FactSettings) -> Result<Reply, ReplyReason> 
         }
     }
     if items.len() > items_max {
-        // One finding covers all remaining facts.
+        // One skipped part represents all facts beyond the limit.
         reply.skip(items_max, SkipReason::TooMany);
     }
     Ok(reply)
 }
 
-/// An entry of a reply, with the scope of its list.
+/// An entry of a reply, with the scope of its list if the list has one.
 type Entry<'a> = (&'a Json, Option<FactScope>);
 
-/// Returns the summary and the entries of a reply in any of its forms.
+/// Returns the summary and the entries of a reply in any of the accepted forms.
 fn items_of(json: &Json) -> Result<(Option<String>, Vec<Entry<'_>>), ReplyReason> {
     let map = match json {
         Json::Array(list) if list.is_empty() || list.iter().any(Json::is_object) => {
@@ -182,11 +182,11 @@ fn fact_of(item: &Json, scope: Option<FactScope>, settings: &FactSettings) -> Re
     Ok(Fact { scope, text })
 }
 
-/// The maximum number of candidates of a reply.
+/// The maximum number of parts of a reply that are tried as JSON.
 const CANDIDATES_MAX: usize = 16;
 
-/// Returns the parts of a reply that may be JSON, the likeliest first: all of it, then the texts between matching
-/// brackets. An open bracket that begins like JSON was cut off, so the search ends there.
+/// Returns the parts of a reply that may be JSON, the likeliest first: the whole reply, then the texts between matching
+/// brackets. Stops at an unmatched bracket that begins like JSON, because the reply was probably cut off.
 fn candidates(reply: &str) -> Vec<&str> {
     let mut found = vec![reply.trim()];
     let mut rest = reply;

@@ -81,7 +81,7 @@ fn what_is_no_facts_has_a_reason() {
         ("[1, 2]", ReplyReason::NotFacts),
         (r#"{"facts": "tabs"}"#, ReplyReason::NotFacts),
         (r#"{"name": "x"}"#, ReplyReason::NotFacts),
-        // The limit of the model cut this reply off, so no fact is taken.
+        // The model reached its output limit and cut this reply off, so the reader returns no facts.
         (
             r#"[{"scope":"user","fact":"whole"},{"scope":"us"#,
             ReplyReason::NotJson,
@@ -216,7 +216,7 @@ fn fct_3_only_what_is_stored_counts() {
         admit(&facts, GOOD, &present, &ON),
         [known, store, store, known, store, store, store, too_many, known]
     );
-    // SND-2: the facts that an earlier end of the session stored count.
+    // SND-2: facts that an earlier end of the same session stored count against `facts_max`.
     let mut gates = Gates::new(GOOD, &ON);
     (0..6).for_each(|n| gates.add(FactScope::User, &n.to_string(), true));
     assert_eq!(gates.admit(FactScope::Env, "a"), too_many);
@@ -249,7 +249,7 @@ fn scopes_have_caps_that_count_separators() {
         (two("6789"), two("56789")),
         (vec![store, store], vec![store, full])
     );
-    // A longer fact that does not fit does not stop a shorter one.
+    // After a fact that exceeds the limit of its scope, a shorter fact is still stored.
     let facts = [
         fact(FactScope::User, "0123456789a"),
         fact(FactScope::User, "short"),
@@ -285,7 +285,7 @@ fn the_prompt_cannot_be_ended_from_within() {
         },
     );
     assert!(
-        tight.contains("(1 earlier turns are left out.)") && tight.contains(r#""text":"}\n\n","cut":true"#),
+        tight.contains("(1 earlier turns are omitted.)") && tight.contains(r#""text":"}\n\n","cut":true"#),
         "{tight}"
     );
 }

@@ -1,8 +1,8 @@
-//! Chronological summaries: the due buckets of time, and the summaries around a time.
+//! Chronological summaries: finds the time buckets that are due, and the summaries around a time.
 //!
-//! Entries fall into days, weeks (from Monday, as ISO counts them) and months, all in UTC. A bucket is due when it is
-//! over and holds an entry that its summary does not cover. The watermark of a bucket counts arrivals, not times. So a late
-//! entry makes its bucket due again, and a clock jump loses nothing.
+//! Buckets are days, ISO weeks (from Monday) and months, all in UTC. A bucket is due when it is over and contains an
+//! entry that its summary does not cover. The watermark of a bucket is an arrival number, not a time. So a late entry
+//! makes its bucket due again, and a clock jump loses no entry.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure: "now" comes from the caller.
@@ -29,26 +29,26 @@ use crate::object::Time;
 pub(crate) struct EntryTime {
     /// The time when it happened, in microseconds since 1970.
     pub time_micros: i64,
-    /// The number of its arrival, which rises with every appended entry.
+    /// The arrival number, which rises with every appended entry.
     pub arrival: u64,
 }
 
-/// A due bucket, for its first or another summary.
+/// A bucket that needs its first summary or a new one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct DueBucket<T> {
     /// The bucket.
     pub bucket: Bucket,
-    /// All its entries, by time, then arrival.
+    /// All entries of the bucket, by time, then by arrival number.
     pub entries: Vec<T>,
-    /// The number of those that no summary covers.
+    /// The number of entries that no summary covers.
     pub unseen: usize,
-    /// The watermark to keep with the new summary.
+    /// The watermark to store with the new summary.
     pub watermark: u64,
 }
 
-/// Returns the buckets of `granularity` that are over at `now_micros` and hold an entry above their watermark, in order
-/// of time. `seen` returns the watermark of a bucket: the arrival of the last entry that its summary covers. The caller
-/// must give all entries of a bucket, not only the new ones, because the whole summary is made again.
+/// Returns the buckets of `granularity` that are over at `now_micros` and contain an entry above their watermark, in
+/// order of time. `seen` returns the watermark of a bucket: the highest arrival number that its summary covers. The
+/// caller must pass all entries of a bucket, because the new summary covers the whole bucket.
 pub(crate) fn due_buckets<T>(
     entries: impl IntoIterator<Item = (EntryTime, T)>,
     granularity: Granularity,
@@ -73,7 +73,7 @@ pub(crate) fn due_buckets<T>(
         due.push(DueBucket {
             bucket,
             unseen,
-            // An entry is unseen, so the new watermark is above the old one.
+            // At least one entry is above the old watermark, so the new watermark is higher.
             watermark: entries.iter().map(|(time, _)| time.arrival).max().unwrap_or(0),
             entries: entries.into_iter().map(|(_, entry)| entry).collect(),
         });
@@ -85,16 +85,16 @@ named! {
     /// The length of a bucket.
     #[derive(PartialOrd, Ord)]
     pub(crate) enum Granularity {
-        /// From midnight to midnight.
+        /// A day, from midnight to midnight.
         Day => "day",
-        /// From Monday to Monday.
+        /// A week, from Monday to Monday.
         Week => "week",
-        /// From the first of a month to the first of the next.
+        /// A calendar month.
         Month => "month",
     }
 }
 
-/// The time span of one summary. Buckets are ordered by their beginning, short ones first.
+/// The time span of one summary. Buckets are ordered by their first day, then from short to long.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
 #[serde(into = "String")]
 pub(crate) struct Bucket {
@@ -121,17 +121,17 @@ impl Bucket {
         }
     }
 
-    /// Returns its granularity.
+    /// Returns the granularity of the bucket.
     pub(crate) fn granularity(self) -> Granularity {
         self.granularity
     }
 
-    /// Returns its first microsecond, limited to the range of `i64`.
+    /// Returns the first microsecond of the bucket, clamped to the range of `i64`.
     pub(crate) fn start_micros(self) -> i64 {
         self.start_day.saturating_mul(DAY_MICROS)
     }
 
-    /// Returns the first microsecond after it, limited to the range of `i64`.
+    /// Returns the first microsecond after the bucket, clamped to the range of `i64`.
     pub(crate) fn end_micros(self) -> i64 {
         let end_day = match self.granularity {
             Granularity::Day => self.start_day + 1,
@@ -168,28 +168,28 @@ impl fmt::Display for Bucket {
     }
 }
 
-/// A summary as it is read.
+/// A summary that matches a query.
 #[derive(Clone, Debug)]
 pub(crate) struct SummaryRead {
     /// The summary.
     pub item: Item,
     /// The length of its time span.
     pub granularity: Granularity,
-    /// Its time.
+    /// The start of its time span.
     pub time: Time,
     /// The score of the match with the query, above 0 and at most 1.
     pub score: f64,
 }
 
 impl SummaryRead {
-    /// Returns its time span.
+    /// Returns the time span of the summary.
     pub(crate) fn bucket(&self) -> Bucket {
         Bucket::of(self.granularity, self.time.as_micros())
     }
 }
 
-/// Returns the relevance of a summary, in 0..=1 with six decimals: 1 if it equals the query, 0.95 if it contains the query, else
-/// the share of the query's words in it. Every summary matches an empty query.
+/// Returns the relevance of a summary, in 0..=1 with six decimals: 1 if the text equals the query, 0.95 if it contains
+/// the query, else the share of the query's words that it contains. Every summary matches an empty query.
 pub(crate) fn summary_score(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     if query.is_empty() {
@@ -205,7 +205,8 @@ pub(crate) fn summary_score(query: &str, text: &str) -> f64 {
     rounded(words::covered(&query, &text).unwrap_or_default())
 }
 
-/// Returns the matching summaries in order of time; at the same time the longer span first, then by id.
+/// Returns the matching summaries in order of time. If times are equal, the longer time span is first, then the
+/// lower id.
 pub(crate) fn chronological(
     summaries: impl IntoIterator<Item = (Granularity, Time, Item)>,
     query: &str,
@@ -223,8 +224,8 @@ pub(crate) fn chronological(
     hits
 }
 
-/// Returns the matching summaries around `when`, in order of time: the nearest before, all of that time, and the nearest
-/// after.
+/// Returns the matching summaries around `when`, in order of time: the nearest one before, all with exactly that time,
+/// and the nearest one after.
 pub(crate) fn around(
     summaries: impl IntoIterator<Item = (Granularity, Time, Item)>,
     when: Time,

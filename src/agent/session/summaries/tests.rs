@@ -12,7 +12,7 @@ fn at(text: &str) -> i64 {
     text.parse::<Time>().unwrap().as_micros()
 }
 
-/// An entry with its place.
+/// An entry with its index in the input.
 type Numbered = (EntryTime, usize);
 
 fn entries(times: &[&str]) -> Vec<Numbered> {
@@ -33,7 +33,7 @@ fn buckets_are_days_iso_weeks_and_months() {
         names("2026-04-21T23:59:59.999999Z"),
         ["2026-04-21", "2026-W17", "2026-04"]
     );
-    // Weeks at the turn of the year, as in ISO 8601.
+    // ISO 8601 weeks at the turn of the year.
     for (day, week) in [
         ("2021-01-03", "2020-W53"),
         ("2021-01-04", "2021-W01"),
@@ -92,7 +92,7 @@ fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
     ) {
         seen.insert(due.bucket, due.watermark);
     }
-    // On the second day an entry of the first day arrives, with a higher number than any entry of the second day.
+    // An entry of the first day arrives on the second day, so its arrival number exceeds that of every other entry.
     let late = EntryTime {
         time_micros: at("2026-04-21T11:00:00Z"),
         arrival: 3,

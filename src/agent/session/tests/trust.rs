@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Forges the object of a session, as an untrusted writer would.
+/// Writes a forged object of a session as an untrusted writer.
 fn forge(agent: &Agent, session: &str) {
     let kind = crate::object::Kind::new("session").unwrap();
     let mut forged = crate::object::NewObject::new(session_id(session).unwrap(), kind);
@@ -18,7 +18,7 @@ fn is_trusted(agent: &Agent, session: &str) -> bool {
     prompt.unwrap().is_trusted
 }
 
-/// Returns an append to a session, after `change`.
+/// Returns a request to append to a session, modified by `change`.
 fn to(session: &str, entries: Vec<NewEntry>, change: impl FnOnce(&mut Append)) -> Append {
     let mut append = Append {
         session: session.to_owned(),
@@ -42,7 +42,10 @@ fn nothing_that_the_host_does_with_a_forged_session_vouches_for_it() {
     forge(agent, "named");
     let ada = to("named", Vec::new(), |append| append.user = Some("ada".to_owned()));
     drop(agent.append(&ada, &Writer::user()).unwrap());
-    assert!(!is_trusted(agent, "named"), "it says itself what it has seen");
+    assert!(
+        !is_trusted(agent, "named"),
+        "the object records the least trusted class"
+    );
     let done = append(
         agent,
         "named",
@@ -123,7 +126,7 @@ fn an_outsider_puts_nothing_over_what_a_trusted_session_left() {
     assert_eq!(summarise(&outside).unwrap_err().code(), "less_trusted");
     assert_eq!(end(&outside).unwrap_err().code(), "less_trusted");
     assert_eq!(agent.memory().view().root(), before);
-    // A model may summarise and end the session, because recall still finds its texts.
+    // A model may summarise and end the session, because a model's texts are trusted, so recall still finds them.
     let model = Writer::of(Origin::Model);
     assert!(!summarise(&model).unwrap().written.is_empty());
     drop(end(&model).unwrap());
@@ -169,12 +172,12 @@ fn what_a_session_has_seen_is_not_forgotten_with_its_child() {
         );
         assert!(!is_trusted(agent, root), "{root}");
     }
-    // A child session that is attached later lowers the trust of its root.
+    // A child session that gets its parent later lowers the trust of the root session.
     append(agent, "late", None, vec![said("browser", "a page")]);
     append(agent, "late", Some("three"), Vec::new());
     gone("late");
     assert!(!is_trusted(agent, "three"));
-    // An untrusted writer cannot raise the trust of a session by writing its object either.
+    // An untrusted writer cannot raise the trust of a session by writing the session's object directly.
     forge(agent, "four");
     assert!(!is_trusted(agent, "four"));
     append(agent, "five", None, talk());

@@ -1,7 +1,7 @@
-//! Random graphs of derivation: no operation makes an item more trusted than its sources.
+//! Tests with random derivation graphs: no operation makes an item more trusted than its sources.
 //!
-//! The oracle knows for each text the most trusted class that it may have, from its writer and its sources. It does not
-//! use the rules of the engine. Only a promotion raises the class.
+//! The oracle computes the most trusted class that each text may have, from its writer and its sources. It does not use
+//! the code of the engine. Only a promotion raises the class.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::testing::opening::memory_on;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 
-/// The number of graphs, and how many of them share their stores.
+/// The number of graphs, and the number of graphs that share a pair of stores.
 const GRAPHS: usize = 10_000;
 const GRAPHS_A_WORLD: usize = 25;
 /// The number of operations on each graph.
@@ -45,14 +45,14 @@ impl Place {
     }
 }
 
-/// Stores that exchange their contents, and what the oracle knows about their texts.
+/// Two stores that import from each other, and the state of the oracle.
 struct World {
     random: SplitMix64,
     places: Vec<Place>,
     /// The most trusted class that each text may have.
     allowed: HashMap<String, Origin>,
     texts: usize,
-    /// Versions that were imported for history only, with the store that holds them.
+    /// Versions that were imported into the history only, each with the number of its store.
     past: Vec<(usize, ObjectDigest)>,
     /// The number of times that each operation ran.
     done: HashMap<&'static str, usize>,
@@ -81,7 +81,7 @@ impl World {
         format!("g{}/{}", self.graph, self.random.below(4))
     }
 
-    /// Returns some objects of this graph, or a version that only history has.
+    /// Returns random objects of this graph, and sometimes a version that only the history contains.
     fn sources(&mut self, place: usize, most: usize) -> Vec<Object> {
         let memory = self.places[place].memory().clone();
         let view = memory.view();
@@ -99,13 +99,13 @@ impl World {
         found
     }
 
-    /// Returns the object of a random name of this graph, if there is one.
+    /// Returns the object with a random name of this graph, if the object exists.
     fn current(&mut self, place: usize) -> Option<Object> {
         let name = self.name();
         self.places[place].memory().view().get(&id(&name)).unwrap()
     }
 
-    /// Writes a text derived from `sources`.
+    /// Stages a text derived from `sources`, and records the class that the oracle allows for it.
     fn derive(&mut self, draft: &mut Draft, sources: &[Object]) -> ObjectDigest {
         // Like `put`, this lets an untrusted writer overwrite a more trusted version.
         draft.authorise(Authorisation::Removals);
@@ -173,13 +173,17 @@ impl World {
         if !class.is_trusted() && !["promote", "fork"].contains(&what) {
             for (name, now) in self.origins(place) {
                 let least = before.get(&name).copied().unwrap_or(class);
-                assert!(!is_above(now, least), "{what} by {class} made {name} {now}");
+                assert!(
+                    !is_above(now, least),
+                    "{what} by {class} changed the origin of {name} to {now}"
+                );
             }
         }
         *self.done.entry(what).or_default() += 1;
     }
 
-    /// Writes a text, a second one derived from it, and the first again, in one commit. So the source is in no state.
+    /// Writes a text, a second text derived from it, and another version of the first, in one commit. So no state
+    /// contains the source.
     fn summarise_in_one_draft(&mut self, place: usize, writer: &Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         let sources = self.sources(place, 2);
@@ -226,13 +230,13 @@ impl World {
                 past.push((to, draft.put_past(&line.object, origin).unwrap()));
                 continue;
             }
-            // An object that is already there with the same meaning keeps its trust.
+            // If the store already contains an equal object, the import does not change its trust.
             let there = draft.get(&name).unwrap();
             let is_there =
                 there.is_some_and(|there| there.same_meaning(&line.object, target.suite()).unwrap());
             draft.put_at_most(line.object, origin).unwrap();
-            // The importer may only lower the trust of a text. The original store may still trust it as before. So the
-            // bound of the text stays, and the narrower bound is checked here.
+            // The import may lower the trust of a text in this store, but the original store may still trust it more.
+            // So the recorded bound of the text stays, and the lower bound is checked here.
             let staged = draft.get(&name).unwrap().unwrap();
             let allowed = Origin::least(class, self.allowed[&label(&staged)]);
             assert!(
@@ -302,12 +306,16 @@ impl World {
                 .get(&id(object.id().as_str()))
                 .unwrap()
                 .unwrap();
-            assert_eq!(now.origin(), object.origin(), "an end says nothing of the text");
+            assert_eq!(
+                now.origin(),
+                object.origin(),
+                "an expiry time does not change the origin"
+            );
         }
         "expire"
     }
 
-    /// Ends a session that contained a page, which a random writer forgot or ended before.
+    /// Ends a session that contained a page. Before that, a random writer tries to forget or expire the page.
     fn end_a_session(&mut self, place: usize) -> &'static str {
         self.texts += 1;
         let (session, page, hand) = (format!("t{}", self.texts), self.class(), self.class());
@@ -361,7 +369,7 @@ impl World {
             let origin = view.get(&made).unwrap().unwrap().origin();
             assert!(
                 !is_above(origin, allowed),
-                "{made} is {origin}, and the page was {page}"
+                "{made} has the class {origin}, but the page had the class {page}"
             );
         }
         "session"
@@ -375,7 +383,7 @@ impl World {
         let name = format!("d{}", self.texts);
         memory.save_draft(&draft, &name).unwrap();
         let full = format!("drafts/{name}");
-        // A more trusted writer continues the draft.
+        // A more trusted writer continues the saved draft.
         let opened = memory.open_draft(&full, &Writer::user()).unwrap();
         drop(memory.commit(opened, "put").unwrap());
         memory.delete_draft(&full, &Writer::user()).unwrap();
@@ -398,7 +406,7 @@ impl World {
                 .promote(&name, object.digest(), PersonSays::InHost, &Writer::user())
                 .unwrap();
             assert_eq!((promoted.from, promoted.to), (class, Origin::DirectUser));
-            // The promotion makes a person responsible for this version.
+            // A person is now responsible for this version, so the oracle allows the class of a person.
             let now = agent.memory().view().get(&name).unwrap().unwrap();
             self.allowed.insert(label(&now), Origin::DirectUser);
         }
@@ -437,7 +445,7 @@ impl World {
                 let allowed = self.allowed[&text];
                 assert!(
                     !is_above(object.origin(), allowed),
-                    "TRU-1: {name}, {text}, is {} and may be {allowed}",
+                    "TRU-1: {name}, {text}, has the class {}, but the maximum is {allowed}",
                     object.origin()
                 );
                 checked += 1;
@@ -447,7 +455,7 @@ impl World {
     }
 }
 
-/// Returns the label of a version for the oracle: its text, and whether it was promoted.
+/// Returns the key of a version in the oracle: its text, and whether it was promoted.
 fn label(object: &Object) -> String {
     let text = object.content().unwrap();
     match object.attribute("promoted") {

@@ -1,4 +1,4 @@
-//! Tests that trust never rises by itself, of the acts of a person, and of the quarantine.
+//! Tests of promotion and of the quarantine. Trust never rises unless a person promotes an item.
 
 mod lineage;
 mod outsiders;
@@ -27,7 +27,7 @@ fn outside() -> Writer {
     Writer::of(Origin::ToolExternal)
 }
 
-/// Quarantines one fact with a reason, as a gate does.
+/// Quarantines one object with a reason, as a gate does.
 fn hold_back(agent: &Agent, object: NewObject, reason: &str) {
     let mut draft = agent.memory().draft(&outside().session("s1"));
     draft.put(object).unwrap();
@@ -63,7 +63,10 @@ fn a_person_promotes_the_version_that_was_looked_at() {
     let reason = agent.memory().text(&commit.reason.unwrap()).unwrap();
     assert_eq!(reason, "I checked (a person confirmed it with --yes)");
     let again = agent.promote(&id("a"), now.digest(), PersonSays::ByOption, &Writer::user());
-    assert!(!again.unwrap().committed.changed, "it is trusted as much already");
+    assert!(
+        !again.unwrap().committed.changed,
+        "the item already has this class"
+    );
 }
 
 #[test]
@@ -116,7 +119,7 @@ fn an_untrusted_source_does_not_hold_a_promotion_down() {
     );
 }
 
-/// INVARIANT STN-1: for redo, restore, rollback, undo and removals.
+/// Tests STN-1 for redo, restore, rollback, undo and removals.
 #[test]
 fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
     let agent = agent();

@@ -1,5 +1,5 @@
-//! Tests that an untrusted writer cannot restore a withdrawn promotion, nor remove the items, snapshots and evidence of
-//! others.
+//! Tests that an untrusted writer cannot restore an undone promotion, and cannot remove the items, snapshots and
+//! evidence of other writers.
 
 use super::*;
 use crate::agent::decay::Pass;
@@ -43,7 +43,7 @@ fn a_promotion_that_was_taken_back_does_not_return_by_a_forged_original() {
     }
 }
 
-/// INVARIANT STN-2: no untrusted writer erases, or deletes snapshots or evidence.
+/// INVARIANT STN-2: an untrusted writer cannot erase, and cannot delete snapshots or evidence.
 #[test]
 fn nobody_untrusted_erases_or_deletes_snapshots_or_evidence() {
     let agent = agent();
