@@ -50,7 +50,7 @@ impl Log {
     /// # Errors
     /// `Corrupt`, naming file and offset, if a byte before the durable mark differs from the written one.
     /// `UnsupportedFormat` for records of a newer version. `Poisoned` if batches that this handle delivered were never
-    /// durable and are lost. An error with the code [`ErrorCode::Rewritten`] if a rewrite replaced batches that this
+    /// durable and are lost. An error with the code `Rewritten` if a rewrite replaced batches that this
     /// handle delivered. `Io`, and the errors of `visit`.
     pub fn catch_up(&mut self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<Tail> {
         self.check_process()?;

@@ -2,7 +2,7 @@
 //!
 //! [`Agent::attempt`] runs a change and its checks. It commits a change that passes, after an automatic snapshot. It
 //! saves a refused change as a draft below `rejected/`. Other programs can run the same steps on a named draft:
-//! [`Agent::stage`], [`Agent::check_staged`], [`Agent::commit_staged`]. The result is a [`Report`] for people and
+//! [`stage`], [`check_staged`], [`commit_staged`]. The result is a [`Report`] for people and
 //! models. A [`Policy`] configures the checks.
 //!
 //! # Layer

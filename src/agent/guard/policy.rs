@@ -27,6 +27,10 @@ use crate::object::Value;
 use crate::scan::Verdict;
 
 /// The checks of a change.
+///
+/// The default policy limits the shares of removed and rewritten objects. It refuses text that the scan quarantines or
+/// blocks, texts above a quota, and changes to pinned or more trusted objects. It has no rules for kinds, and runs no
+/// programs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {

@@ -128,7 +128,7 @@ pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
 /// Checks a staged change on the head, as [`commit_staged`] does. Changes nothing.
 ///
 /// # Errors
-/// `Conflict`: another writer changed the same ids, which the error names. Also the errors of [`Agent::staged_changes`]
+/// `Conflict`: another writer changed the same ids, which the error names. Also the errors of [`staged_changes`]
 /// and [`Agent::check`].
 pub(crate) fn check_staged(
     agent: &Agent,
@@ -142,7 +142,7 @@ pub(crate) fn check_staged(
 /// Checks a staged change and commits it, after an automatic snapshot. A refused change stays staged.
 ///
 /// # Errors
-/// The errors of [`Agent::check_staged`] and [`Memory::commit`](crate::Memory::commit).
+/// The errors of [`check_staged`] and [`Memory::commit`](crate::Memory::commit).
 pub(crate) fn commit_staged(
     agent: &Agent,
     name: &str,

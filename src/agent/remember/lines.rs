@@ -103,7 +103,7 @@ pub struct LinesRemembered {
     pub is_disabled: bool,
 }
 
-/// The progress of a batch ([`Agent::follow_lines`]).
+/// The progress of a batch ([`follow_lines`]).
 #[cfg_attr(
     not(feature = "cli"),
     expect(dead_code, reason = "only the command line reports the progress of a batch")

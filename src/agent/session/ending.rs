@@ -92,7 +92,7 @@ pub(crate) struct EndedFact {
     pub reason: Option<String>,
 }
 
-/// The answer to [`Agent::end_session`].
+/// The answer to [`end_session`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Ended {
     /// The session.

@@ -50,7 +50,7 @@ pub(crate) struct SummaryWritten {
     pub rules: Vec<&'static str>,
 }
 
-/// The answer to [`Agent::summarise`].
+/// The answer to [`summarise`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Summarised {
     /// The name of the root session.

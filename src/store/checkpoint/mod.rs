@@ -9,7 +9,7 @@
 //! Layer 4. Handles tries and digests. Accesses neither the catalog nor the records of the log.
 //!
 //! # Invariants
-//! - CKP-1: every read returns the written bytes, or an error with the code [`ErrorCode::CheckpointDamaged`].
+//! - CKP-1: every read returns the written bytes, or an error with the code `CheckpointDamaged`.
 //! - CKP-2: if writing a checkpoint fails, the existing checkpoints stay unchanged.
 //!
 //! # After a crash
