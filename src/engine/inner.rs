@@ -39,7 +39,7 @@ impl Inner {
         &*self.source.opened.disk
     }
 
-    /// Returns the store, which contains the log as far as this process has read it.
+    /// Returns the store in memory, which contains the part of the log that this process has read.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.source.opened.store()
     }
@@ -61,7 +61,7 @@ impl Inner {
         }
     }
 
-    /// As [`Memory::refresh`](crate::Memory::refresh).
+    /// Does the work of [`Memory::refresh`](crate::Memory::refresh).
     pub(crate) fn refresh(&self) -> Result<View> {
         self.follow()?;
         self.source.stamps.lock().may_be_behind();
@@ -73,13 +73,13 @@ impl Inner {
         self.write_with(&mut self.log.lock(), work)
     }
 
-    /// Refuses to write through a read-only handle, and a writer whose names or texts are invalid.
+    /// Returns an error if the handle is read-only, or if the writer has an invalid name or text.
     pub(crate) fn check_writer(&self, writer: &Writer) -> Result<()> {
         self.opened().check_writable()?;
         writer.check()
     }
 
-    /// As [`Self::write`], for a writer whose names and texts are checked first.
+    /// Checks the names and texts of `writer`, then runs `work` as [`Self::write`] does.
     pub(crate) fn write_as<T>(
         &self,
         writer: &Writer,
@@ -89,7 +89,7 @@ impl Inner {
         self.write(work)
     }
 
-    /// As [`Self::write`], for a thread that holds the writer's mutex.
+    /// Runs `work` as [`Self::write`] does, for a caller that already holds the writer's mutex.
     pub(crate) fn write_with<T>(
         &self,
         log: &mut LogHandle,

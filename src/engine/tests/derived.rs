@@ -122,7 +122,7 @@ fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     Ok(())
 }
 
-/// INVARIANT DER-2: no derived file stays that was built from a state before an erasure.
+/// INVARIANT DER-2: after an erasure, no derived file remains that was built from an earlier state.
 #[test]
 fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
