@@ -36,8 +36,7 @@ fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = name.ok_or_else(|| Error::invalid(format!("{} is not a valid folder name", to.display())))?;
     if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
         let message = format!("{} has the name of an unfinished salvage", to.display());
-        return Err(Error::invalid(message)
-            .with_hint("a later salvage might remove a folder of this name: choose another name"));
+        return Err(Error::invalid(message).with_hint("a later salvage might remove it: choose another name"));
     }
     let mut unfinished = name.to_owned();
     unfinished.push(UNFINISHED);

@@ -22,10 +22,7 @@ pub(crate) struct Refusal {
     /// The error that the caller gets.
     pub(crate) error: Error,
     /// The name of the kept draft, such as `rejected/17`; `None` if nothing was staged or it could not be kept.
-    #[cfg_attr(
-        not(feature = "agent"),
-        expect(dead_code, reason = "only the guard reports it")
-    )]
+    #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard uses it"))]
     pub(crate) kept: Option<String>,
 }
 
