@@ -1,5 +1,5 @@
-//! Recall with vectors from another program. Reads questions from standard input and prints hits, as `treering recall
-//! --queries` does.
+//! Recall with vectors from another program. Reads questions from standard input and prints hits, like `treering
+//! recall` with `--queries`.
 //!
 //! `cargo run --release --example embedded STORE PROGRAM [ARGUMENT]... < queries.jsonl`
 //!

@@ -49,13 +49,14 @@ impl Inner {
         View::head(&self.source)
     }
 
-    /// Reads the commits of other processes. Returns false if another thread holds the log.
+    /// Reads the commits of other processes. Returns false and reads nothing if another thread holds the writer's
+    /// mutex.
     pub(crate) fn follow(&self) -> Result<bool> {
         // The thread that holds the writer's mutex may be reading the log or waiting for the lock. A reader must wait
         // for neither.
         match self.log.try_lock() {
             Some(mut log) if !log.has_lock() => log.catch_up(&self.source).map(|()| true),
-            // The process that holds the lock has already read the whole log.
+            // This process holds the lock, so it has already read the whole log.
             Some(_) => Ok(true),
             None => Ok(false),
         }

@@ -508,7 +508,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // `drop` cannot return this error. A host that needs the error calls `close`.
         drop(self.log.get_mut().sync());
-        // No other handle or thread can hold this mutex.
+        // This is the last handle, so no other thread can hold this mutex.
         if let Some(mut writing) = self.log.try_lock().filter(|writing| writing.has_written) {
             checkpoint_if_due(&self.source, &mut writing, true);
         }

@@ -156,7 +156,7 @@ impl Opened {
     }
 }
 
-/// Adds to an error that the change took effect before the error occurred.
+/// Marks an error that occurred after a change took effect, so that the error reports this.
 pub(crate) fn done_anyway(error: Error) -> Error {
     error.behind_change("open the store again to continue")
 }

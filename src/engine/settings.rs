@@ -16,7 +16,7 @@ use super::upkeep::Retention;
 /// The largest plausible error of a clock: one day.
 pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
 /// The warning about a store whose newest commit is later than the clock by more than [`CLOCK_OFF_MICROS_MAX`].
-pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each new commit is dated one microsecond after the previous one; items expire by the clock";
+pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each new commit is dated one microsecond after the previous one; items expire according to the clock";
 
 /// The source of the engine's time.
 pub trait Clock: Send + Sync {

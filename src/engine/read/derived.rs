@@ -9,8 +9,8 @@
 //!    `remove` may return `false` if the old contribution is unknown, for example because that version was erased. In
 //!    that case, the value is built again from all objects.
 //! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates it to another view: an older or newer
-//!    one, also across a rollback. Its cost grows with the difference. Both consume the value, so a failure halfway
-//!    cannot leave a wrong one; a shared value is cloned first (`Arc::unwrap_or_clone`).
+//!    one, also across a rollback. Its cost grows with the difference. Both calls consume the value, so a call that
+//!    fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
 //! 3. Also implement [`Keep`] for a value that is stored in a file. [`Derived::load`] reads the value that an earlier
 //!    process stored, of whatever state; [`Derived::follow`] then updates it. `Memory::keep` writes the file after
 //!    enough changes. Change [`Keep::VERSION`] whenever the serialised form changes; an old file is then ignored.

@@ -16,7 +16,7 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
             .with_hint("it was damaged, not erased: an earlier backup or export may contain it");
     };
     let Ok(Some(commit)) = store.by_digest(by) else {
-        return erased_error(what).with_hint(format!("erased by commit {by}, which was thinned since"));
+        return erased_error(what).with_hint(format!("commit {by}, which was thinned since, erased it"));
     };
     let commit = &commit.commit;
     let reason = text_of(store, commit.reason).map_or_else(String::new, |text| format!(": {text}"));
@@ -25,7 +25,10 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
         Some(actor) if actor != lane => format!("{actor} in {lane}"),
         _ => lane.to_owned(),
     };
-    erased_error(what).with_hint(format!("by {who} at {}, seq:{}{reason}", commit.time, commit.seq))
+    erased_error(what).with_hint(format!(
+        "{who} erased it at {}, seq:{}{reason}",
+        commit.time, commit.seq
+    ))
 }
 
 /// Returns the error for a digest that history does not keep, which may have been erased.

@@ -75,8 +75,8 @@ pub(crate) fn id_of(key: &[u8]) -> Option<Id> {
     Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
 }
 
-/// Returns the sort key of an object among its siblings: first those with a position, by its bytes, then those without
-/// one. A position contains no zero byte.
+/// Returns the sort key of an object among its siblings. Objects with a position precede objects without one, and are
+/// sorted by the bytes of the position, which contains no zero byte.
 fn sibling_order(object: &Object) -> Vec<u8> {
     match object.position() {
         Some(position) => [&[1], position.as_bytes(), &[0]].concat(),

@@ -149,7 +149,7 @@ impl View {
 /// no file yet.
 ///
 /// # Errors
-/// `NotFound` if there is no such folder; `Io`.
+/// `NotFound` if there is no such folder; `Io` if it cannot be opened.
 pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
     let places = places_of(&disk);

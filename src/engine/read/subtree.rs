@@ -71,7 +71,7 @@ impl Subtrees {
                 }
                 let entry = state.entry_at(&key)?;
                 let entry =
-                    entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} is not there")))?;
+                    entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} does not exist")))?;
                 above.push(std::mem::replace(&mut inner, open(entry, &child)?));
                 continue;
             }

@@ -393,7 +393,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
     let hidden = disk.files()[&names[0]].clone();
     disk.remove_file(&names[0]);
     disk.remove_file("live");
-    put(&memory, "after", "after a recovery that ignored the checkpoint");
+    put(&memory, "after", "written after the recovery");
     disk.put_file(&names[0], hidden);
     for degraded in [false, true] {
         let reader = on_disk(&disk, options(1).read_only(true).degraded(degraded), false)?;

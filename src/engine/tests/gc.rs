@@ -308,7 +308,7 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
     let (kept, left) = history(Some(a_day))?;
     assert!(
         kept > 288 && kept < all,
-        "one day and the hours before it are kept: {kept}"
+        "a day and earlier hours are kept: {kept}"
     );
     assert!(left < bytes * 3 / 4, "{left} of {bytes} bytes");
     // All commits here are newer than a week.

@@ -129,7 +129,7 @@ fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()
     }
     assert!(
         failed > 5 && again > 5,
-        "{failed} calls failed, {again} succeeded when repeated"
+        "{failed} failed, {again} succeeded later"
     );
     Ok(())
 }

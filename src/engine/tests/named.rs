@@ -94,11 +94,7 @@ fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
         })
         .collect();
     assert_eq!(found, expected, "{report:?}");
-    assert_eq!(
-        report.damage.len(),
-        4,
-        "a missing commit and a missing reason: {report:?}"
-    );
+    assert_eq!(report.damage.len(), 4, "missing records: {report:?}");
     assert!(
         matches!(&report.damage[0].damage.cause, Cause::RecordMissing(what) if what.contains(" of one")),
         "{report:?}"

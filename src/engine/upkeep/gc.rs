@@ -58,7 +58,8 @@ pub(crate) struct Cut {
     pub(crate) bytes: u64,
 }
 
-/// Chooses the commits to keep among the first commits of a store, as many as the number. Returns their indexes.
+/// Chooses the commits to keep among the first commits of a store, whose number is the second argument. Returns the
+/// indexes of the chosen commits.
 type Choose<'a> = dyn Fn(&Store, usize) -> Result<Vec<usize>> + 'a;
 
 /// A new log that is not yet published, its report, the indexes of the commits that it keeps, and the records that it
@@ -125,7 +126,7 @@ impl Cut {
 }
 
 impl Inner {
-    /// Returns the time that is the end of the age of every commit, as in [`Memory::gc`].
+    /// Returns the time relative to which commits have an age: `now` with the limit of [`Memory::gc`].
     pub(crate) fn retention_time(&self, store: &Store, now: Option<Time>) -> Result<Time> {
         if let Some(now) = now {
             return Ok(now);
@@ -136,7 +137,8 @@ impl Inner {
     }
 
     /// Returns the time for an automatic collection. If the commits of the last day follow a gap of more than a day, a
-    /// wrong clock may have dated them. Then the returned time is at most one day after the commit before the gap.
+    /// wrong clock may have dated them. In that case, the returned time is at most one day after the commit before the
+    /// gap.
     fn proven_time(&self, store: &Store) -> Result<Time> {
         let time_of = |index: usize| -> Result<i64> {
             let commit = store.commit_at(index)?;
@@ -290,12 +292,17 @@ impl Memory {
     ///
     /// use treering::{Id, Kind, Memory, NewObject, Retention, Writer};
     ///
-    /// let memory = Memory::in_memory()?; for name in ["one", "two", "three"] {
-    /// memory.put(NewObject::new(Id::new(name)?, Kind::new("fact")?), &Writer::user())?; } // Keeps the default ages,
-    /// except that no commit is kept only because it is young. let mut retention = Retention::default(); retention.all
-    /// = Duration::ZERO; let foreseen = memory.gc_preview(&retention, None)?; let report = memory.gc(&retention,
-    /// None)?; assert_eq!(report.kept, foreseen.kept); assert!(memory.view().contains(&Id::new("one")?)?, "the newest
-    /// state is whole");
+    /// let memory = Memory::in_memory()?;
+    /// for name in ["one", "two", "three"] {
+    ///     memory.put(NewObject::new(Id::new(name)?, Kind::new("fact")?), &Writer::user())?;
+    /// }
+    /// // Keeps the default ages, except that no commit is kept only because it is young.
+    /// let mut retention = Retention::default();
+    /// retention.all = Duration::ZERO;
+    /// let foreseen = memory.gc_preview(&retention, None)?;
+    /// let report = memory.gc(&retention, None)?;
+    /// assert_eq!(report.kept, foreseen.kept);
+    /// assert!(memory.view().contains(&Id::new("one")?)?, "the newest state is whole");
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {

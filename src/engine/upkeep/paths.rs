@@ -1,4 +1,4 @@
-//! Finds the paths of a store that are not regular files or folders as they must be.
+//! Finds the paths of a store with the wrong file type.
 //!
 //! # Layer
 //! Layer 5.
@@ -21,7 +21,8 @@ const FILES: [&str; 5] = [
     log::COMPACTION_LOCK_NAME,
 ];
 
-/// Returns an error for each path of the store that must be a regular file or a folder, but is not.
+/// Returns an error for each path of the store with the wrong file type: it must be a regular file or a folder, but is
+/// not.
 pub(super) fn not_regular(disk: &dyn Disk) -> Vec<Error> {
     let mut refused = Vec::new();
     for folder in FOLDERS {

@@ -61,7 +61,8 @@ pub struct VerifyReport {
 /// Checks the store in the folder `path`, even if it does not open. Writes nothing.
 ///
 /// # Errors
-/// `NotFound` if there is no store; `UnsupportedFormat`; `Io`.
+/// `NotFound` if there is no store; `UnsupportedFormat` if the store needs a newer program; `Io` if a file cannot be
+/// read.
 pub(crate) fn verify_store(
     path: impl AsRef<Path>,
     options: &Options,

@@ -17,7 +17,7 @@ use super::{Committed, Draft};
 /// the reason.
 pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
 
-/// The refusal of a change, and the name under which its draft is kept.
+/// The error of a refused change, and the name under which its draft is kept.
 pub(crate) struct Refusal {
     /// The error that the caller gets.
     pub(crate) error: Error,

@@ -27,7 +27,8 @@ pub enum Authorisation {
     /// An untrusted writer may not replace or remove a more trusted object. The default.
     #[default]
     Untrusted,
-    /// No writer, trusted or not, may replace or remove a more trusted object. A trusted writer may remove an expired one.
+    /// A writer, trusted or not, may not replace or remove a more trusted object. A trusted writer may remove an
+    /// expired object.
     Everyone,
     /// An untrusted writer may not remove a more trusted object. It may replace one: the new version has the writer's
     /// lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
@@ -77,7 +78,7 @@ impl Draft {
     }
 
     /// Returns whether the change replaces or removes a version that is more trusted than `class`. A trusted writer may
-    /// remove an expired one.
+    /// remove an expired version.
     fn is_protected(&self, class: Origin, change: &StagedChange) -> Result<bool> {
         let old = match self.base().get(&change.id) {
             // An erased version has no content left to protect.

@@ -196,7 +196,7 @@ impl Inner {
         Ok((store, head, tip))
     }
 
-    /// Commits the drafts of a group. Returns the answer to each request.
+    /// Commits the drafts of a group. Returns the result of each request.
     pub(super) fn commit_group(
         &self,
         writing: &mut LogHandle,

@@ -292,7 +292,7 @@ impl Draft {
 
     /// Stages a new version with the same text as the current one. The version keeps its origin if the writer is at
     /// least as trusted (ORI-3). Otherwise, the new version gets the origin that [`Self::put_at_most`] computes from
-    /// it.
+    /// that origin.
     ///
     /// # Errors
     /// The errors of [`Self::put`].

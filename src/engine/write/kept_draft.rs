@@ -9,9 +9,9 @@
 //! # Invariants
 //! - KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the last
 //!   refusal.
-//! - KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses the
-//!   largest share. Its reason names the replaced ones. A change larger than every writer's share replaces none; it
-//!   alone may exceed the cap.
+//! - KEP-2: when the cap is exceeded, a newly refused change replaces the oldest changes of the writer who uses the
+//!   largest share. The reason of the new change names the replaced changes. A change larger than every writer's share
+//!   replaces none; it alone may exceed the cap.
 
 use std::collections::HashMap;
 
@@ -71,8 +71,8 @@ pub(super) fn rejected(
     if let Some((name, told)) = again {
         return Ok((name, writer.clone().reason(told), Vec::new()));
     }
-    // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses
-    // the largest share.
+    // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest changes of the writer who
+    // uses the largest share.
     let mut gone = Vec::new();
     let mut taken: usize = kept.iter().map(|one| weight(&one.changes)).sum();
     while taken + weight(changes) > REJECTED_MAX && !kept.is_empty() {

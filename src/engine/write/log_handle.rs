@@ -26,7 +26,7 @@ use crate::engine::upkeep::{newest_store, remove_outdated};
 /// The maximal number of attempts to load a log that other processes keep rewriting.
 const LOADS: u32 = 8;
 
-/// The writer's state, under its mutex.
+/// The state of the writer, which a mutex protects.
 #[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub(crate) struct LogHandle {
     pub(crate) log: Log,

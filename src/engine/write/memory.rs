@@ -53,9 +53,9 @@ impl Memory {
     ///
     /// If the same actor and session repeat a change for the same reason, it is kept once. A store keeps refused
     /// changes up to a total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a
-    /// new change replaces the oldest changes of the actor and session with the largest weight. Its reason names the
-    /// replaced ones. A change that weighs more than the changes of any actor and session replaces none, and may exceed
-    /// the total.
+    /// new change replaces the oldest changes of the actor and session with the largest weight. The reason of the new
+    /// change names the replaced changes. A change that weighs more than the changes of any actor and session replaces
+    /// none, and may exceed the total.
     ///
     /// # Errors
     /// The errors of [`Self::save_draft`].
@@ -262,8 +262,8 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the lane has no commit to undo, or (code `erased`) if only an erased version prevents the undo.
-    /// `Conflict`, listing the ids, if another commit changed one of them since. `Denied` (code `less_trusted`) as
-    /// [`Rollback::by`]. Otherwise, the errors of [`Self::commit`].
+    /// `Conflict`, listing the ids, if another commit changed one of them since. `Denied` (code `less_trusted`) if an
+    /// untrusted writer would replace or restore a more trusted object. Otherwise, the errors of [`Self::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.

@@ -209,8 +209,11 @@ pub(super) fn later_changes(error: Error) -> Error {
 /// memory.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &agent)?;
 ///
 /// // The agent has another lane, so a rollback reverts its work only on request.
-/// assert!(memory.rollback("good").by(&vera).is_err()); let rollback = memory.rollback("good").across_lanes(); let (_,
-/// counts) = rollback.preview(&vera)?; assert_eq!(counts.removed, 1); rollback.by(&vera)?;
+/// assert!(memory.rollback("good").by(&vera).is_err());
+/// let rollback = memory.rollback("good").across_lanes();
+/// let (_, counts) = rollback.preview(&vera)?;
+/// assert_eq!(counts.removed, 1);
+/// rollback.by(&vera)?;
 /// assert!(memory.view().is_empty());
 /// # Ok::<(), treering::Error>(())
 /// ```
@@ -295,7 +298,7 @@ fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Op
     changed.sort_unstable();
     let mut hint = format!("nothing was done; `history ID` shows the later changes; {OTHERWISE}");
     if let Some(erased) = erased {
-        hint = format!("{hint}. Also, {erased} {}", by(&erased));
+        hint = format!("{hint}. Also, {erased}; {}", by(&erased));
     }
     Err(changed_meanwhile(changed)
         .with_code(ErrorCode::ChangedSince)

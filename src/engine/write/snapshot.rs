@@ -39,7 +39,7 @@ pub struct SnapshotInfo {
     pub lane: Option<String>,
     /// The actor who made the reference.
     pub actor: Option<String>,
-    /// The session of that actor.
+    /// The session in which the actor made the reference.
     pub session: Option<String>,
     /// The reason that the writer gave.
     pub reason: Option<String>,
@@ -57,7 +57,7 @@ pub struct ReferenceInfo {
     pub time: Time,
     /// The actor who made the reference.
     pub actor: Option<String>,
-    /// The session of that actor.
+    /// The session in which the actor made the reference.
     pub session: Option<String>,
     /// The reason that the writer gave.
     pub reason: Option<String>,

@@ -64,7 +64,7 @@ impl Writer {
         Self::of(Origin::Host).actor(name)
     }
 
-    /// Makes the writer for a model that writes text that it generated, by name.
+    /// Makes the writer for text that a model generated, by the name of the model.
     pub fn model(name: impl Into<String>) -> Self {
         Self::of(Origin::Model).actor(name)
     }

@@ -165,10 +165,10 @@ impl Memory {
     /// close.
     ///
     /// # Errors
-    /// `NotFound` if no record matches a target, or if it was erased before. `InvalidInput`, naming the affected ids,
-    /// in these cases: an id has children; a version is current and its id was not given; a prefix matches several
-    /// digests; or, without `everywhere`, other objects share the content, or earlier versions name the id as their
-    /// parent. `Denied` (code `less_trusted`) if the writer's class is untrusted. Otherwise, the errors of
+    /// `NotFound` if no record matches a target, or if the record was erased before. `InvalidInput`, naming the
+    /// affected ids, in these cases: an id has children; a version is current and its id was not given; a prefix
+    /// matches several digests; or, without `everywhere`, other objects share the content, or earlier versions name the
+    /// id as their parent. `Denied` (code `less_trusted`) if the writer's class is untrusted. Otherwise, the errors of
     /// [`Self::commit`].
     ///
     /// # Durability

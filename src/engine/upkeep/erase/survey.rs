@@ -284,8 +284,8 @@ impl Survey<'_> {
             })?;
         }
         let mut holders: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
-        // The contents of versions that are erased only because of their parent. A content that other versions share
-        // stays.
+        // Collects the contents of the versions that are erased only because of their parent. A content that other
+        // versions share is not erased.
         let mut unshared: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
         unshared.retain(|content| !self.contents.contains(content));
         self.versions.extend(below);

@@ -41,6 +41,8 @@ pub(super) struct Targets {
 }
 
 impl Targets {
+    /// Returns the targets of `erasing`.
+    ///
     /// # Errors
     /// `InvalidInput` if there is no target.
     pub(super) fn of(erasing: &Erasing, suite: HashSuite) -> Result<Self> {
