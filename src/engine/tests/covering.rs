@@ -335,7 +335,7 @@ fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
         let (memory, names) = covered_by_another(&disk);
         disk.remove_file("live");
         if !whole {
-            // Removes the file of the last batch, as if it had never been written.
+            // Removes the end of the last batch, as if it had never been written.
             let files = disk.files().into_keys();
             let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
             disk.overwrite(&active, |bytes| {
