@@ -117,7 +117,7 @@ impl Opened {
         self.warnings.lock().clone()
     }
 
-    /// Returns a channel that gets a message for each new head.
+    /// Returns a channel that receives a message for each new head.
     pub(crate) fn watch(&self) -> Receiver<HeadMoved> {
         let (sender, receiver) = bounded(WAITING_MAX);
         self.watchers.lock().push(sender);

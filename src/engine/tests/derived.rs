@@ -83,7 +83,7 @@ fn what_was_kept_is_read_by_the_next_handle() -> Result<()> {
     Ok(())
 }
 
-/// INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or nothing.
+/// INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or `None`.
 #[test]
 fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());

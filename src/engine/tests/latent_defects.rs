@@ -35,7 +35,7 @@ fn aliasing_of_history() -> Result<()> {
 
 #[test]
 fn rollback_twice() -> Result<()> {
-    // Tests ROL-1: two rollbacks to one commit give one root, whatever happened in between.
+    // Tests ROL-1: two rollbacks to one commit produce the same root, whatever was committed between them.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "good");
     let snapshot = memory.snapshot(Some("good"), &Writer::user())?;

@@ -7,7 +7,7 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - DER-1: a read returns the bytes that were written under that name in this store, or nothing.
+//! - DER-1: a read returns the bytes that were written under that name in this store, or `None`.
 //! - DER-2: after an erasure, no derived file remains that was built from an earlier state.
 //!
 //! # After a crash
@@ -85,7 +85,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
         };
         Bytes::from(read_bytes(&*file, 0, length).map_err(reading)?)
     };
-    // INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or nothing.
+    // INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or `None`.
     Ok(examine(&bytes, name, &opened.instance).is_ok().then_some(bytes))
 }
 

@@ -315,7 +315,7 @@ impl Memory {
         self.inner.rewrite(&choose, self.inner.settings().wait)
     }
 
-    /// Returns the preview of [`Self::gc`]. Changes nothing.
+    /// Returns the report that [`Self::gc`] would return. Changes nothing.
     ///
     /// # Errors
     /// The errors of [`Self::gc`].

@@ -19,7 +19,7 @@ pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
 
 /// The error of a refused change, and the name under which its draft is kept.
 pub(crate) struct Refusal {
-    /// The error that the caller gets.
+    /// The error that the caller receives.
     pub(crate) error: Error,
     /// The name of the kept draft, such as `rejected/17`; `None` if nothing was staged or it could not be kept.
     #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard uses it"))]

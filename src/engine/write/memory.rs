@@ -294,7 +294,7 @@ impl Memory {
         }
     }
 
-    /// Returns the preview of [`Self::undo`] or [`Self::redo`]; `op` selects which.
+    /// Returns the changes that [`Self::undo`] or [`Self::redo`] would make; `op` selects which.
     ///
     /// # Errors
     /// The errors of [`Self::undo`].

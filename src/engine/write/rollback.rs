@@ -11,7 +11,7 @@
 //!   present version.
 //!
 //! # Invariants
-//! - ROL-1: two rollbacks to one commit give one root, whatever happened in between.
+//! - ROL-1: two rollbacks to one commit produce the same root, whatever was committed between them.
 //! - ROL-2: undo and redo change only ids of the commit that they reverse. They set all of these ids to their target
 //!   versions, or change nothing.
 
@@ -29,7 +29,7 @@ use super::{Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile,
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
 
-/// The hint for a lane with nothing left to undo.
+/// The hint for an undo or redo that is impossible.
 const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV` restores a whole state";
 
 /// The result that an undo or redo would have.

@@ -31,7 +31,7 @@ pub struct Writer {
     pub session: Option<String>,
     /// The source of the written information, such as a URL.
     pub source: Option<String>,
-    /// The class of the writer: the highest origin that its objects can get.
+    /// The class of the writer: the most trusted origin that its objects can have.
     pub trust: Origin,
     /// The reason for the change, for the audit log.
     pub reason: Option<String>,

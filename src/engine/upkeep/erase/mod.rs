@@ -204,7 +204,7 @@ impl Memory {
         })
     }
 
-    /// Returns the preview of [`Self::erase`]. Changes nothing.
+    /// Returns the report that [`Self::erase`] would return. Changes nothing.
     ///
     /// # Errors
     /// The errors of [`Self::erase`].
