@@ -1,12 +1,12 @@
-//! The cost of `remember` compared with that of `put`. The same texts are stored by the engine's bulk put, and by bulk
+//! Compares the cost of `remember` with that of `put`. Stores the same texts by the engine's bulk put, and by bulk
 //! remember with the scan and the check for exact duplicates.
 //!
-//! `cargo bench --bench agent` prints the rates and their ratio, measured alternately in one run. `TREERING_BENCH_MAX`
-//! limits the number of texts.
+//! `cargo bench --bench agent` measures the two alternately in one run, and prints the rates and their ratio.
+//! `TREERING_BENCH_MAX` limits the number of texts.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a failure ends the run, and what is measured is printed"
+    reason = "a failure ends the run, and the program prints its results"
 )]
 
 use std::time::{Duration, Instant};
@@ -73,7 +73,7 @@ fn remember(count: usize, with_ids: bool) -> Duration {
     })
 }
 
-/// Returns the time to add one item to this many others, with or without the search for similar items.
+/// Returns the time to add one item to `count` items, with or without the search for similar items.
 fn one_by_one(count: usize, is_quick: bool) -> Duration {
     let agent = Agent::new(Memory::in_memory().unwrap(), Settings::default());
     let lines = (0..count).map(|number| Ok((number as u64, line(number, false))));

@@ -3,7 +3,7 @@
 //! `cargo bench --bench engine` runs all benchmarks; `-- get/10000` runs one. `TREERING_BENCH_MAX` limits the size.
 #![expect(
     clippy::unwrap_used,
-    reason = "criterion's macros make the functions; a failure ends the run"
+    reason = "criterion's macros generate the functions; a failure ends the run"
 )]
 
 use std::hint::black_box;
@@ -58,7 +58,7 @@ fn verbs(criterion: &mut Criterion) {
         memory.snapshot(Some("before"), &Writer::user()).unwrap();
         fill(&memory, (0..size).step_by(100), 1);
         let before = memory.at(Revision::Name("before".to_owned())).unwrap();
-        let step = 7_919; // A prime: visits every object in an order that no cache foresees.
+        let step = 7_919; // A prime, so that the loop visits every object in an order that no cache can predict.
         let mut next = 0;
         let mut number = move || {
             next = (next + step) % size;

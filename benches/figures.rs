@@ -4,7 +4,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a program that prints figures; a failure ends the run"
+    reason = "the program prints its results; a failure ends the run"
 )]
 
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ fn object(number: usize, round: usize) -> NewObject {
     object
 }
 
-/// A small deterministic generator, because the order of visits must differ from the order of writing.
+/// A small deterministic random number generator. It makes the order of reads differ from the order of writes.
 struct Random(u64);
 
 impl Random {
@@ -80,7 +80,8 @@ fn anonymous_bytes() -> u64 {
         * 1024
 }
 
-/// Measures snapshot and rollback of a small and a large memory alternately, so that both have the same disturbances.
+/// Measures snapshot and rollback of a small and a large memory alternately, so that other load on the machine affects
+/// both.
 fn snapshot_and_rollback(what: &str, small: &Memory, large: &Memory, sizes: (usize, usize)) {
     let prepare = |memory: &Memory| {
         memory.snapshot(Some("good"), &Writer::user()).unwrap();
@@ -158,7 +159,7 @@ fn open_and_get(middle: &Path, large: &Path, size: usize) {
         let found = memory.view().get(&wanted).unwrap();
         black_box(found.unwrap().content().map(str::len));
     };
-    // The two are measured alternately, so that a disturbance affects both.
+    // Measures the two alternately, so that other load on the machine affects both.
     let (mut of_middle, mut of_large) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         of_middle.push(time(1, || open(middle, size.min(10_000))));
@@ -171,9 +172,10 @@ fn open_and_get(middle: &Path, large: &Path, size: usize) {
     );
 }
 
-/// Runs in a separate process, because the reuse of freed memory would hide an increase.
+/// Measures the memory that snapshots use. Runs in a separate process, because the reuse of freed memory would hide an
+/// increase.
 fn memory_of_snapshots(store: &Path, size: usize) {
-    // Small segments are used, because the active one is in memory.
+    // Uses small segments, because the active segment is in memory.
     let memory = Options::new().segment_bytes_max(1 << 20).create(store).unwrap();
     fill(&memory, &(0..size).collect::<Vec<_>>(), 0);
     let mut random = Random(11);

@@ -1,12 +1,12 @@
-//! Recall with vectors from another program. Answers the questions on standard input, as `treering recall --queries`
-//! does.
+//! Recall with vectors from another program. Reads questions from standard input and prints hits, like `treering
+//! recall` with `--queries`.
 //!
 //! `cargo run --release --example embedded STORE PROGRAM [ARGUMENT]... < queries.jsonl`
 //!
-//! The other program gets one text on each line, as a JSON string. It answers with the vector of the text, a JSON array
-//! of numbers. Questions are lines `{"qid","query","scope"?,"now"?}`, with `now` in RFC 3339. Answers are lines
+//! The other program reads one text from each line, as a JSON string. It prints the vector of the text as a JSON array
+//! of numbers. Questions are lines `{"qid","query","scope"?,"now"?}`, with `now` in RFC 3339. Results are lines
 //! `{"qid","hits":[{"id","confidence"}],"ms"}`.
-#![expect(clippy::print_stdout, reason = "a program that answers on standard output")]
+#![expect(clippy::print_stdout, reason = "the program prints its results")]
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -50,7 +50,8 @@ impl Program {
 }
 
 impl Embedder for Program {
-    /// A text that cannot be embedded gets an empty vector, and can still be found by its words.
+    /// Returns the vector of a text. Returns an empty vector if the program fails; recall can still find the text by
+    /// its words.
     fn embed(&self, text: &str) -> Vec<f32> {
         self.ask(text).unwrap_or_default()
     }
@@ -59,13 +60,13 @@ impl Embedder for Program {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [store, program, rest @ ..] = arguments.as_slice() else {
-        return Err("name the store and the program that embeds".into());
+        return Err("usage: embedded STORE PROGRAM [ARGUMENT]...".into());
     };
     let (embedder, mut child) = Program::start(program, rest)?;
     let memory = Options::new().read_only(true).open(store)?;
     let agent = Agent::new(memory, Settings::default()).with_embedder(program, Arc::new(embedder))?;
     let view = agent.memory().view();
-    // Loads the index first, so that the first question is not slower.
+    // Loads the index first, so that the time of the first question does not include it.
     drop(agent.recall(&view, &RecallQuery::new("warm", Reach::All).without_touch())?);
     for line in std::io::stdin().lock().lines() {
         let asked: Value = serde_json::from_str(&line?)?;

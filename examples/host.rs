@@ -1,8 +1,8 @@
-//! A host of an agent: it stores notes and items, recall finds them, a guarded turn is refused or kept, and a rollback
-//! reverts it.
+//! A host of an agent. It stores items and notes, finds them with recall, guards the changes of a turn, and reverts the
+//! turn with a rollback.
 //!
 //! `cargo run --example host`
-#![expect(clippy::print_stdout, reason = "a program that answers on standard output")]
+#![expect(clippy::print_stdout, reason = "the program prints its results")]
 
 use treering::agent::{
     Agent, Checks, NewItem, NewNote, Policy, Reach, RecallQuery, RememberOptions, Settings, Status,
@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let (vera, model) = (Writer::person("vera"), Writer::model("agent").session("monday"));
     let scope = Scope::new("garden")?;
 
-    // A person states a fact, and the model writes a note of its session.
+    // A person states a fact, and the model writes a note about its session.
     let fact = NewItem {
         scope: scope.clone(),
         ..NewItem::new("Vera waters the tomatoes on Mondays.")
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
         println!("{}: {}", hit.id, hit.snippet);
     }
 
-    // In a guarded turn, the changes are checked, and are kept whole or not at all.
+    // In a guarded turn, the guard checks the changes, and commits all of them or none.
     agent.memory().snapshot(Some("before-turn"), &model)?;
     let turn = |text: &'static str| {
         move |draft: &mut Draft| draft.put(NewItem::new(text).into_object(Id::new("plan")?)?)
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     let honest = turn("Water the tomatoes.");
     agent.attempt(&model, honest, &checks)?.into_result()?;
 
-    // Reverts everything since the snapshot, as a new commit that can be undone.
+    // Reverts every change since the snapshot by a new commit, which can be undone.
     agent.memory().rollback("before-turn").by(&model)?;
     let now = agent.memory().view();
     println!("the plan is gone: {}", !now.contains(&Id::new("plan")?)?);

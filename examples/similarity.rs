@@ -1,8 +1,8 @@
-//! The similarity of two texts, as `remember` computes it. Reads JSON Lines `{"id","a","b"}` from standard input, and
-//! writes `{"id","score","verdict"}`.
+//! Computes the similarity of two texts as `remember` does. Reads JSON Lines `{"id","a","b"}` from standard input, and
+//! prints `{"id","score","verdict"}`.
 //!
 //! `cargo run --release --example similarity < pairs.jsonl`
-#![expect(clippy::print_stdout, reason = "a program that answers on standard output")]
+#![expect(clippy::print_stdout, reason = "the program prints its results")]
 
 use std::error::Error;
 use std::io::BufRead;
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let pair: Value = serde_json::from_str(&line?)?;
         let text = |field: &str| pair[field].as_str().unwrap_or_default();
         let found = similarity(text("a"), text("b"));
-        // A pair that a gate rejects has no score.
+        // Two texts that contradict each other get the score 0.
         let likeness = if found.contradiction.is_none() {
             found.likeness
         } else {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Treering beside the MCP reference memory server: one call at a time, in turns in one run.
+"""Compares Treering with the MCP reference memory server: measures single calls alternately in one run.
 
-Needs Node.js and npm; the server is installed into a temporary folder. The server is called over stdio, as agents call it.
-Treering is called in two ways: linked into a process that takes calls on stdin (`src/bin/linked.rs`), and as one process
+Needs Node.js and npm, and installs the server into a temporary folder. Calls the server over stdio, as agents do. Calls
+Treering in two ways: as a library in a process that reads calls from stdin (`src/bin/linked.rs`), and as a new process
 for each call.
 
     cargo build --release
@@ -28,7 +28,7 @@ def text(number):
 
 
 class Server:
-    """The reference server on stdio."""
+    """The reference server, called over stdio."""
 
     def __init__(self, folder):
         subprocess.run(["npm", "install", "--silent", "--prefix", folder, PACKAGE], check=True, stdout=subprocess.DEVNULL)
@@ -67,7 +67,7 @@ class Server:
 
 
 class Treering:
-    """The program, a process for each call."""
+    """The program `treering`, started for each call."""
 
     def __init__(self, folder, program):
         self.command = [program, "--store", os.path.join(folder, "store"), "--json"]
@@ -89,7 +89,7 @@ class Treering:
 
 
 class Linked:
-    """A process that links Treering in, as an agent does."""
+    """A process that uses Treering as a library, as an agent host does."""
 
     def __init__(self, folder, program):
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-//! Any bytes that are accepted as an object, a commit or a reference encode to the same bytes again.
+//! If the decoder accepts bytes as an object, a commit or a reference, encoding the result returns the same bytes.
 
 #![no_main]
 
@@ -20,13 +20,13 @@ fuzz_target!(|input: &[u8]| {
         0 => object(bytes, suite),
         1 => {
             if let Ok(commit) = Commit::decode(bytes) {
-                assert_eq!(commit.encode().expect("an accepted commit can be written"), bytes);
+                assert_eq!(commit.encode().expect("an accepted commit can be encoded"), bytes);
             }
         }
         _ => {
             if let Ok(reference) = Reference::decode(bytes) {
                 assert_eq!(
-                    reference.encode().expect("an accepted reference can be written"),
+                    reference.encode().expect("an accepted reference can be encoded"),
                     bytes
                 );
             }
@@ -39,14 +39,14 @@ fn object(bytes: &[u8], suite: HashSuite) {
         return;
     };
     assert_eq!(object.digest(), Object::hash(bytes, suite));
-    // A content in a separate record is not part of these bytes, so the object cannot be encoded again.
+    // The object cannot be encoded again without its content, which is in a separate record.
     if object.lacks_content() {
         return;
     }
     let new = object.to_new().expect("an accepted object has valid parts");
     let encoded = new
         .encode(object.origin(), suite)
-        .expect("an accepted object can be written");
+        .expect("an accepted object can be encoded");
     assert_eq!(encoded.bytes, bytes);
     assert_eq!(encoded.digest, object.digest());
     assert!(Origin::from_tag(object.origin().tag()) == Some(object.origin()));

@@ -1,4 +1,5 @@
-//! Compares a memory with plain maps, over any sequence of puts, removals, snapshots, rollbacks, undos and redos.
+//! Compares a memory with a model of plain maps, for any sequence of puts, removals, snapshots, rollbacks, undos and
+//! redos.
 
 #![no_main]
 
@@ -34,10 +35,10 @@ fn check(view: &treering::View, state: &State) {
     assert_eq!(view.len(), state.len() as u64);
     let mut found = State::new();
     for object in view.objects() {
-        let object = object.expect("a memory in memory can be read");
+        let object = object.expect("an in-memory store can be read");
         let number: u8 = object.id().as_str()["o/".len()..]
             .parse()
-            .expect("only such ids were written");
+            .expect("the target writes only valid ids of this form");
         let length = object.content().expect("every object has a content").len();
         found.insert(number, u8::try_from(length / 40).expect("contents are short"));
     }
@@ -95,7 +96,7 @@ fuzz_target!(|operations: Vec<Operation>| {
                 check(&past, &states[seq]);
             }
         }
-        // A rollback to the present state may or may not make a commit; the seq shows which.
+        // A rollback to the present state may or may not make a commit. The seq shows whether it did.
         let seq = memory.view().commit().commit.seq;
         assert!(
             next == before || seq == states.len() as u64,

@@ -1,4 +1,4 @@
-//! Decoding a proof is strict. A mutated proof proves nothing, and neither do random bytes.
+//! The decoder of proofs is strict. Verification rejects mutated proofs and random bytes.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use treering::testing::trie::{Entry, NoSource, Proof, Proven, Shape, Trie, verif
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    /// The keys of the state. Their other bytes are equal, so deep paths are likely.
+    /// The first bytes of the keys of the state. Their other bytes are equal, so deep paths are likely.
     keys: Vec<[u8; 2]>,
     asked: [u8; 2],
     changes: Vec<(u16, u8)>,
@@ -67,7 +67,7 @@ fuzz_target!(|input: Input| {
         assert_eq!(
             &decoded.encode(),
             candidate,
-            "what is accepted is encoded again to the same bytes"
+            "an accepted proof must encode to the same bytes"
         );
         if decoded != proof {
             assert!(

@@ -1,5 +1,5 @@
-//! The log reads segments of hostile bytes. It delivers complete batches or refuses, and allocates no more than it
-//! reads.
+//! The log reads segments of hostile bytes. It must return complete batches or an error, and must allocate no more than
+//! it reads.
 
 #![no_main]
 
@@ -26,8 +26,8 @@ static VALID: LazyLock<SimDisk> = LazyLock::new(|| {
         mark(0),
         LogOptions::default(),
     )
-    .expect("an empty disk takes a log");
-    let lock = log.lock(Duration::ZERO).expect("nobody else holds the lock");
+    .expect("a log can be created on an empty disk");
+    let lock = log.lock(Duration::ZERO).expect("no other handle has the lock");
     log.prepare(&lock, &mut |_| Ok(())).expect("the log is whole");
     for number in 1..3 {
         log.append(
@@ -66,7 +66,7 @@ fuzz_target!(|input: &[u8]| {
             *to = *from;
         }
     });
-    // Removes the durable mark, because with it every change would count as damage.
+    // Removes `live`, which contains the durable end of the log. With it, every change would be damage.
     disk.remove_file("live");
     disk.reboot();
     let disk = Arc::new(disk);
@@ -82,7 +82,7 @@ fuzz_target!(|input: &[u8]| {
         for locator in locators {
             reader
                 .read(locator)
-                .expect("what was handed out can be read again");
+                .expect("a returned batch can be read again");
         }
         drop(whole);
     }
@@ -93,6 +93,6 @@ fuzz_target!(|input: &[u8]| {
     });
     assert!(
         report.is_err() || checked >= read,
-        "verify knows {checked} batches and reading {read}"
+        "verify found {checked} batches and reading found {read}"
     );
 });

@@ -1,4 +1,4 @@
-//! A store with changed files is refused, or serves a state that it once had. It never panics.
+//! A store with changed files returns an error or a state that it once had. It never panics.
 
 #![no_main]
 
@@ -24,7 +24,7 @@ enum Damage {
 
 /// A store of a few commits, and the root after each.
 static VALID: LazyLock<(SimDisk, Vec<Root>)> =
-    LazyLock::new(|| build().expect("a simulated disk without faults takes a store"));
+    LazyLock::new(|| build().expect("a store can be created on a disk without faults"));
 
 fn build() -> Result<(SimDisk, Vec<Root>)> {
     let disk = SimDisk::new(7);
@@ -114,7 +114,7 @@ fuzz_target!(|damages: Vec<Damage>| {
         assert!(roots.contains(&view.root()), "a state that never was");
         let mut seen = BTreeMap::new();
         for object in view.objects() {
-            // A read may find damage here. What it returns must be what was written.
+            // A read may fail because of damage. An object that it returns must be as written.
             let Ok(object) = object else { break };
             let number: usize = object.id().as_str()["note/".len()..]
                 .parse()
@@ -133,7 +133,7 @@ fuzz_target!(|damages: Vec<Damage>| {
                 memory
                     .view()
                     .contains(&id)
-                    .expect("what was just written can be read")
+                    .expect("the new object can be read")
             );
         }
     }

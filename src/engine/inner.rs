@@ -39,7 +39,7 @@ impl Inner {
         &*self.source.opened.disk
     }
 
-    /// Returns the store, which contains the log as far as this process has read it.
+    /// Returns the store in memory, which contains the part of the log that this process has read.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.source.opened.store()
     }
@@ -49,19 +49,20 @@ impl Inner {
         View::head(&self.source)
     }
 
-    /// Reads the commits of other processes. Returns false if another thread holds the log.
+    /// Reads the commits of other processes. Returns false and reads nothing if another thread holds the writer's
+    /// mutex.
     pub(crate) fn follow(&self) -> Result<bool> {
         // The thread that holds the writer's mutex may be reading the log or waiting for the lock. A reader must wait
         // for neither.
         match self.log.try_lock() {
             Some(mut log) if !log.has_lock() => log.catch_up(&self.source).map(|()| true),
-            // The process that holds the lock has already read the whole log.
+            // This process holds the lock, so it has already read the whole log.
             Some(_) => Ok(true),
             None => Ok(false),
         }
     }
 
-    /// As [`Memory::refresh`](crate::Memory::refresh).
+    /// Does the work of [`Memory::refresh`](crate::Memory::refresh).
     pub(crate) fn refresh(&self) -> Result<View> {
         self.follow()?;
         self.source.stamps.lock().may_be_behind();
@@ -73,13 +74,13 @@ impl Inner {
         self.write_with(&mut self.log.lock(), work)
     }
 
-    /// Refuses to write through a read-only handle, and a writer whose names or texts are invalid.
+    /// Returns an error if the handle is read-only, or if the writer has an invalid name or text.
     pub(crate) fn check_writer(&self, writer: &Writer) -> Result<()> {
         self.opened().check_writable()?;
         writer.check()
     }
 
-    /// As [`Self::write`], for a writer whose names and texts are checked first.
+    /// Checks the names and texts of `writer`, then runs `work` as [`Self::write`] does.
     pub(crate) fn write_as<T>(
         &self,
         writer: &Writer,
@@ -89,7 +90,7 @@ impl Inner {
         self.write(work)
     }
 
-    /// As [`Self::write`], for a thread that holds the writer's mutex.
+    /// Runs `work` as [`Self::write`] does, for a caller that already holds the writer's mutex.
     pub(crate) fn write_with<T>(
         &self,
         log: &mut LogHandle,

@@ -80,12 +80,12 @@ impl Memory {
         self.inner.refresh()
     }
 
-    /// Returns the hash of the store, as [`Proof::verify`](crate::proof::Proof::verify) takes it.
+    /// Returns the hash algorithm of the store, for example for [`Proof::verify`](crate::proof::Proof::verify).
     pub fn hash(&self) -> HashAlgorithm {
         self.suite().algorithm()
     }
 
-    /// Returns the limits that every commit of this handle obeys.
+    /// Returns the limits on the objects that this handle writes.
     pub(crate) fn limits(&self) -> Limits {
         self.inner.settings().limits
     }
@@ -96,7 +96,7 @@ impl Memory {
         self.inner.store().suite
     }
 
-    /// Returns random bytes that were drawn when the store was created; copies of the store share them.
+    /// Returns the random bytes that identify the store and all its copies.
     pub(crate) fn lineage(&self) -> [u8; 16] {
         self.inner.opened().lineage
     }
@@ -110,7 +110,7 @@ impl Memory {
         drawn.map_err(|error| Error::io("cannot read random bytes", error))
     }
 
-    /// Returns the folder; `None` if the memory lives only in this process.
+    /// Returns the folder of the store. Returns `None` if the memory exists only in this process.
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
     }
@@ -120,27 +120,27 @@ impl Memory {
         self.inner.opened().warnings()
     }
 
-    /// Returns where reading stopped, for a degraded handle ([`Options::degraded`](crate::Options::degraded)). Later
-    /// commits are unknown to this handle, so an id that it does not find may still exist.
+    /// Returns the damage at which a degraded handle ([`Options::degraded`](crate::Options::degraded)) stopped reading.
+    /// The handle does not know later commits, so an id that it does not find may still exist.
     pub(crate) fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)
     }
 
-    /// Returns the number of damaged objects that lists and exports have skipped so far, for a degraded handle.
-    /// [`View::get`](super::View::get) returns the error of each.
+    /// Returns the number of damaged objects that lists and exports of a degraded handle have skipped so far. For each
+    /// of them, [`View::get`](super::View::get) returns the error.
     pub(crate) fn unreadable(&self) -> usize {
         self.inner.opened().unreadable()
     }
 
-    /// Returns a channel that gets a message for each new head. Heads of other processes are noticed by
-    /// [`Self::refresh`] and by commits. If the channel is full, messages are dropped; [`Self::view`] still returns the
-    /// newest head.
+    /// Returns a channel that receives a message for each new head. [`Self::refresh`] and commits of this handle detect
+    /// the heads of other processes. A full channel drops messages; [`Self::view`] still returns the newest head.
     pub fn watch(&self) -> Receiver<HeadMoved> {
         self.inner.opened().watch()
     }
 
-    /// Makes every acknowledged commit durable. Only [`Durability::Interval`](super::Durability::Interval) leaves
-    /// commits to sync.
+    /// Makes every acknowledged commit durable. Has an effect only with
+    /// [`Durability::Interval`](super::Durability::Interval), because otherwise a commit is durable when it is
+    /// acknowledged.
     ///
     /// # Errors
     /// `Io` if the sync failed; the handle is then poisoned.
@@ -153,7 +153,8 @@ impl Memory {
         synced
     }
 
-    /// Makes every commit durable, does the upkeep that is due, and releases this handle. Clones of it stay open.
+    /// Makes every commit durable, does the upkeep that is due, and releases this handle. Clones of the handle stay
+    /// open.
     ///
     /// # Errors
     /// The errors of [`Self::sync`].
@@ -179,17 +180,17 @@ impl Memory {
         self.view_at(&revision, crate::object::lane_of(None, None))
     }
 
-    /// As [`Self::at`], for a writer in `lane`.
+    /// Returns the state that `revision` names. A revision such as `snap:0` refers to the snapshots of `lane`.
     ///
     /// # Errors
-    /// As [`Self::at`].
+    /// The errors of [`Self::at`].
     pub(crate) fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
         let store = self.inner.store();
         let entry = revision::resolve(&store, revision, lane)?;
         View::new(&self.inner.source, &store, entry)
     }
 
-    /// Returns the commit that `revision` names for a writer in `lane`.
+    /// Returns the commit that `revision` names. A revision such as `snap:0` refers to the snapshots of `lane`.
     ///
     /// # Errors
     /// The errors of [`Self::at`].
@@ -235,7 +236,7 @@ impl Memory {
         }
     }
 
-    /// Iterates the kept commits, newest first, from the present head.
+    /// Iterates the kept commits, newest first, from the head.
     pub fn commits(&self) -> Commits {
         history::commits(self.inner.store())
     }
@@ -258,7 +259,8 @@ impl Memory {
         view.transpose()
     }
 
-    /// Returns every change of `id` between kept commits, newest first; empty if no kept commit ever had it.
+    /// Returns every change of `id` between kept commits, newest first. The list is empty if no kept commit contains
+    /// `id`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a state cannot be read.
@@ -283,15 +285,16 @@ impl Memory {
         self.changes_of(id).collect()
     }
 
-    /// As [`Self::history`], one change at a time: reads commits only as far back as the caller iterates.
+    /// Iterates the changes that [`Self::history`] returns. Reads commits only as far back as the caller iterates.
     pub(crate) fn changes_of(&self, id: &Id) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
         let store = self.inner.store();
         let key = store.suite.key_path(id.as_str());
         history::changes_of(Arc::clone(&self.inner.source), store, key)
     }
 
-    /// Returns the differences from `older` to `newer`, sorted by id. The cost grows with the number of differences
-    /// only. If all versions of an id were erased, its id is given as `erased:` and its key path.
+    /// Returns the differences from `older` to `newer`, sorted by id. The cost depends only on the number of
+    /// differences. If all versions of an id were erased, the result contains `erased:` and its key path in place of
+    /// the id.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object or node cannot be read.
@@ -308,7 +311,7 @@ impl Memory {
     /// Passes each difference from `older` to `newer` to `visit`, in no fixed order, until `visit` ends the walk.
     ///
     /// # Errors
-    /// As [`Self::diff`], and the errors of `visit`.
+    /// The errors of [`Self::diff`] and of `visit`.
     pub(crate) fn each_change(
         &self,
         older: &View,
@@ -323,11 +326,11 @@ impl Memory {
             let load =
                 |state: &State, entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
             let mut object = load(newer, change.new)?;
-            // An erased version has no id, but the other version may have it.
+            // The id of an erased version is unknown, but the other version may contain the id.
             if object.as_ref().is_none_or(Object::is_placeholder) {
                 object = load(older, change.old)?.or(object);
             }
-            let object = object.ok_or_else(|| Error::internal("a difference has neither side"))?;
+            let object = object.ok_or_else(|| Error::internal("a difference without versions"))?;
             let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             let visited = visit(Change {
                 id: object.id().clone(),
@@ -357,11 +360,11 @@ impl Memory {
         Ok(counts)
     }
 
-    /// Returns the counts of changes of a commit, compared with the kept commit before it, which is its parent unless
-    /// that was thinned. The first call computes them.
+    /// Returns the counts of changes from the kept commit before `commit` to `commit`. The kept commit before it is its
+    /// parent, unless the parent was thinned. The first call computes the counts; later calls return the stored ones.
     ///
     /// # Errors
-    /// `NotFound` if the commit is not kept, and as [`Self::diff`].
+    /// `NotFound` if the commit is not kept; the errors of [`Self::diff`].
     pub(crate) fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
         let (store, entry) = self.entry_of(commit)?;
         if let Some(counts) = entry.counts.get() {
@@ -377,10 +380,10 @@ impl Memory {
         Ok(*entry.counts.get_or_init(|| counts))
     }
 
-    /// Returns the counts of drafted changes that the commit left out, because other writers had already made them.
+    /// Returns the counts of the drafted changes that the commit omitted because other writers had already made them.
     ///
     /// # Errors
-    /// As [`Self::commit_counts`]. The error states that the commit is done.
+    /// The errors of [`Self::commit_counts`]. The error states that the commit took effect.
     pub(crate) fn done_by_others(
         &self,
         drafted: ChangeCounts,
@@ -397,7 +400,7 @@ impl Memory {
         })
     }
 
-    /// Returns the number of thinned commits among those with these seqs.
+    /// Returns the number of thinned commits whose seq is in `numbers`.
     pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
         history::thinned_in(&self.inner.store(), &numbers)
     }
@@ -430,8 +433,8 @@ impl Memory {
         Ok(Containment::Absent)
     }
 
-    /// Returns the newest time given to [`Self::touch`] for the object that this handle knows of; [`Self::refresh`]
-    /// reads the times of other processes. Returns `None` if no use was recorded, or the record was dropped since.
+    /// Returns the newest time that [`Self::touch`] recorded for the object. [`Self::refresh`] reads the times that
+    /// other processes recorded. Returns `None` if no time was recorded, or if the record was dropped since.
     ///
     /// # Errors
     /// `Io` if the last-access times cannot be read.
@@ -439,11 +442,12 @@ impl Memory {
         self.view().last_used(id)
     }
 
-    /// Returns the bytes last written as the derived file `name`. Returns `None` if there is no file, or it is damaged
-    /// or from another store.
+    /// Returns the content of the derived file `name`. Returns `None` if the file does not exist, is damaged, or
+    /// belongs to another store.
     ///
     /// # Errors
-    /// `InvalidInput` if the name is not 1 to 32 of the characters `a` to `z`, digits and `-`; `Io`.
+    /// `InvalidInput` if the name is not 1 to 32 of the characters `a` to `z`, digits and `-`; `Io` if the file cannot
+    /// be read.
     pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
     }
@@ -467,7 +471,7 @@ impl Memory {
     /// Commits the removal of one object.
     ///
     /// # Errors
-    /// `NotFound` if there is no such object; `InvalidInput` if it has children; as [`Self::commit`].
+    /// `NotFound` if there is no such object; `InvalidInput` if it has children; the errors of [`Self::commit`].
     pub fn remove(&self, id: &Id, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         let removed = u64::from(draft.remove(id)?);
@@ -477,7 +481,7 @@ impl Memory {
     /// Commits the removal of an object and of every object below it.
     ///
     /// # Errors
-    /// `NotFound` if there is no such object; as [`Self::commit`].
+    /// `NotFound` if there is no such object; the errors of [`Self::commit`].
     pub fn remove_recursive(&self, id: &Id, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         let removed = draft.remove_recursive(id)?;
@@ -493,9 +497,8 @@ impl Memory {
         self.commit(draft, "remove")
     }
 
-    /// Records that the objects were used at `time`. Makes no version and no commit. If an object gets two times, the
-    /// later one is kept. A writable handle writes the times when it is synced or closed; a crash before that loses
-    /// them.
+    /// Records that the objects were used at `time`. Makes no version and no commit. Retains the latest time of each
+    /// object. A writable handle writes the times when it is synced or closed; a crash before that loses them.
     pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
         self.inner.source.stamps.lock().touch(self.suite(), ids, time);
     }
@@ -503,9 +506,9 @@ impl Memory {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Drop cannot return this error; a host that needs the error calls `close`.
+        // `drop` cannot return this error. A host that needs the error calls `close`.
         drop(self.log.get_mut().sync());
-        // No other handle or thread can hold this mutex.
+        // This is the last handle, so no other thread can hold this mutex.
         if let Some(mut writing) = self.log.try_lock().filter(|writing| writing.has_written) {
             checkpoint_if_due(&self.source, &mut writing, true);
         }

@@ -1,8 +1,8 @@
-//! The engine. It alone changes a store: it holds a memory with its views, drafts, commits, snapshots, rollback and
-//! restore.
+//! The engine, the only module that changes a store. It defines the memory handle, views, drafts, commits, snapshots,
+//! rollback and restore.
 //!
-//! A reader takes a [`View`], which always sees one state. A writer stages a [`Draft`] and commits it. Every other verb
-//! that changes the state is also a commit or a reference.
+//! A reader uses a [`View`] of one state. A writer stages changes in a [`Draft`] and commits it. Every other verb that
+//! changes a store also writes a commit or a reference.
 //!
 //! # When the disk changes
 //! 1. Creating a store.
@@ -18,7 +18,7 @@
 //! and verifying change no file.
 //!
 //! # Layer
-//! Layer 5. No layer below reads the clock; no layer above accesses the log.
+//! Layer 5. Lower layers do not read the clock, and upper layers do not access the log.
 
 mod inner;
 mod memory;

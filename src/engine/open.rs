@@ -1,11 +1,11 @@
-//! Opens and creates stores, in a folder or on a disk, as a memory that has read its log.
+//! Opens and creates stores, in a folder or on a disk. The resulting memory has read its log.
 //!
 //! # Layer
 //! Layer 5.
 //!
 //! # Limits
-//! - Within one process, a store that is open for writing has one memory. Opening it again with another policy, other
-//!   limits or another durability is refused (`already_open`).
+//! - A process has one memory for each store that it has open for writing. Opening the store again with another policy,
+//!   other limits or another durability fails (`already_open`).
 //!
 //! # Invariants
 //! - MEM-1: within a process, opening one store twice for writing returns the same memory.
@@ -61,12 +61,12 @@ impl Memory {
     /// # Errors
     /// `Io` if the operating system provides no random bytes.
     pub fn in_memory() -> Result<Self> {
-        // No other handle can open this store, so checkpoints would have no reader.
+        // Disables checkpoints, because no other handle can open this store and read them.
         let options = Options::new().checkpoints(false);
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
 
-    /// Creates a memory in this process with a given suite, such as one whose ids collide.
+    /// Creates a memory in this process with the given hash suite, such as one in which key paths collide.
     #[cfg(test)]
     pub(crate) fn in_memory_with_suite(suite: HashSuite) -> Result<Self> {
         let options = Options {
@@ -91,7 +91,8 @@ impl Memory {
     ) -> Result<Self> {
         let Options { mut settings, policy } = options;
         settings.read_only |= settings.degraded;
-        // An index must cover all objects, so a degraded handle, which skips damaged ones, builds none.
+        // A degraded handle builds no indexes, because an index must contain all objects and the handle skips damaged
+        // ones.
         settings.indexes &= !settings.degraded;
         let log_options = LogOptions {
             segment_bytes_max: u64::from(settings.segment_bytes_max),
@@ -138,11 +139,13 @@ impl Memory {
 }
 
 impl Options {
-    /// Opens the store in the folder `path`. If this process already has it open for writing, returns that memory. In
-    /// this case, another policy, other limits or another durability are refused (code `already_open`).
+    /// Opens the store in the folder `path`. If this process already has the store open for writing, returns that
+    /// memory. In this case, a different policy, different limits or a different durability is an error (code
+    /// `already_open`).
     ///
     /// # Errors
-    /// `NotFound` (code `no_store`) if there is no store; `Corrupt`, `UnsupportedFormat`, `Io`.
+    /// `NotFound` (code `no_store`) if there is no store; `Corrupt` if the store is damaged; `UnsupportedFormat` if it
+    /// needs a newer program; `Io` if a file cannot be read.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Memory> {
         let path = path.as_ref();
         let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
@@ -151,7 +154,7 @@ impl Options {
             return Memory::on_disk(Arc::new(disk), self, false, Some(path));
         }
         let mut opened = OPENED.lock();
-        // A poisoned memory, or one that was copied by a fork, cannot be shared.
+        // A poisoned memory cannot be shared, and neither can one that a fork copied from the parent process.
         let usable = |inner: &Arc<Inner>| {
             let log = inner.log.try_lock();
             log.is_none_or(|handle| handle.log.is_usable())
@@ -173,7 +176,8 @@ impl Options {
     /// Creates a store in the folder `path`, which may exist if it is empty.
     ///
     /// # Errors
-    /// `InvalidInput` (code `store_exists`) if there is a store, which stays unchanged; `Io`.
+    /// `InvalidInput` (code `store_exists`) if the folder already contains a store, which stays unchanged; `Io` if a
+    /// file cannot be written.
     pub fn create(self, path: impl AsRef<Path>) -> Result<Memory> {
         let path = path.as_ref();
         let disk = FileDisk::create(path)
@@ -185,7 +189,8 @@ impl Options {
         Ok(memory)
     }
 
-    /// Refuses to share an open memory with a caller that asks for another policy, other limits or another durability.
+    /// Returns an error if the caller wants to open an open memory with another policy, other limits or another
+    /// durability.
     fn check_same(&self, opened: &Settings, policy: Option<&Arc<dyn WritePolicy>>) -> Result<()> {
         let address = |policy: &Arc<dyn WritePolicy>| Arc::as_ptr(policy).cast::<()>();
         let same = self.policy.as_ref().map(address) == policy.map(address)
@@ -202,7 +207,7 @@ impl Options {
         .with_hint("clone the open handle, or drop it and open the store again"))
     }
 
-    /// Opens the store in the folder `path`, or creates it; returns whether it was created.
+    /// Opens the store in the folder `path`, or creates it. Also returns whether it created the store.
     ///
     /// # Errors
     /// The errors of [`Self::open`] and [`Self::create`].
@@ -210,7 +215,7 @@ impl Options {
         match self.clone().open(path.as_ref()) {
             Ok(memory) => Ok((memory, false)),
             Err(error) if error.code() == ErrorCode::NoStore => match self.clone().create(path.as_ref()) {
-                // Another process created the store in the meantime, so this one opens it.
+                // Another process created the store in the meantime, so this call opens it.
                 Err(error) if error.code() == ErrorCode::StoreExists => Ok((self.open(path)?, false)),
                 created => Ok((created?, true)),
             },
@@ -228,7 +233,7 @@ fn no_store(path: &Path, error: Error) -> Error {
         .with_hint("`treering init` creates one; --store or TREERING_STORE chooses another folder")
 }
 
-/// Returns the batch of the first commit (seq 0), whose state is empty.
+/// Returns the batch with the first commit (seq 0), whose state is empty.
 fn first_batch(settings: &Settings) -> Result<(BatchBuilder, HeadMark)> {
     let suite = HashSuite::new(settings.hash);
     let root: Root = Trie::new().root(suite, Shape::State, &NoSource)?;

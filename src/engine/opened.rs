@@ -33,17 +33,18 @@ pub struct HeadMoved {
     pub op: String,
 }
 
-/// The state that all views and writers of an opened store share.
+/// The data that all views and writers of an opened store share.
 pub(crate) struct Opened {
-    /// Random bytes that a store shares with its copies.
+    /// Random bytes that identify a store and all its copies.
     pub(crate) lineage: [u8; 16],
-    /// Random bytes of this store alone; a copy has others.
+    /// Random bytes that identify this store. The checksum of every frame includes them.
     pub(crate) instance: [u8; 16],
     pub(crate) settings: Settings,
     pub(crate) disk: Arc<dyn Disk>,
     /// The channels of the hosts that watch for a new head.
     watchers: Mutex<Vec<Sender<HeadMoved>>>,
-    /// The store: the log as far as this process has read it. A rewrite of the log replaces it.
+    /// The store in memory, which contains the part of the log that this process has read. After a rewrite of the log,
+    /// the handle loads a new one.
     pub(crate) current: ArcSwap<Store>,
     /// The damage at which a degraded handle stopped reading.
     pub(crate) damage: OnceLock<String>,
@@ -72,12 +73,13 @@ impl Opened {
         }
     }
 
-    /// Returns the store, which contains the log as far as this process has read it.
+    /// Returns the store in memory, which contains the part of the log that this process has read.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.current.load_full()
     }
 
-    /// Skips the damaged object at `key` if the handle is degraded; otherwise returns the error.
+    /// Returns the loaded object. If the object is damaged and the handle is degraded, counts the object as skipped and
+    /// returns `None`.
     pub(crate) fn or_passed_over(&self, key: KeyPath, loaded: Result<Object>) -> Result<Option<Object>> {
         match loaded {
             Err(error) if self.settings.degraded && error.kind() == ErrorKind::Corrupt => {
@@ -88,12 +90,12 @@ impl Opened {
         }
     }
 
-    /// Returns how many objects were skipped.
+    /// Returns the number of damaged objects that a degraded handle skipped.
     pub(crate) fn unreadable(&self) -> usize {
         self.unreadable.lock().len()
     }
 
-    /// Refuses to write through a read-only handle.
+    /// Returns an error if the handle is read-only.
     pub(crate) fn check_writable(&self) -> Result<()> {
         if self.settings.read_only {
             let message = "this handle was opened for reading only";
@@ -102,7 +104,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Records a warning for the owner, once.
+    /// Adds a warning for the owner, unless it is already in the list.
     pub(crate) fn warn(&self, text: String) {
         let mut warnings = self.warnings.lock();
         if !warnings.contains(&text) {
@@ -115,7 +117,7 @@ impl Opened {
         self.warnings.lock().clone()
     }
 
-    /// Returns a channel that gets a message for each new head.
+    /// Returns a channel that receives a message for each new head.
     pub(crate) fn watch(&self) -> Receiver<HeadMoved> {
         let (sender, receiver) = bounded(WAITING_MAX);
         self.watchers.lock().push(sender);
@@ -143,7 +145,8 @@ impl Opened {
         }
     }
 
-    /// Returns the reason why a commit cannot be found: the damage at which reading stopped, or else `error`.
+    /// Returns the error for a store without a readable commit. If reading stopped at damage, the error names the
+    /// damage; otherwise it is `error`.
     pub(crate) fn because_of_damage(&self, error: Error) -> Error {
         let Some(damage) = self.damage.get() else {
             return error;
@@ -153,7 +156,7 @@ impl Opened {
     }
 }
 
-/// Marks an error that happened after the change was already done.
+/// Marks an error that occurred after a change took effect, so that the error reports this.
 pub(crate) fn done_anyway(error: Error) -> Error {
     error.behind_change("open the store again to continue")
 }

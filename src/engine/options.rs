@@ -56,19 +56,20 @@ impl Options {
         Self::default()
     }
 
-    /// Sets the hash of a new store; an existing store keeps its own.
+    /// Sets the hash algorithm of a new store. Opening an existing store ignores this option.
     pub fn hash(mut self, hash: HashAlgorithm) -> Self {
         self.settings.hash = hash;
         self
     }
 
-    /// Makes the handle read-only: it takes no lock and writes no file, so it works on a read-only mount.
+    /// Sets whether the handle is read-only. A read-only handle takes no lock and writes no file, so it works on a
+    /// read-only mount.
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.settings.read_only = read_only;
         self
     }
 
-    /// Reads a damaged store at its last good commit. Implies read-only.
+    /// Sets whether to open a damaged store at its last undamaged commit. A degraded handle is read-only.
     pub fn degraded(mut self, degraded: bool) -> Self {
         self.settings.degraded = degraded;
         self
@@ -80,7 +81,8 @@ impl Options {
         self
     }
 
-    /// Keeps the lock from the first write until the handle is dropped, so that no other process writes.
+    /// Sets whether the handle holds the lock from its first write until it is dropped, so that no other process can
+    /// write.
     pub fn exclusive(mut self, exclusive: bool) -> Self {
         self.settings.exclusive = exclusive;
         self
@@ -92,13 +94,13 @@ impl Options {
         self
     }
 
-    /// Defines when a commit is acknowledged.
+    /// Sets when a commit is acknowledged: once it is durable (the default), or earlier.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.settings.durability = durability;
         self
     }
 
-    /// Sets the rules that every commit of this handle must pass.
+    /// Sets the policy that reviews every draft before this handle commits it.
     pub fn policy(mut self, policy: Arc<dyn WritePolicy>) -> Self {
         self.policy = Some(policy);
         self
@@ -110,41 +112,42 @@ impl Options {
         self
     }
 
-    /// Sets another clock, for tests and replays.
+    /// Replaces the system clock, for tests and replays.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.settings.clock = clock;
         self
     }
 
-    /// Sets whether queries build and keep indexes (the default) or scan, which is better for a process that runs one
-    /// query.
+    /// Sets whether queries build indexes and retain them (the default), or scan all objects. A scan is faster for a
+    /// process that runs one query.
     pub(crate) fn indexes(mut self, indexes: bool) -> Self {
         self.settings.indexes = indexes;
         self
     }
 
-    /// Sets the listener for the progress of long work.
+    /// Sets the listener that receives progress reports of long work.
     pub(crate) fn progress(mut self, progress: ProgressListener) -> Self {
         self.settings.progress = Some(progress);
         self
     }
 
-    /// Ends long reads with an `Io` error of code `interrupted` once `stop` is set.
+    /// Sets a stop flag. When the host sets `stop` to true, long reads end with an `Io` error of code `interrupted`.
     pub(crate) fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.settings.stop = Some(stop);
         self
     }
 
-    /// Sets whether the handle uses and writes checkpoints (the default). With a checkpoint, opening the store need not
-    /// read the whole log. Without one, opening only takes longer.
+    /// Sets whether the handle uses and writes checkpoints (the default). With a checkpoint, opening the store does not
+    /// read the whole log. Without one, opening takes longer but gives the same result.
     pub fn checkpoints(mut self, checkpoints: bool) -> Self {
         self.settings.checkpoints = checkpoints;
         self
     }
 
-    /// Sets the retention of automatic garbage collection; the default is [`Retention::automatic`], and `None` never
-    /// collects. [`Memory::close`](crate::Memory::close) runs a collection once for each doubling of the log, if it would free more than
-    /// half. A long-running process can call it on a clone of its handle when idle; the other handles stay open.
+    /// Sets the retention of automatic garbage collection. The default is [`Retention::automatic`]; `None` disables
+    /// automatic collection. [`Memory::close`](crate::Memory::close) collects once for each doubling of the log, if
+    /// that would free more than half of the log. A long-running process can close a clone of its handle when idle; the
+    /// other handles stay open.
     pub fn automatic_gc(mut self, retention: Option<Retention>) -> Self {
         self.settings.automatic_gc = retention;
         self
@@ -156,8 +159,8 @@ impl Options {
         self
     }
 
-    /// Sets when a handle with large states writes a checkpoint: after this many bytes of records, and this many
-    /// versions, since the newest one.
+    /// Sets when a handle with large states writes a checkpoint: once the records since the newest checkpoint exceed
+    /// both this many bytes and this many versions.
     #[cfg(test)]
     pub(crate) fn checkpoint_heavy(mut self, bytes: u64, versions: usize) -> Self {
         self.settings.checkpoint_heavy_bytes = bytes;

@@ -1,4 +1,4 @@
-//! The settings of an open store, for every part of the engine.
+//! The settings of an open store, which all parts of the engine use.
 //!
 //! # Layer
 //! Layer 5.
@@ -16,7 +16,7 @@ use super::upkeep::Retention;
 /// The largest plausible error of a clock: one day.
 pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
 /// The warning about a store whose newest commit is later than the clock by more than [`CLOCK_OFF_MICROS_MAX`].
-pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each new commit is dated one microsecond after the previous one; items expire by the clock";
+pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each new commit is dated one microsecond after the previous one; items expire according to the clock";
 
 /// The source of the engine's time.
 pub trait Clock: Send + Sync {
@@ -35,8 +35,8 @@ impl Clock for SystemClock {
 }
 
 impl Time {
-    /// Returns the present time of the operating system's clock. A store may have another [`Clock`]; [`View::now`](crate::View::now)
-    /// follows it.
+    /// Returns the present time of the operating system's clock. A store may use another [`Clock`];
+    /// [`View::now`](crate::View::now) returns the time of the store's clock.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
@@ -60,9 +60,9 @@ pub enum Durability {
     /// A commit is acknowledged when it is durable: it survives a power loss. The default.
     #[default]
     Sync,
-    /// A commit is acknowledged when it is written. A sync follows within this time, and at `sync` and `close`. A power
-    /// loss may lose the newest commits since the last sync, or all of them, and nothing else. Until the sync, the
-    /// handle keeps the store's lock, and other processes do not see the commits.
+    /// A commit is acknowledged when it is written. A sync follows within this time, or earlier at `sync` and `close`.
+    /// A power loss may lose some or all commits since the last sync, the newest first, but no earlier commit. Until
+    /// the sync, the handle holds the store's lock, and other processes do not see the commits.
     Interval(Duration),
 }
 
@@ -72,9 +72,9 @@ pub enum Durability {
 pub struct Progress {
     /// The name of the work.
     pub doing: &'static str,
-    /// The units done so far, usually bytes.
+    /// The number of units done so far; a unit is usually a byte.
     pub done: u64,
-    /// The total number of units, as far as it is known.
+    /// The total number of units, or an estimate of it.
     pub total: u64,
 }
 
@@ -130,7 +130,7 @@ impl Limits {
 #[derive(Clone)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "independent switches; callers see one method for each"
+    reason = "the flags are independent, and callers set each by a method"
 )]
 pub(crate) struct Settings {
     pub(crate) hash: HashAlgorithm,
@@ -147,12 +147,12 @@ pub(crate) struct Settings {
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) segment_bytes_max: u32,
     pub(crate) checkpoints: bool,
-    /// The bytes of records since the newest checkpoint after which a handle with large states writes the next one.
+    /// A handle with large states writes a checkpoint after this many bytes of records since the newest checkpoint.
     pub(crate) checkpoint_heavy_bytes: u64,
-    /// The number of versions since the newest checkpoint from which on states count as large.
+    /// The other condition for this checkpoint: at least this many versions since the newest checkpoint.
     pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
-    /// A suite that replaces the one of the store's hash, for tests of collisions.
+    /// A hash suite that replaces the suite of the store, for tests of collisions.
     pub(crate) suite: Option<HashSuite>,
 }
 
@@ -190,8 +190,8 @@ impl Settings {
         }
     }
 
-    /// Reports the progress of work over `total` units at intervals. Ends the work with an error if the host asked for
-    /// that.
+    /// Reports the progress of work over `total` units at intervals. Returns an error if the host asked to stop the
+    /// work.
     pub(crate) fn step(&self, doing: &'static str, done: u64, total: u64) -> Result<()> {
         const EVERY: u64 = 1024;
         if done.is_multiple_of(EVERY) || done == total {

@@ -123,7 +123,7 @@ fn rollback_undo_redo() -> Result<()> {
 
 #[test]
 fn undo_refuses_what_others_changed_since() -> Result<()> {
-    // Tests ROL-2: undo and redo change only ids of the commit that they reverse.
+    // Tests ROL-2: undo and redo change only ids that the reversed commit changed.
     let memory = Memory::in_memory()?;
     memory.put(note("a", "mine"), &by("one"))?;
     memory.put(note("a", "theirs"), &by("two"))?;
@@ -181,7 +181,7 @@ fn what_was_undone_comes_back_one_by_one() -> Result<()> {
 
 #[test]
 fn the_tree_of_parents_holds() -> Result<()> {
-    // Tests TRE-1 and TRE-2.
+    // Tests TRE-1 and TRE-2: every parent exists, and no chain of parents is a cycle.
     let memory = Memory::in_memory()?;
     let code = |result: Result<Committed>| result.unwrap_err().code();
     assert_eq!(code(memory.put(child("b", "a"), &Writer::user())), "no_parent");
@@ -306,7 +306,7 @@ fn objects_of_kinds_that_are_not_asked_for_are_not_read() -> Result<()> {
     let found = memory.view().query(&few)?;
     assert!(found.knows_kinds());
     assert_eq!(found.count(), 4);
-    // A query of a past state, which has no index, gives the same result.
+    // The past state has no index, but its query returns the same result.
     let found = past.query(&few)?;
     assert!(found.scanned() && !found.knows_kinds());
     assert_eq!(found.count(), 5);
@@ -334,7 +334,7 @@ fn subtree_digests_follow_every_descendant() -> Result<()> {
     assert_ne!(digest(&after, "a"), a);
     assert_ne!(digest(&after, "b"), b);
     assert_eq!(digest(&after, "other"), other);
-    // The old state still gives the same answer, also in another process, whose caches are empty.
+    // The digest of the old state stays the same, also in another process with empty caches.
     assert_eq!(digest(&before, "a"), a);
     memory.undo(&Writer::user())?;
     assert_eq!(digest(&memory.view(), "a"), a);
@@ -409,7 +409,7 @@ fn the_newest_changes_of_an_id_are_found_without_reading_all_commits() -> Result
     for round in 0..1_100 {
         put(&memory, "a", &round.to_string());
     }
-    // Long work checks for a stop at every thousandth step.
+    // Long work checks the stop flag at every 1,024th step.
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(memory.history(&id("a")).unwrap_err().code(), "interrupted");
     let newest: Vec<_> = memory.changes_of(&id("a")).take(3).collect::<Result<_>>()?;
@@ -466,7 +466,7 @@ fn relaxed_durability_loses_only_a_newest_part_to_a_loss_of_power() -> Result<()
     for number in 10..20 {
         put(&memory, &number.to_string(), "text");
     }
-    // After a power loss here, all synced batches survive, and so does a prefix of the other batches.
+    // After a power loss at this point, all synced batches survive, and so does a prefix of the unsynced batches.
     for seed in 0..50 {
         for image in [
             CrashImage::Nothing,
@@ -480,7 +480,7 @@ fn relaxed_durability_loses_only_a_newest_part_to_a_loss_of_power() -> Result<()
             assert_eq!(found.root(), memory.view_at(&Revision::Seq(seq), "")?.root());
         }
     }
-    // Waiting batches are synced within the interval without another commit.
+    // Unsynced batches are synced within the interval, even without another commit.
     let quick = SimDisk::new(4);
     quick.relax();
     let interval = std::time::Duration::from_millis(5);

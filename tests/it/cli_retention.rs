@@ -555,7 +555,7 @@ fn an_undo_to_what_somebody_else_erased_says_so() {
     let refused = folder.refused(1, &["undo", "--session", "one"]);
     let hint = refused["hint"].as_str().unwrap();
     assert!(
-        refused["code"] == "erased" && hint.contains("by two") && hint.contains("`restore REV ID`"),
+        refused["code"] == "erased" && hint.contains("two erased it") && hint.contains("`restore REV ID`"),
         "{refused}"
     );
     // If another lane changed the object too, the undo fails with a conflict that names the object.

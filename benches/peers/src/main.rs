@@ -3,9 +3,10 @@
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml [OBJECTS]`
 //!
-//! Every store keeps all versions and a pointer to the current version of each object, and every commit is durable when
-//! it returns. SQLite runs with `journal_mode=WAL` and `synchronous=FULL`. A snapshot of SQLite ends with its
-//! transaction, so its backup is used: the snapshot copies the database to a file, and the rollback copies it back.
+//! Every store keeps all versions and a pointer to the current version of each object. Every commit is durable when it
+//! returns. SQLite runs with `journal_mode=WAL` and `synchronous=FULL`. A read snapshot of SQLite ends with its
+//! transaction, so the benchmark uses the backup of SQLite: the snapshot copies the database to a file, and the
+//! rollback copies it back.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ const VERSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("ve
 const CURRENT: TableDefinition<'_, &str, &[u8; 32]> = TableDefinition::new("current");
 
 fn object(number: usize, turn: usize) -> NewObject {
-    // The ids have no order, like those of an agent.
+    // The ids have no order, because an agent's ids have none.
     let scattered = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut object = NewObject::new(Id::new(&format!("id-{scattered:016x}")).unwrap(), Kind::new("note").unwrap());
     object.attributes.insert("topic", Value::Text(format!("topic {}", number % 100)));
@@ -37,9 +38,9 @@ trait Store {
     fn name(&self) -> &'static str;
     /// Commits these objects durably.
     fn put(&mut self, objects: &[NewObject]);
-    /// Names the current state. The name is durable.
+    /// Makes a durable snapshot of the current state.
     fn snapshot(&mut self);
-    /// Restores the last snapshot. The result is durable.
+    /// Restores the last snapshot durably.
     fn roll_back(&mut self);
     /// Closes the store, opens it again and reads one object.
     fn reopen(&mut self, id: &Id) -> Duration;
@@ -320,7 +321,7 @@ fn main() {
             measures[0][at].push(timed(|| store.put(&one)));
         }
     }
-    // Works on one store after the other, because the copies of SQLite would delay the syncs of the next store.
+    // Measures one store after the other, because the file copies of SQLite would delay the syncs of the next store.
     for (at, store) in stores.iter_mut().enumerate() {
         for round in 1..=ROUNDS {
             let turn: Vec<NewObject> =

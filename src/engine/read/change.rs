@@ -20,7 +20,7 @@ named! {
 }
 
 impl ChangeKind {
-    /// Returns the kind of a difference, from whether the older and the newer state have the id.
+    /// Returns the kind of a difference. `old` and `new` are whether the older and the newer state have the id.
     pub(crate) fn of(old: bool, new: bool) -> Self {
         match (old, new) {
             (false, _) => Self::Added,
@@ -43,7 +43,7 @@ pub struct Change {
     pub old: Option<ObjectDigest>,
     /// The version in the newer state.
     pub new: Option<ObjectDigest>,
-    /// Whether the versions were erased or lost, so only their digests are known. Then `id` is `erased:` and the key
+    /// Whether the versions were erased or lost, so only their digests are known. If so, `id` is `erased:` and the key
     /// path, because the real id is unknown.
     pub erased: bool,
 }

@@ -1,7 +1,8 @@
-//! The children of objects in a state, from the index of children or from the checkpoint and the changes since. If the
-//! checkpoint is damaged, the index is built.
+//! Finds the children of objects in a state, in the index of children, or in the checkpoint and the changes since the
+//! checkpoint. Builds the index if the checkpoint is damaged.
 //!
-//! A short-lived process, such as each command of the program, should not read every object to find some children.
+//! The checkpoint lets a short-lived process, such as a command of the program, find some children without reading
+//! every object.
 //!
 //! # Layer
 //! Layer 5.
@@ -16,7 +17,7 @@ use crate::store::Store;
 
 use super::{Family, Index, Source, State, index};
 
-/// The maximal number of changes since the checkpoint to read; above it, the index is built.
+/// The maximal number of changes since the checkpoint that are read. For more changes, the index is built.
 const CHANGES_MAX: usize = 1 << 16;
 
 /// The difference between the state of the checkpoint and another state.
@@ -24,9 +25,9 @@ pub(crate) struct Newer {
     root: Root,
     /// The store of the checkpoint.
     store: Arc<Store>,
-    /// Objects that differ between the two states.
+    /// The key paths of the objects that differ between the two states.
     changed: HashSet<KeyPath>,
-    /// The children of the other state that are among the changed objects.
+    /// The index of children over the changed objects, as they are in the other state.
     children: Index,
 }
 
@@ -64,7 +65,8 @@ impl Source {
         Ok(Box::new(found.into_iter().filter_map(|key| index::id_of(&key))))
     }
 
-    /// Returns the changes since the checkpoint; `None` without a checkpoint, or after too many changes.
+    /// Returns the changes since the checkpoint. Returns `None` if there is no checkpoint, or more than [`CHANGES_MAX`]
+    /// changes.
     fn newer(&self, state: &State) -> Result<Option<Arc<Newer>>> {
         let mut kept = self.newer.lock();
         let is_of = |known: &&Arc<Newer>| known.root == state.root && Arc::ptr_eq(&known.store, &state.store);

@@ -2,21 +2,21 @@
 //!
 //! Recall indexes, the duplicate index, vectors and the engine's own indexes all have this form. Each object of the
 //! state contributes something. A changed object removes the contribution of its old version and adds that of its new
-//! one. A type defines its contribution in [`Derive`]; [`Derived`] does the rest.
+//! one. A type defines its contribution in [`Derive`]; [`Derived`] builds and updates the value.
 //!
 //! # How to use it
 //! 1. Implement [`Derive`] for the value: `add` adds a new version's contribution, `remove` removes an old one's.
-//!    `remove` may return `false` if the old contribution is unknown, for example because that version was erased. Then
-//!    the value is built again from all objects.
+//!    `remove` may return `false` if the old contribution is unknown, for example because that version was erased. In
+//!    that case, the value is built again from all objects.
 //! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates it to another view: an older or newer
-//!    one, also across a rollback. Its cost grows with the difference. Both consume the value, so a failure halfway
-//!    cannot leave a wrong one; a shared value is cloned first (`Arc::unwrap_or_clone`).
-//! 3. Implement [`Keep`] too for a value that should be kept in a file. [`Derived::load`] reads the file of an earlier
-//!    process, which may be of any state; [`Derived::follow`] then updates it. `Memory::keep` writes the file after
+//!    one, also across a rollback. Its cost grows with the difference. Both calls consume the value, so a call that
+//!    fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
+//! 3. Also implement [`Keep`] for a value that is stored in a file. [`Derived::load`] reads the value that an earlier
+//!    process stored, of whatever state; [`Derived::follow`] then updates it. `Memory::keep` writes the file after
 //!    enough changes. Change [`Keep::VERSION`] whenever the serialised form changes; an old file is then ignored.
 //!
 //! A [`Derived`] contains a state but no handle. So it does not keep the memory open, and the handle itself may contain
-//! it. Callers pass views in.
+//! it. Callers pass a view to each call.
 //!
 //! # Layer
 //! Layer 5. Dropping a derived value costs only time.
@@ -38,7 +38,7 @@ use crate::engine::opened::Opened;
 
 /// A value to which each object of a state contributes.
 pub(crate) trait Derive: Sized {
-    /// The name of the work in reports of progress.
+    /// The name of the work in progress reports.
     const DOING: &'static str = "index";
 
     /// Adds the contribution of a version.
@@ -47,7 +47,8 @@ pub(crate) trait Derive: Sized {
     /// `Corrupt` or `Io` if the version cannot be read.
     fn add(&mut self, new: &Version<'_>) -> Result<()>;
 
-    /// Removes the contribution of a version. Returns `false` if it is unknown; then the value must be built again.
+    /// Removes the contribution of a version. Returns `false` if the contribution is unknown, so the value must be
+    /// built again.
     ///
     /// # Errors
     /// The errors of [`Self::add`].
@@ -90,7 +91,7 @@ impl Version<'_> {
     }
 
     /// Returns the object, or its placeholder ([`Object::is_placeholder`]) if it was erased. Returns `None` if its
-    /// record is damaged and the handle reads a damaged store.
+    /// record is damaged and the handle is degraded.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -134,7 +135,7 @@ impl<T: Derive> Derived<T> {
     /// Builds the value of a state: adds every object of the state to `empty`.
     ///
     /// # Errors
-    /// As [`Derive::add`]; `Io` (code `interrupted`) if the host stops the work.
+    /// The errors of [`Derive::add`]; `Io` (code `interrupted`) if the host stops the work.
     pub(crate) fn build(opened: &Opened, state: State, empty: T) -> Result<Self> {
         let mut value = empty;
         let total = state.trie.len();

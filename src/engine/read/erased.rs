@@ -7,16 +7,16 @@ use crate::digest::{CommitDigest, DIGEST_LEN, TextDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::store::{Store, erased_error};
 
-/// Returns the error for reading erased content. It names the author, time and reason of the erasure, as far as history
+/// Returns the error for reading erased content. The error names the author, time and reason of the erasure, if history
 /// keeps them.
 pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> Error {
     let Some(by) = by.filter(|by| *by != CommitDigest::NOBODY) else {
-        return Error::not_found(format!("{what} was lost, and could not be salvaged"))
+        return Error::not_found(format!("{what} was lost to damage and could not be salvaged"))
             .with_code(ErrorCode::Lost)
-            .with_hint("it was damaged, not erased: an earlier backup or export may have it");
+            .with_hint("it was damaged, not erased: an earlier backup or export may contain it");
     };
     let Ok(Some(commit)) = store.by_digest(by) else {
-        return erased_error(what).with_hint(format!("by commit {by}, which was thinned since"));
+        return erased_error(what).with_hint(format!("commit {by}, which was thinned since, erased it"));
     };
     let commit = &commit.commit;
     let reason = text_of(store, commit.reason).map_or_else(String::new, |text| format!(": {text}"));
@@ -25,7 +25,10 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
         Some(actor) if actor != lane => format!("{actor} in {lane}"),
         _ => lane.to_owned(),
     };
-    erased_error(what).with_hint(format!("by {who} at {}, seq:{}{reason}", commit.time, commit.seq))
+    erased_error(what).with_hint(format!(
+        "{who} erased it at {}, seq:{}{reason}",
+        commit.time, commit.seq
+    ))
 }
 
 /// Returns the error for a digest that history does not keep, which may have been erased.
@@ -36,7 +39,7 @@ pub(crate) fn not_kept(store: &Store, digest: &[u8; DIGEST_LEN], what: &str) -> 
     })
 }
 
-/// Returns a reason or source, unless it was thinned or erased.
+/// Returns the text of a reason or source. Returns `None` if it was thinned or erased.
 pub(crate) fn text_of(store: &Store, digest: Option<TextDigest>) -> Option<String> {
     let text = store.records.find_text(digest?).ok().flatten()?;
     Some(String::from_utf8_lossy(&text).into_owned())

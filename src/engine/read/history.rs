@@ -1,4 +1,4 @@
-//! History: commits, changes of an id, differences of two states.
+//! History: the kept commits, and the changes of an id.
 //!
 //! # Layer
 //! Layer 5.
@@ -21,13 +21,13 @@ pub struct HistoryEntry {
     pub digest: Option<ObjectDigest>,
     /// Whether that version was erased since.
     pub erased: bool,
-    /// Whether that version was lost in damage and not salvaged.
+    /// Whether that version was lost to damage and not salvaged.
     pub lost: bool,
-    /// The first kept commit with that version.
+    /// The first kept commit that has the change.
     pub commit: CommitInfo,
     /// Whether the change was, or may have been, made by a thinned commit, so its author and reason are unknown.
     pub thinned: bool,
-    /// The time of the change. If a thinned commit removed the id, the time of the first kept commit after it.
+    /// The time of the change. If a thinned commit removed the id, this is the time of the first kept commit after it.
     pub time: Time,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn commits(store: Arc<Store>) -> Commits {
     Box::new(until_error(infos))
 }
 
-/// Returns the number of thinned commits among those with these seqs.
+/// Returns the number of thinned commits whose seq is in `numbers`.
 pub(crate) fn thinned_in(store: &Store, numbers: &Range<u64>) -> u64 {
     let gaps = store.gaps();
     let within = gaps.iter().map(|gap| {

@@ -1,15 +1,15 @@
-//! Indexes over a state: children of a parent, ids in order, kinds, scopes, attributes.
+//! Indexes of the objects of a state, by parent, id, kind, scope and attribute.
 //!
-//! An index is a persistent set. The index of another state is derived from it by the difference of the two states, and
-//! both are kept. So a rollback to a state whose index is kept costs nothing. Indexes are built at the first use; a few
-//! recent ones are kept.
+//! An index is an immutable ordered set. The index of another state is derived from it by the difference of the two
+//! states, and shares memory with it. The engine builds an index at its first use and caches the indexes of a few
+//! recent states. So after a rollback to one of these states, its index is available at once.
 //!
 //! # Layer
 //! Layer 5. Indexes are derived: dropping them only costs time.
 //!
 //! # Limits
-//! - An index is built in one pass over the state at first use. Without indexes (`Options::indexes(false)`), a query
-//!   scans the state and keeps the ids of its matches in memory.
+//! - The first use of an index reads the whole state once. Without indexes (`Options::indexes(false)`), a query scans
+//!   the state and keeps the ids of its matches in memory.
 //!
 //! # Invariants
 //! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased ones.
@@ -30,7 +30,7 @@ use crate::threads::Mutex;
 use super::{Derive, Derived, State, Version};
 use crate::engine::opened::Opened;
 
-/// The number of indexes kept per family: the head's, one for each snapshot of a ring, and a few more.
+/// The number of cached indexes of each family: one for the head, one for each snapshot of a ring, and a few more.
 const KEPT: usize = RING + 4;
 
 /// The property by which an index groups objects.
@@ -50,10 +50,11 @@ pub(crate) enum Family {
 
 const FAMILIES: usize = 5;
 
-/// One entry: group, order within the group, id; sorted by these bytes.
+/// An entry of an index: the group, the order within the group, and the id. Entries are sorted by these bytes.
 ///
-/// Layout: the group's length as u32, the group, the order, the id, a zero byte, and the id's length as u16, which lets
-/// a reader cut the id off the end. The group's length only separates groups: no read crosses a group.
+/// Layout: the group's length as u32, the group, the order, the id, a zero byte, and the id's length as u16, from which
+/// a reader finds the start of the id. The length of the group only separates groups, because every read covers a
+/// single group.
 pub(crate) type Key = Arc<[u8]>;
 
 fn key(group: &[u8], order: &[u8], id: &str) -> Key {
@@ -74,8 +75,8 @@ pub(crate) fn id_of(key: &[u8]) -> Option<Id> {
     Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
 }
 
-/// Returns the sort key among siblings: objects with a position by its bytes, then objects without one. A position
-/// contains no zero byte.
+/// Returns the sort key of an object among its siblings. Objects with a position precede objects without one, and are
+/// sorted by the bytes of the position, which contains no zero byte.
 fn sibling_order(object: &Object) -> Vec<u8> {
     match object.position() {
         Some(position) => [&[1], position.as_bytes(), &[0]].concat(),
@@ -136,7 +137,7 @@ impl Index {
         }
     }
 
-    /// Returns whether `id` is in a group. The family must not order the objects of a group.
+    /// Returns whether `id` is in a group. Works only for a family whose entries have no order within the group.
     pub(crate) fn has(&self, group: &[u8], id: &Id) -> bool {
         self.keys.contains(&key(group, &[], id.as_str()))
     }
@@ -151,7 +152,7 @@ impl Index {
         let mut prefix = Vec::new();
         codec::put_sized(&mut prefix, group);
         prefix.extend_from_slice(start);
-        // Clones the pointer to the set, so the iterator owns it.
+        // Clones only the pointer to the set, so that the iterator owns it.
         let keys = self.keys.clone();
         let mut bound = Bound::Included(Key::from(prefix.as_slice()));
         std::iter::from_fn(move || {
@@ -190,7 +191,7 @@ impl Derive for Index {
     }
 }
 
-/// The indexes of recent states: a queue for each family, newest first.
+/// The cached indexes of recent states: a queue for each family, newest first.
 #[derive(Default)]
 pub(crate) struct IndexCache {
     families: [Mutex<VecDeque<Derived<Index>>>; FAMILIES],
@@ -230,7 +231,7 @@ impl IndexCache {
         Ok(found)
     }
 
-    /// Drops all indexes, because they keep a rewritten log and erased versions in memory.
+    /// Drops all cached indexes. After a rewrite of the log, they would keep the old log and erased versions in memory.
     pub(crate) fn clear(&self) {
         for family in &self.families {
             family.lock().clear();

@@ -1,4 +1,5 @@
-//! Places of records in the log, and the possible meanings of the digits of a digest, for inspecting a store.
+//! Inspection of a store: finds the positions of records in the log, and everything whose digest starts with given
+//! digits.
 //!
 //! # Layer
 //! Layer 5. Reads only.
@@ -25,9 +26,9 @@ use crate::engine::upkeep::places_of;
 pub enum Meaning {
     /// The digest of a kept commit.
     Commit(CommitInfo),
-    /// A root, with the newest commit whose state it names.
+    /// A root, with the newest commit whose state has it.
     Root(CommitInfo),
-    /// A version of an object, with the newest commit that made it the version of its id.
+    /// A version of an object, with the newest commit that made it the current version of its id.
     Version(ObjectDigest, Id, CommitInfo),
     /// The digest of an erased version, with the commit that erased it; `None` if the version was lost and not
     /// salvaged.
@@ -38,7 +39,7 @@ pub enum Meaning {
     Node([u8; 32], Vec<u8>),
 }
 
-/// The number of top levels of the trie whose nodes are searched.
+/// The search covers the nodes of this many top levels of the trie.
 const NODE_LEVELS: usize = 3;
 
 impl Inner {
@@ -144,10 +145,11 @@ impl View {
     }
 }
 
-/// Returns the files of the store in the folder `path`, even if the store does not open. Reads no file yet.
+/// Returns a handle for inspecting the files of the store in the folder `path`, even if the store does not open. Reads
+/// no file yet.
 ///
 /// # Errors
-/// `NotFound` if there is no such folder; `Io`.
+/// `NotFound` if there is no such folder; `Io` if it cannot be opened.
 pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
     let places = places_of(&disk);

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 impl Memory {
-    /// Reads and checks the whole store again, and compares it with the part that this handle has read before.
+    /// Reads and checks the whole store, and compares the log on disk with the head that this handle has read.
     ///
     /// # Errors
     /// `Io` if the store cannot be read at all; damage is in the report.
@@ -55,7 +55,7 @@ impl Memory {
         for object in view.kept_objects() {
             let object = object?;
             live_bytes += object.bytes().len() as u64;
-            // A content that several objects share is counted once.
+            // Counts a content once, even if several objects share it.
             if let Some((digest, length)) = object.content_digest()
                 && !object.lacks_content()
                 && contents.insert(digest)
@@ -94,8 +94,8 @@ impl Memory {
         })
     }
 
-    /// Returns the space of the log by the reason for keeping it, and how much of it the standard
-    /// [`Retention`](crate::Retention) would free. Reads the whole log.
+    /// Returns the space of the log, divided by the reason why it is kept, and the space that garbage collection with
+    /// the standard [`Retention`](crate::Retention) would free. Reads the whole log.
     ///
     /// # Errors
     /// The errors of [`Self::gc`].
@@ -133,7 +133,7 @@ impl Memory {
         })
     }
 
-    /// Returns the places in the log of a version: of its record, and of its content if that is a separate record.
+    /// Returns the positions in the log of a version's record and, if its content is a separate record, of the content.
     ///
     /// # Errors
     /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
@@ -148,8 +148,8 @@ impl Memory {
         Ok([Some(own), content].into_iter().flatten().collect())
     }
 
-    /// Returns every possible meaning of the first digits of a digest, at most `limit` of each sort: kept commits and
-    /// roots, versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
+    /// Returns everything whose digest starts with `digits`, at most `limit` of each sort: kept commits and roots,
+    /// versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
     ///
     /// # Errors
     /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if a record or node cannot be
@@ -162,7 +162,7 @@ impl Memory {
         let mut found = self.inner.commits_and_roots(low, high, limit)?;
         found.extend(self.inner.versions_between(low, high, limit)?);
         let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
-        // A digest that no kept state contains is found only by all of its digits.
+        // A digest that no kept state contains is found only if all of its digits are given.
         if low == high && !found.iter().any(is_told) {
             let by = view.state.store.records.erasure(&low)?;
             found.extend(by.map(|by| erased(low, by)));
@@ -175,11 +175,11 @@ impl Memory {
         Ok(found)
     }
 
-    /// Passes every record of the log that contains text to `visit`, in the order of the log. A record may be passed
-    /// twice; erased ones are not passed. Reads the whole log.
+    /// Passes every record of the log that contains text to `visit`, in the order of the log. May pass a record twice,
+    /// and omits erased records. Reads the whole log.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if the log cannot be read, and the errors of `visit`.
+    /// `Corrupt` or `Io` if the log cannot be read; the errors of `visit`.
     pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());

@@ -1,4 +1,4 @@
-//! Reading: a state, its objects, its history.
+//! Reading of states, their objects and their history.
 //!
 //! # Layer
 //! Layer 5. Writes nothing and takes no lock.

@@ -11,8 +11,9 @@ use crate::object::Id;
 use crate::trie::{Proof, ProofError, Proven, verify_proof};
 
 impl Proof {
-    /// Checks this proof about `id` in the state with `root`, in a store with `hash`. Returns the digest of the object,
-    /// or `None` if the state has no object of this id. Needs no store. Take the root from a source that you trust.
+    /// Checks this proof about `id` in the state with `root`, for a store with the hash algorithm `hash`. Returns the
+    /// digest of the object, or `None` if the state has no object of this id. Needs no store. The caller must get the
+    /// root from a trusted source.
     ///
     /// # Errors
     /// The reason why the proof is invalid for this state and id.

@@ -32,7 +32,7 @@ use super::{Family, Index, View, attribute_group};
 pub struct Query {
     /// The kind of the objects.
     pub kind: Option<Kind>,
-    /// Kinds to leave out. With indexes, objects of these kinds are not even read.
+    /// Kinds to exclude. With indexes, the query does not read objects of these kinds.
     pub not_kinds: Vec<Kind>,
     /// The scope of the objects.
     pub scope: Option<Scope>,
@@ -40,7 +40,7 @@ pub struct Query {
     pub prefix: Option<String>,
     /// The parent of the objects. The matches are then in sibling order.
     pub parent: Option<Id>,
-    /// Attributes that the objects have, with these values.
+    /// Attributes and their values that a matching object must have.
     pub attributes: Vec<(String, Value)>,
     /// Whether expired objects match too.
     pub include_expired: bool,
@@ -67,7 +67,7 @@ impl Query {
         self
     }
 
-    /// Finds objects with this attribute, and with the other attributes that are named.
+    /// Finds objects that have this attribute. Several calls add up: an object must have all of the attributes.
     pub fn attribute(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.attributes.push((name.to_owned(), value.into()));
         self
@@ -79,7 +79,7 @@ impl Query {
         self
     }
 
-    /// Limits the matches.
+    /// Limits the number of matches.
     pub fn limit(mut self, matches: usize) -> Self {
         self.limit = Some(matches);
         self
@@ -100,7 +100,8 @@ impl Query {
             && attributes.all(|(name, value)| object.attribute(name).as_ref() == Some(value))
     }
 
-    /// Returns the index that leaves the fewest objects to filter, with the group to read and where in it to start.
+    /// Returns the index that should leave the fewest objects to filter, with the group to read and the prefix at which
+    /// to start in the group.
     fn best_index(&self) -> Result<(Family, Vec<u8>, &str)> {
         let whole = |family, group: &str| Ok((family, group.as_bytes().to_vec(), ""));
         if let Some(parent) = &self.parent {
@@ -165,12 +166,12 @@ pub struct Matches {
 }
 
 impl Matches {
-    /// Returns whether every object was read because no index of this state was cached.
+    /// Returns whether the query read every object of the state because no index was cached.
     pub fn scanned(&self) -> bool {
         self.scanned
     }
 
-    /// Returns the number of erased objects in the state; they never match.
+    /// Returns the number of erased objects in the state, which never match a query.
     pub fn erased(&self) -> u64 {
         self.erased
     }

@@ -13,7 +13,7 @@ use crate::store::{CommitEntry, ReferenceEntry, Store};
 
 /// A point in history as a person or program names it.
 ///
-/// Calls that take a revision also take its text, the digest of a commit, or a root.
+/// Calls with a revision as argument also accept its text, the digest of a commit, or a root.
 ///
 /// ```
 /// use treering::{Id, Kind, Memory, NewObject, Writer};
@@ -136,8 +136,8 @@ pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
     Some((fill('0')?, fill('f')?))
 }
 
-/// Finds the kept commits whose digest, or else whose root, starts with `prefix`. Returns their indexes among the kept
-/// commits.
+/// Finds the kept commits whose digest starts with `prefix`. If there are none, finds the kept commits whose root
+/// starts with it. Returns the indexes of the commits among the kept ones.
 pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
         return Ok(Vec::new());
@@ -155,7 +155,7 @@ pub(crate) fn named_by(store: &Store, commit: Option<CommitDigest>) -> Result<Op
     commit.map_or(Ok(None), |commit| store.by_digest(commit))
 }
 
-/// Returns the commit that `revision` names for a writer in `lane`.
+/// Returns the commit that `revision` names. A revision such as `snap:0` refers to the snapshots of `lane`.
 pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
     let head = store.head()?;
     let commit_of = |entry: Option<&ReferenceEntry>| entry?.reference.commit;
@@ -206,7 +206,8 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let seq = match revision {
         Revision::Seq(seq) => Some(*seq),
         Revision::Ancestor(count) => newest.checked_sub(*count),
-        // Every kept commit is newer than this time; a thinned one would be in the gap at the start.
+        // Every kept commit is newer than this time. A thinned commit of this time would be in the gap at the start of
+        // history.
         Revision::Time(_) => Some(0),
         _ => None,
     };

@@ -16,9 +16,9 @@ use crate::engine::upkeep::Stamps;
 pub(crate) struct Source {
     pub(crate) opened: Opened,
     pub(crate) indexes: IndexCache,
-    /// The changes since the checkpoint, for the state of the last call.
+    /// The changes from the checkpoint to the state for which children were last read.
     pub(crate) newer: Mutex<Option<Arc<Newer>>>,
-    /// The subtree digests of the state of the last call.
+    /// The subtree digests of the state for which one was last computed.
     pub(crate) subtrees: Mutex<Option<Derived<Subtrees>>>,
     /// The last-access times of objects.
     pub(crate) stamps: Mutex<Stamps>,
@@ -35,7 +35,7 @@ impl Source {
         }
     }
 
-    /// Drops all caches, because they keep a rewritten log and its erased versions in memory.
+    /// Drops all caches. After a rewrite of the log, they would keep the old log and erased versions in memory.
     pub(crate) fn clear(&self) {
         self.indexes.clear();
         *self.newer.lock() = None;

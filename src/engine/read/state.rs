@@ -1,4 +1,4 @@
-//! A state with all that is needed to read it. A cache can hold a state without keeping the memory open.
+//! A state, with the store that contains its records. A cache may contain a state without keeping the memory open.
 //!
 //! # Layer
 //! Layer 5.
@@ -44,8 +44,8 @@ impl State {
         self.store.records.object_at(entry.place, digest)
     }
 
-    /// Returns the nodes of both states. One state may be from before a rewrite of the log, and the other from after
-    /// it.
+    /// Returns a source of the trie nodes of both states. One state may precede a rewrite of the log, and the other may
+    /// follow it.
     pub(crate) fn nodes_with<'a>(&'a self, other: &'a Self) -> BothStores<'a> {
         BothStores(&self.store, &other.store)
     }

@@ -47,7 +47,7 @@ pub enum Containment {
     Kept,
     /// Retention thinned the commit; its digest is still in the chain.
     Thinned,
-    /// This history never had the commit or root.
+    /// This history never contained the commit or root.
     Absent,
 }
 
@@ -59,11 +59,11 @@ pub struct KindSpace {
     pub kind: &'static str,
     /// The number of records of this kind.
     pub records: u64,
-    /// The size of their bodies in bytes.
+    /// The size of the records' bodies in bytes.
     pub bytes: u64,
 }
 
-/// The space of a log, divided by the reason for keeping it.
+/// The space of a log, divided by the reason why it is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Space {
@@ -71,11 +71,11 @@ pub struct Space {
     pub kinds: Vec<KindSpace>,
     /// The bytes of the log that the state at the head needs.
     pub present_bytes: u64,
-    /// Further bytes that no retention removes, for snapshots and other references, erasures, and the targets of
-    /// rollbacks, undos and redos.
+    /// Additional bytes that no retention removes, because snapshots, other references, erasures, rollbacks, undos or
+    /// redos need them.
     pub named_bytes: u64,
-    /// Further bytes that the standard policy keeps because they are recent enough.
+    /// Additional bytes that the standard retention keeps because they are recent enough.
     pub policy_bytes: u64,
-    /// The bytes that garbage collection with the standard policy would free.
+    /// The bytes that garbage collection with the standard retention would free.
     pub dead_bytes: u64,
 }

@@ -38,7 +38,7 @@ impl Derive for Subtrees {
 }
 
 impl Subtrees {
-    /// Drops the digest of a changed object and those of all objects above it in that state.
+    /// Drops the cached digests of a changed object and of all objects above it in that state.
     fn forget(&mut self, version: &Version<'_>) -> Result<()> {
         self.0.remove(&version.key());
         let state = version.state;
@@ -51,7 +51,7 @@ impl Subtrees {
         Ok(())
     }
 
-    /// Computes the digest of `id`, whose entry is `top`, and caches it with those of everything below it.
+    /// Computes the digest of `id`, whose entry is `top`. Caches it, and the digests of everything below `id`.
     fn compute(&mut self, source: &Source, state: &State, (id, top): (&Id, Entry)) -> Result<[u8; 32]> {
         let suite = state.store.suite;
         let open = |entry: Entry, id: &Id| -> Result<Open> {
@@ -71,7 +71,7 @@ impl Subtrees {
                 }
                 let entry = state.entry_at(&key)?;
                 let entry =
-                    entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} is not there")))?;
+                    entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} does not exist")))?;
                 above.push(std::mem::replace(&mut inner, open(entry, &child)?));
                 continue;
             }
@@ -88,7 +88,7 @@ impl Subtrees {
     }
 }
 
-/// An object whose child digests are being collected.
+/// An object whose digest is computed once the digests of all its children are collected.
 struct Open {
     entry: Entry,
     children: Box<dyn Iterator<Item = Id> + Send>,

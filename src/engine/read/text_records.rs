@@ -16,18 +16,18 @@ use super::CommitInfo;
 pub enum TextRecord {
     /// A version of an object that history or a draft keeps. A content that is a separate record is not included.
     Version(Object),
-    /// A content that is a record of its own.
+    /// A content that is stored as a separate record.
     Content(ContentDigest, String),
     /// The text of a reason or a source.
     Text(TextDigest, String),
-    /// A commit, because of its operation, actor and session.
+    /// A commit, which contains the names of its operation, actor and session.
     Commit(CommitInfo),
-    /// A reference, because of its name, actor and session. Deleted references are included until garbage collection
-    /// removes them.
+    /// A reference, which contains its name, actor and session. Deleted references are included until garbage
+    /// collection removes them.
     Reference(Reference),
 }
 
-/// Returns a record as a text record; `None` if it contains only digests.
+/// Converts a record to a text record. Returns `None` if the record contains only digests.
 pub(super) fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
     let said = || String::from_utf8_lossy(&record.body).into_owned();
     let hash = |domain| store.suite.hash_bytes(domain, &record.body);

@@ -4,7 +4,7 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - VIE-1: a view always gives the same answers, whatever is committed meanwhile.
+//! - VIE-1: a view always returns the same results, whatever is committed after it was opened.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub struct View {
     pub(crate) source: Arc<Source>,
     pub(crate) entry: Arc<CommitEntry>,
     /// The map of the commit, which never changes, and the store with its records and nodes. The view keeps that store,
-    /// because the log may be rewritten meanwhile (VIE-1).
+    /// because the log may be rewritten while the view is open (VIE-1).
     pub(crate) state: State,
     now: Option<Time>,
 }
@@ -99,7 +99,7 @@ impl View {
         let store = source.opened.store();
         let head = store.head();
         let view = head.and_then(|head| Self::new(source, &store, head));
-        view.expect("a memory is opened only with a head, whose state is at hand, and heads only follow")
+        view.expect("an open memory always has a head, whose state is in memory")
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -111,7 +111,7 @@ impl View {
         &self.source.opened
     }
 
-    /// Returns the state without the view's caches.
+    /// Returns the state, without the caches of the view.
     pub(crate) fn state(&self) -> State {
         self.state.clone()
     }
@@ -136,8 +136,9 @@ impl View {
         self.len() == 0
     }
 
-    /// Returns the time that decides which objects are expired. This is the time that was set; else, for a past state,
-    /// its commit's time; else the later of the clock and the head's time.
+    /// Returns the time that decides which objects are expired. If [`Self::with_now`] set a time, this is that time.
+    /// Otherwise it is the commit's time for a past state, and the later of the clock and the commit's time for the
+    /// head. A head more than a day ahead of the clock does not count.
     pub fn now(&self) -> Time {
         let committed = self.entry.commit.time;
         if let Some(now) = self.now {
@@ -157,7 +158,7 @@ impl View {
         }
     }
 
-    /// Returns the same state, with the time `now` to decide which objects are expired.
+    /// Returns a view of the same state for which the time `now` decides which objects are expired.
     #[must_use]
     pub fn with_now(mut self, now: Time) -> Self {
         self.now = Some(now);
@@ -178,7 +179,7 @@ impl View {
             return Ok(None);
         };
         let object = self.load_kept(&entry, || format!("the version of '{id}' in this state"))?;
-        // If another id has this key path, which would be a collision of the hash, the object does not count.
+        // Ignores an object with another id and the same key path, which would be a hash collision.
         Ok((object.id() == id.as_str()).then_some(object))
     }
 
@@ -229,7 +230,7 @@ impl View {
     }
 
     /// Builds the index for [`Self::indexed_ids`]. Reads every object, or only the changes since a state whose index is
-    /// kept.
+    /// cached.
     ///
     /// # Errors
     /// The errors of [`Self::children`].
@@ -261,15 +262,15 @@ impl View {
         until_error(entries.filter_map(move |entry| read(entry).transpose()))
     }
 
-    /// Iterates the objects as [`Self::objects`] does, without the erased ones.
+    /// Iterates the objects as [`Self::objects`] does, but omits erased objects.
     pub(crate) fn kept_objects(&self) -> impl Iterator<Item = Result<Object>> + Send + use<> {
         let is_kept = |object: &Result<Object>| !object.as_ref().is_ok_and(Object::is_placeholder);
         self.objects().filter(is_kept)
     }
 
-    /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if some object of
-    /// this state was erased, because it may have been below `id`. The first call reads the whole subtree, later calls
-    /// only changes.
+    /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if an object of
+    /// this state was erased, because it may have been below `id`. The first call reads the whole subtree; later calls
+    /// read only changes.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -278,7 +279,7 @@ impl View {
         let Some(top) = self.state.entry_at(&self.key(id))? else {
             return Ok(None);
         };
-        // The erased version may have been below `id`, so its digest cannot be computed.
+        // An erased version may have been below `id`, so the subtree digest of `id` cannot be computed.
         if self.state.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
             return Ok(None);
         }
@@ -313,8 +314,8 @@ impl View {
         trie.node(path, store.suite, trie::Shape::State, &**store)
     }
 
-    /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does. The time is
-    /// the present one, even for a past state.
+    /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does. A view of a
+    /// past state also returns the newest time.
     ///
     /// # Errors
     /// `Io` if the last-access times cannot be read.
@@ -322,7 +323,7 @@ impl View {
         self.source.stamps.lock().last_used(self.opened(), id)
     }
 
-    /// Returns a proof of the version that this state has for `id`, or that it has none.
+    /// Returns a proof that this state has a certain version of `id`, or that it has no version of `id`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.

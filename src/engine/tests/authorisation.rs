@@ -29,7 +29,7 @@ fn touch(class: Origin, rule: Authorisation, is_removal: bool) -> Option<ErrorCo
     }
     let dry = draft.check_authorisation().is_err();
     let error = memory.commit(draft, "touch").err()?;
-    assert!(dry, "a dry run refuses what the commit refuses");
+    assert!(dry, "a dry run refuses the same change as the commit");
     assert_eq!(
         (error.kind(), error.ids()),
         (ErrorKind::Denied, &["mine".to_owned()][..])

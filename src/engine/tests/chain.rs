@@ -1,4 +1,4 @@
-//! The store refuses logs of whole batches with valid checksums but wrong commits.
+//! The store refuses a log if its batches are complete and have valid checksums, but contain a wrong commit.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The source files that a commit passes on its way to the disk. A reader must know all of them to follow a commit.
+//! Counts the source files on the call path from a commit to the disk, because a reader must know all of them to follow
+//! a commit.
 
 use std::backtrace::Backtrace;
 use std::collections::BTreeSet;
@@ -11,10 +12,10 @@ use super::note;
 use crate::engine::{Options, Writer};
 use crate::testing::sim_disk::SimDisk;
 
-/// The maximal number of files from `Memory::commit` to `fdatasync`, including the disk's own.
+/// The maximal number of source files from `Memory::commit` to `fdatasync`, including the file of the disk.
 const FILES_MAX: usize = 8;
 
-/// Returns the source files of this crate on the stack, except tests. Returns none if the build has no debug
+/// Returns the source files of this crate on the stack, except tests. The set is empty if the build has no debug
 /// information.
 fn files_on_stack() -> BTreeSet<String> {
     let stack = Backtrace::force_capture().to_string();
@@ -47,7 +48,7 @@ fn a_commit_passes_few_files() {
     let passed = passed.lock();
     assert!(passed.len() >= 3, "the group, its sync and `live`: {passed:?}");
     for files in &*passed {
-        // The simulated disk counts as the file of the real one, so the number must be below the limit.
+        // The number must be below the limit, because a real disk adds one file, in place of the simulated disk.
         assert!(files.len() < FILES_MAX, "{files:#?}");
     }
 }

@@ -1,5 +1,5 @@
-//! A store opened from a checkpoint gives the same answers as one opened from the log. A damaged checkpoint only costs
-//! time.
+//! A store that is opened from a checkpoint returns the same results as a store that is opened from the log. A damaged
+//! checkpoint only costs time.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn checkpoints(disk: &SimDisk) -> Vec<String> {
     names.cloned().collect()
 }
 
-/// Returns the answers of a memory to a query of every kind.
+/// Returns the results of every kind of read of a memory, as text.
 fn answers(memory: &Memory) -> Vec<String> {
     let mut answers = Vec::new();
     for info in memory.commits() {
@@ -132,8 +132,8 @@ fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
         damaged[at] ^= 0x40;
         disk.put_file(&names[0], damaged);
         let reader = on_disk(&disk, options(1).read_only(true), false)?;
-        // Tests BAS-1: an answer from the log equals the answer of an undamaged checkpoint, including places and
-        // indexes in the line.
+        // Tests BAS-1: results from the log equal those from an undamaged checkpoint, including the locators of records
+        // and the indexes of commits.
         same(&answers(&reader), &expected, &format!("byte {at}"));
         assert_eq!(kept(&reader), states, "byte {at}");
     }
@@ -205,7 +205,7 @@ fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
             if random.below(2) > 0 {
                 object.position = Some(crate::Position::new(&format!("p{}", random.below(9)))?);
             }
-            // A put that would make a missing parent or a cycle is refused, and ignored here.
+            // The engine refuses a put with a missing parent or a cycle of parents. The test ignores the error.
             drop(memory.put(object, &Writer::user()));
             if random.below(9) == 0 {
                 let id = id(&format!("n/{}", random.below(30)));
@@ -275,7 +275,7 @@ fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
     for (expected, view) in &views {
         assert_eq!(told(view), *expected, "a view of before stays");
     }
-    // Dropping the last view of the old checkpoint frees its store.
+    // Dropping the last view that reads the old checkpoint frees its store.
     let first = Arc::downgrade(&stores.remove(0));
     drop((stores, views));
     assert!(first.upgrade().is_none());
@@ -335,7 +335,7 @@ fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
         let (memory, names) = covered_by_another(&disk);
         disk.remove_file("live");
         if !whole {
-            // Removes the file of the last batch, as if it had never been written.
+            // Removes the end of the last batch, as if it had never been written.
             let files = disk.files().into_keys();
             let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
             disk.overwrite(&active, |bytes| {
@@ -393,11 +393,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
     let hidden = disk.files()[&names[0]].clone();
     disk.remove_file(&names[0]);
     disk.remove_file("live");
-    put(
-        &memory,
-        "after",
-        "the log was recovered, and nobody knew of the checkpoint",
-    );
+    put(&memory, "after", "written after the recovery");
     disk.put_file(&names[0], hidden);
     for degraded in [false, true] {
         let reader = on_disk(&disk, options(1).read_only(true).degraded(degraded), false)?;
@@ -518,8 +514,8 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     memory.erase(&erasing, &Writer::user())?;
     assert!(!place("00000001.ckpt").exists());
     drop(memory);
-    // Recreates the state after a crash between writing a checkpoint and removing the old one. The next write cleans
-    // up, but keeps a later checkpoint of the log.
+    // Recreates the files after a crash between writing a checkpoint and removing the old one. The next write removes
+    // the old checkpoint, but keeps a later one of the log.
     std::fs::write(place("00000001.ckpt"), &before).unwrap();
     std::fs::write(place("00000002.ckpt.tmp"), &before).unwrap();
     put(&Memory::open(&store)?, "b", "x");

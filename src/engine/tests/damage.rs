@@ -1,5 +1,5 @@
-//! A store of 64 KiB is cut at every byte, and every bit is flipped. It must open at a former state or refuse to open.
-//! It must never panic, return wrong data or look empty.
+//! Cuts a store of 64 KiB at every byte, and flips every bit. The store must open at an earlier state or refuse to
+//! open. It must never panic, return wrong data or appear empty.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn store() -> (SimDisk, Vec<Root>) {
     (disk, roots)
 }
 
-/// Opens a damaged copy and compares its answers with the former states. Returns the seq of its head, or `None` if the
+/// Opens a damaged copy and compares its state with the earlier states. Returns the seq of its head, or `None` if the
 /// copy does not open.
 fn examine(disk: &SimDisk, roots: &[Root], what: &dyn Fn() -> String) -> Option<usize> {
     let options = Options::new().read_only(true);
@@ -97,7 +97,7 @@ fn cut_at_every_byte() {
         let seen = examine(&copy, &roots, &|| format!("cut at {cut}"));
         assert!(
             seen.is_none_or(|seq| seq == head),
-            "cut at {cut}: commit {seen:?} passed as the newest"
+            "cut at {cut}: commit {seen:?} was opened as the head"
         );
 
         copy.remove_file("live");
@@ -122,8 +122,8 @@ fn every_bit_flipped() {
             match file.as_str() {
                 // The text of the lock file is never read, and `live` can be derived from the log.
                 "lock" | "live" => assert_eq!(seen, Some(head), "bit {bit} of {file}"),
-                _ if bit / 8 < in_use => assert_eq!(seen, None, "bit {bit} of {file} was not noticed"),
-                // Bytes after the durable end are a torn tail, which is reported and loses nothing.
+                _ if bit / 8 < in_use => assert_eq!(seen, None, "bit {bit} of {file} was not detected"),
+                // Bytes after the durable end are a torn tail. The store reports the tail and loses no commit.
                 _ => assert_eq!(seen, Some(head), "bit {bit} of {file}"),
             }
         });
@@ -228,7 +228,7 @@ fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() {
                     assert!(seq == 60 && count > 40 && count < 60, "{what}: {seq}, {count}");
                     continue;
                 }
-                // All objects before the damage are readable, and so are the undamaged ones of the cut segment.
+                // All objects before the damage are readable, and so are the undamaged objects of the cut segment.
                 assert_eq!(count as u64, seq, "{what}");
                 assert!(count >= least + usize::from(!missing), "{what}: {count}, {least}");
                 least = count;
@@ -237,7 +237,7 @@ fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() {
     }
 }
 
-/// Makes a store. Returns its disk, and its files as they were before the last commits.
+/// Makes a store. Returns its disk, and a copy of its files from before the last commits.
 fn of_two_times() -> (SimDisk, BTreeMap<String, Vec<u8>>) {
     let (disk, _) = of_segments(false);
     let old = disk.files();
@@ -375,7 +375,7 @@ fn what_a_commit_behind_the_checkpoint_brings_back_may_be_damaged() {
     assert!(memory.damage().is_some());
     assert_eq!(readable(&memory).1, 60);
     assert_eq!(super::content(&memory.view(), "o/5").as_deref(), Some("changed"));
-    // Reading again changes nothing.
+    // A second read returns the same state.
     let head = memory.view().commit().digest;
     memory.refresh().unwrap();
     assert_eq!(memory.view().commit().digest, head);

@@ -1,4 +1,5 @@
-//! Derived files and last-access times: which files are read, which are ignored, and how an erasure removes them.
+//! Derived files and last-access times: checks which files are read, which are ignored, and how an erasure removes
+//! them.
 
 use std::sync::Arc;
 
@@ -82,7 +83,7 @@ fn what_was_kept_is_read_by_the_next_handle() -> Result<()> {
     Ok(())
 }
 
-/// INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or nothing.
+/// INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or `None`.
 #[test]
 fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
@@ -122,7 +123,7 @@ fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     Ok(())
 }
 
-/// INVARIANT DER-2: no derived file stays that was built from a state before an erasure.
+/// INVARIANT DER-2: after an erasure, no derived file remains that was built from an earlier state.
 #[test]
 fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
@@ -143,7 +144,7 @@ fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     assert_eq!(disk.list("derived").unwrap(), ["uses"]);
     assert_eq!((used(&memory, "secret"), used(&memory, "open")), (None, Some(5)));
     assert!(!keep_derived(&memory, "words", b"harbour tea", &before)?);
-    // The other process has not yet read the erasure, so its file is refused.
+    // The other process has not read the erasure yet, so `keep_derived` refuses to write its file.
     assert!(!keep_derived(&other, "words", b"harbour tea", &other.view())?);
     assert_eq!(kept(&memory, "words"), None);
     assert!(keep_derived(&memory, "words", b"tea", &memory.view())?);
@@ -165,7 +166,7 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     memory.sync()?;
     assert_eq!(memory.view().root(), head.root());
     assert_eq!(memory.view().commit().digest, head.commit().digest);
-    // STP-1: a process with older times does not overwrite a later time.
+    // Tests STP-1: a process with older times does not overwrite a later time.
     let other = on(&disk, false);
     assert_eq!(used(&other, "a"), Some(7));
     memory.touch([&id("a")], at(20));
@@ -185,7 +186,7 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     assert_eq!(used(&reader, "a"), Some(50));
     drop(reader);
     let last = on(&disk, false);
-    assert_eq!(used(&last, "a"), Some(21), "who only reads writes nothing");
+    assert_eq!(used(&last, "a"), Some(21), "a reader must not write times");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Erased content is gone from every byte of every file; all other content stays unchanged.
+//! After an erasure, no file contains erased content, and all other content is unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ fn secret(number: u64) -> String {
     format!("sec-{:016x}-{number:04}", random.next_u64())
 }
 
-/// Returns the secrets that some file of the disk contains.
+/// Returns the secrets that remain in any file of the disk.
 fn leaks(disk: &SimDisk) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (name, bytes) in disk.files() {
@@ -61,7 +61,7 @@ fn checkpoints_with(disk: &SimDisk, digest: &[u8]) -> Vec<String> {
     found.map(|(name, _)| name).collect()
 }
 
-/// Plants a secret in one of ten ways; returns the name to erase.
+/// Stores a secret in one of ten ways. Returns the target that erases it.
 fn plant(memory: &Memory, number: u64) -> String {
     let secret = secret(number);
     let long = format!("{secret} {}", "and more ".repeat(600));
@@ -145,7 +145,8 @@ fn plant(memory: &Memory, number: u64) -> String {
     }
 }
 
-/// Returns the objects of a state except the erased ones, and the number of all its objects.
+/// Returns the digest, content and times of each object of a state by its id. Omits the versions and contents with a
+/// digest in `gone`.
 fn rest(view: &View, gone: &BTreeSet<String>) -> BTreeMap<String, String> {
     let objects = view.objects().map(Result::unwrap);
     objects
@@ -240,7 +241,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     assert_eq!(
         states(&memory),
         before,
-        "what is not erased is as it was, under the old roots"
+        "other objects and all roots must stay unchanged"
     );
     let verified = memory.verify(VerifyDepth::Full)?;
     assert!(verified.ok && verified.derived.is_empty(), "{verified:?}");
@@ -293,7 +294,7 @@ fn an_erased_version_says_who_erased_it_and_the_state_goes_on() -> Result<()> {
         (ErrorKind::NotFound, crate::error::ErrorCode::Erased)
     );
     assert_eq!(again.hint(), Some(hint));
-    // The same text may be written again, because the erasure only covers the earlier write.
+    // The same text may be written again, because an erasure removes only earlier records.
     put(&memory, "a", "three");
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("three"));
     Ok(())
@@ -378,7 +379,7 @@ fn what_others_hold_is_refused_until_it_is_to_go_everywhere() -> Result<()> {
         "erased"
     );
     assert!(memory.verify(VerifyDepth::Full)?.ok);
-    // An erased content returns only if it is written again.
+    // Only a new write stores an erased content again.
     let refused = memory
         .put(note("two", &long), &Writer::user())
         .map(drop)
@@ -477,7 +478,7 @@ fn placeholders_are_never_taken_for_objects() -> Result<()> {
     );
     assert_eq!(memory.history(&id("a"))?.len(), 2);
 
-    // Undo skips the erasure, and reaches the removal of an object that was erased since.
+    // Undo skips the erasure and tries to reverse the removal of an object that was erased since.
     assert_eq!(memory.undo(&Writer::user()).unwrap_err().code(), "erased");
     memory.rollback("seq:3").across_lanes().by(&Writer::user())?;
     let head = memory.view();
@@ -487,7 +488,7 @@ fn placeholders_are_never_taken_for_objects() -> Result<()> {
         .put(note("a", "one"), &Writer::user())
         .map(drop)
         .unwrap_err();
-    assert_eq!(refused.code(), "erased", "the very version that was erased");
+    assert_eq!(refused.code(), "erased", "putting the erased version again");
     put(&memory, "a", "another");
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("another"));
     memory.remove(&id("c"), &Writer::user())?;
@@ -584,7 +585,7 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
             let is_erased = memory.view().commit().commit.op.as_str() == "erase";
             assert!(
                 is_erased || outcome.is_err(),
-                "call {call}, {image:?}: acknowledged and lost"
+                "call {call}, {image:?}: an acknowledged erasure was lost"
             );
             if is_erased {
                 done += 1;
@@ -606,7 +607,7 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
             assert!(memory.verify(VerifyDepth::Full)?.ok, "call {call}, {image:?}");
         }
     }
-    assert!(undone > 20 && done > 5, "{undone} undone, {done} done");
+    assert!(undone > 20 && done > 5, "{undone} not erased, {done} erased");
     Ok(())
 }
 
@@ -617,7 +618,7 @@ fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone()
     put(&memory, "tea", "green");
     put(&memory, "secret", "never to be seen again");
     memory.erase(&of(&["secret"]), &Writer::user()).unwrap();
-    // The id is already absent, as the undo requires, so the undo changes nothing.
+    // The undo would remove the id, which is already absent, so it changes nothing.
     assert!(
         memory
             .reverse_preview(Op::UNDO, &Writer::user())
@@ -652,7 +653,7 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
     memory
         .erase(&of(&[&first]), &Writer::user().session("cleaning"))
         .unwrap();
-    // No other commit followed, so only the erasure prevents the undo.
+    // No other commit changed the id since, so only the erasure prevents the undo.
     let refused = memory.undo(&Writer::user()).unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code()),
@@ -723,8 +724,9 @@ fn a_call_that_failed_says_rightly_whether_it_is_done() {
     assert!(said_done > 20, "{said_done}");
 }
 
-/// Erases or writes while one disk call fails: either a changing or a reading call, by this fault. Returns `None` if
-/// there were fewer calls. Otherwise returns whether the error reports the operation as done.
+/// Erases or writes while one disk call fails: a writing call with this fault, or a reading call if `fault` is `None`.
+/// Returns `None` if the operation made fewer calls. Otherwise returns whether the error reports that the operation
+/// took effect.
 fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call: u64) -> Option<bool> {
     let disk = SimDisk::new(call);
     disk.relax();
@@ -734,7 +736,7 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     memory.sync().unwrap();
     cover(&memory);
     assert!(!checkpoints_with(&disk, digest.as_bytes()).is_empty());
-    put(&memory, "b", "not synced, where that is not asked for");
+    put(&memory, "b", "not synced with Durability::Interval");
     let work = |memory: &Memory| {
         if erases {
             memory.erase(&of(&["a"]), &Writer::user()).map(drop)

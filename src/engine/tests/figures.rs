@@ -1,4 +1,4 @@
-//! Compares the size of a history after garbage collection with the promised size, with one commit for each write.
+//! Compares the size of a history after garbage collection with the promised size. Each write is a separate commit.
 //!
 //! `cargo test --release --lib figures -- --ignored --nocapture` prints the sizes for 200,000 commits over 10,000
 //! objects.
@@ -50,7 +50,7 @@ fn measure(case: Case) -> Result<()> {
     let mut snapshots: Vec<(String, Root, u64)> = Vec::new();
     let started = Instant::now();
     for number in 0..case.commits {
-        // Writes every object once before it writes one again.
+        // Writes every object once before it writes any object again.
         let which = if number < case.objects {
             number
         } else {
@@ -147,13 +147,13 @@ fn a_collected_history_is_small() -> Result<()> {
 }
 
 #[test]
-#[ignore = "minutes: the figure at its full size"]
+#[ignore = "takes minutes: the full size"]
 fn two_hundred_thousand_commits_are_small() -> Result<()> {
     for (name, clock, promised) in [
         ("real clock", Arc::new(SystemClock) as Arc<dyn Clock>, true),
         ("one in 10 ms", bursts(10_000, i64::MAX), true),
-        // Each kept hour, day or week has a state in which nearly every object has its own version. With more kept
-        // states, more of an object's 20 versions stay, so this policy exceeds the promised size.
+        // Each kept hour, day or week has a state in which nearly every object has a different version. With more kept
+        // states, more of an object's 20 versions stay, so this case exceeds the promised size.
         (
             "bursts of 50,000 commits, 50 ms apart, a week between",
             bursts(50_000, 50_000),

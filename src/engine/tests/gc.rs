@@ -1,4 +1,4 @@
-//! Thinning history and rewriting the log: the kept part stays exact, the rest is removed, and other processes can
+//! Thins history and rewrites the log: kept commits stay unchanged, thinned states are removed, and other processes can
 //! continue.
 
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ pub(super) fn kept(memory: &Memory) -> Kept {
         .collect()
 }
 
-/// Makes a history of puts, removals, snapshots, rollbacks and undos, with long contents, reasons and kept drafts.
+/// Makes a history of puts, removals, snapshots, rollbacks and undos, with long contents, reasons and saved drafts.
 pub(super) fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
     for step in 0..steps {
         let name = format!("o/{}", random.below(12));
@@ -138,7 +138,7 @@ fn what_is_kept_is_exact_and_what_is_thinned_is_in_the_chain() -> Result<()> {
             let history = memory.history(&id("o/1"))?;
             let now = Some(memory.view().commit().commit.time);
             let preview = memory.gc_preview(&tight(), now)?;
-            assert_eq!(kept(&memory).len(), before.len(), "a preview changes nothing");
+            assert_eq!(kept(&memory).len(), before.len(), "a preview must change nothing");
             let held = memory.view();
             let report = memory.gc(&tight(), now)?;
             assert_eq!(preview, report);
@@ -172,7 +172,7 @@ fn what_is_kept_is_exact_and_what_is_thinned_is_in_the_chain() -> Result<()> {
             assert_eq!(
                 told(&held),
                 told(&memory.view()),
-                "a view that is held stays readable"
+                "an open view must stay readable"
             );
             for snapshot in memory.snapshots()? {
                 assert!(left.contains(&snapshot.commit), "RET-1: {}", snapshot.name);
@@ -207,7 +207,7 @@ fn others_go_on_while_the_log_is_rewritten_and_find_it_rewritten() -> Result<()>
     )?;
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
     memory.gc(&tight(), None)?;
-    put(&other, "o/new", "written by a handle that had read the old log");
+    put(&other, "o/new", "written by a handle that read the old log");
     assert_eq!(told(&reader.refresh()?), told(&other.view()));
     assert_eq!(told(&memory.refresh()?), told(&other.view()));
     assert!(memory.verify(VerifyDepth::Full)?.ok);
@@ -289,7 +289,7 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
         assert_eq!(
             memory.commits().count(),
             1_401,
-            "no commit waits for a collection"
+            "commits must not wait for a collection"
         );
         assert_eq!(memory.warnings(), Vec::<String>::new());
         memory.close()?;
@@ -306,7 +306,10 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
         ..Retention::automatic()
     };
     let (kept, left) = history(Some(a_day))?;
-    assert!(kept > 288 && kept < all, "a day and hours before it stay: {kept}");
+    assert!(
+        kept > 288 && kept < all,
+        "a day and earlier hours are kept: {kept}"
+    );
     assert!(left < bytes * 3 / 4, "{left} of {bytes} bytes");
     // All commits here are newer than a week.
     assert_eq!(history(Some(Retention::automatic()))?.0, all);
@@ -363,7 +366,7 @@ fn one_process_with_a_wrong_clock_does_not_make_a_young_history_old() -> Result<
     assert_eq!(
         write(0, false)?,
         2_701,
-        "the clock is right again, time stands still"
+        "the clock is right again and does not advance"
     );
     Ok(())
 }
@@ -426,10 +429,10 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     assert!(claim.maker().is_none() && claim.time == claimed, "{claim:?}");
     let first = newest("first");
     assert!(first.digest.is_none() && first.maker().is_none(), "{first:?}");
-    // The author of a kept commit is still known for the changes that it made itself.
+    // The author of a change is still known if the commit that made it is kept.
     assert_eq!(newest("tea").maker().unwrap().lane(), "vera");
-    // The authors of the changes that a rollback would revert are no longer known, so the rollback needs a
-    // confirmation.
+    // The authors of the changes that the rollback would revert are no longer known, so the rollback requires
+    // `across_lanes`.
     let refused = memory.rollback("one").by(&by("vera")).err().unwrap();
     assert_eq!(refused.code(), "other_lanes");
     assert!(refused.to_string().contains("2 commits"), "{refused}");

@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 
-/// Returns a retention that keeps only the newest commit and the named ones.
+/// Returns a retention that keeps only the newest commit and the commits that references name.
 pub(super) fn only_head() -> Retention {
     Retention {
         all: Duration::ZERO,
@@ -28,8 +28,8 @@ pub(super) fn only_head() -> Retention {
     }
 }
 
-/// Thins the commits in `thinned`. Between the choice and the publication, another writer runs `beside`. Returns the
-/// final content of the store, after checking that a new handle reads the same.
+/// Thins the commits in `thinned`. Between the choice of commits and the publication, another writer runs `beside`.
+/// Returns the final content of the store, after checking that a new handle reads the same content.
 fn collect_beside(
     disk: &SimDisk,
     memory: &Memory,
@@ -48,7 +48,7 @@ fn collect_beside(
     memory.inner.rewrite(&choose, Duration::ZERO)?;
     let now = kept(memory);
     other.refresh()?;
-    assert!(kept(&other) == now, "the handle that wrote beside it");
+    assert!(kept(&other) == now, "the handle that wrote meanwhile");
     let anew = on_disk(disk, options(1).read_only(true).checkpoints(false), false)?;
     assert!(kept(&anew) == now, "a handle opened anew");
     let report = anew.verify(VerifyDepth::Full)?;
@@ -120,7 +120,7 @@ fn the_sources_of_what_is_live_stay_also_if_it_is_a_source_itself() -> Result<()
                 let found = memory.version(source)?;
                 assert!(
                     found.is_some(),
-                    "seed {seed}: a source of {} is gone",
+                    "seed {seed}: a source of {} is missing",
                     object.id()
                 );
             }
@@ -148,7 +148,7 @@ fn nobody_waits_for_who_waits_until_another_rewrite_is_done() -> Result<()> {
     std::thread::sleep(Duration::from_millis(500));
     put(&memory, "b", "two");
     let is_first = !collecting.is_finished() && !erasing.is_finished();
-    assert!(is_first, "the commit waited for the others");
+    assert!(is_first, "the commit waited for the collection or the erasure");
     drop(elsewhere);
     collecting.join().expect("it does not panic")?;
     erasing.join().expect("it does not panic")?;
@@ -203,7 +203,7 @@ fn the_new_log_is_read_and_covered_while_others_may_write() -> Result<()> {
             );
             assert!(
                 seen.iter().all(|(done, is_free)| *done != doing || *is_free),
-                "{doing} was done under the lock"
+                "{doing} ran under the lock"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! The records of a rewritten log other than commits: shared records, and maps with times.
+//! The records of a rewritten log that are not commits: shared records, and maps with times.
 
 use super::covering::cover;
 use super::gc::{HOUR, Told, kept, on_disk, options, options_of_reader, told};
@@ -57,8 +57,8 @@ fn what_a_kept_commit_needs_may_stand_behind_the_newest_one() -> Result<()> {
     Ok(())
 }
 
-/// Makes a store whose oldest kept commit has 2,000 objects. Returns their visible data, and the places of the records
-/// of its map.
+/// Makes a store whose oldest kept commit has 2,000 objects. Returns the visible data of the objects, and the locators
+/// of the records of the commit's map.
 fn with_a_base(disk: &SimDisk) -> Result<(Told, Vec<Locator>)> {
     let memory = on_disk(disk, options(HOUR), true)?;
     for round in 0..2 {
@@ -83,7 +83,7 @@ fn with_a_base(disk: &SimDisk) -> Result<(Told, Vec<Locator>)> {
         parts.extend(stating.map(|record| {
             assert!(
                 record.body.len() <= 16 << 10,
-                "a read checks all of a record: {}",
+                "a read must check the whole record: {}",
                 record.body.len()
             );
             record.locator

@@ -1,4 +1,4 @@
-//! Several drafts in one group are committed with one sync, and each gets the result of a single commit.
+//! A group commit syncs several drafts once, and each draft gets the same result as if it were committed alone.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn each_draft_of_a_group_is_readable_and_right() -> Result<()> {
     put(&memory, "a", "old");
     let drafts = vec![
         draft(&memory, |draft| draft.put(note("a", "new"))),
-        // Putting the same object again makes no change, and the commit that wrote it stays its commit.
+        // Putting the same object again makes no change, so the result names the commit that already wrote it.
         draft(&memory, |draft| draft.put(note("a", "new"))),
         draft(&memory, |draft| draft.put(note("a", "other"))),
         draft(&memory, |draft| draft.put(child("b", "a"))),
@@ -96,7 +96,7 @@ fn a_later_draft_may_not_take_the_parent_of_an_earlier_one() -> Result<()> {
 
 #[test]
 fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
-    // Tests CMT-1, and STO-2: the head stays at the end of the log.
+    // Tests CMT-1, and STO-2: the store in memory never contains a commit that the log lacks.
     let disk = SimDisk::new(5);
     let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None)?;
     put(&memory, "a", "old");
@@ -114,7 +114,7 @@ fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("old"));
     let again = memory.put(note("b", ""), &Writer::user()).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Poisoned);
-    // Another handle gets the lock at once and can write.
+    // Another handle gets the lock without waiting and can write.
     let other = Memory::on_disk(Arc::new(disk.clone()), Options::new(), false, None)?;
     put(&other, "b", "after");
     assert!(other.verify(VerifyDepth::Full)?.ok);

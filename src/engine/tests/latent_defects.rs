@@ -1,5 +1,5 @@
-//! Ten latent defects of an earlier published memory format, each by name. Each test here fails on a memory that has
-//! the defect.
+//! Ten latent defects of an earlier published memory format. Each test is named after a defect and fails if the memory
+//! has it.
 
 use super::{content, id, note, put};
 use crate::engine::{Memory, Revision, Writer};
@@ -35,7 +35,7 @@ fn aliasing_of_history() -> Result<()> {
 
 #[test]
 fn rollback_twice() -> Result<()> {
-    // Tests ROL-1: two rollbacks to one commit give one root, whatever happened in between.
+    // Tests ROL-1: two rollbacks to one commit produce the same root, whatever was committed between them.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "good");
     let snapshot = memory.snapshot(Some("good"), &Writer::user())?;
@@ -66,8 +66,8 @@ fn stale_ancestors() -> Result<()> {
 
 #[test]
 fn colliding_ids() -> Result<()> {
-    // Two ids whose key paths agree in every bit that is kept. The engine refuses the second id, and never overwrites
-    // the first.
+    // Two ids have the same key path, because the weak hash suite uses only a few bits of it. The engine refuses the
+    // second id, and never overwrites the first.
     let suite = crate::digest::HashSuite::with_weak_keys(crate::digest::HashAlgorithm::Blake3, 4);
     let memory = Memory::in_memory_with_suite(suite)?;
     let mut taken = 0;

@@ -127,6 +127,9 @@ fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()
             assert!(memory.verify(VerifyDepth::Full)?.ok, "read {read}");
         }
     }
-    assert!(failed > 5 && again > 5, "{failed} failed, {again} went on");
+    assert!(
+        failed > 5 && again > 5,
+        "{failed} failed, {again} succeeded later"
+    );
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::log::{
 use crate::object::{Encoded, Origin, Reference, ReferenceName, StagedChange, Time};
 use crate::testing::sim_disk::SimDisk;
 
-/// Appends batches that no memory would write. The head does not change.
+/// Appends batches that the engine would never write. The head does not change.
 fn append(disk: &SimDisk, batches: Vec<BatchBuilder>) -> Vec<Batch> {
     let head = on_disk(disk, options(1).read_only(true), false)
         .unwrap()
@@ -41,7 +41,7 @@ fn verify(disk: &SimDisk) -> VerifyReport {
     memory.verify(VerifyDepth::Full).unwrap()
 }
 
-/// Makes an object with a content record of its own.
+/// Makes an object whose content is a separate record.
 fn long(disk: &SimDisk, name: &str) -> Encoded {
     let suite = on_disk(disk, options(1).read_only(true), false).unwrap().suite();
     note(name, &format!("{name} ").repeat(2_000))
@@ -94,16 +94,16 @@ fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
         })
         .collect();
     assert_eq!(found, expected, "{report:?}");
-    assert_eq!(report.damage.len(), 4, "a commit and a reason: {report:?}");
+    assert_eq!(report.damage.len(), 4, "missing records: {report:?}");
     assert!(
         matches!(&report.damage[0].damage.cause, Cause::RecordMissing(what) if what.contains(" of one")),
         "{report:?}"
     );
     assert!(
         report.commits == 2 && report.versions == 3,
-        "the rest is counted: {report:?}"
+        "verified commits and versions must be counted: {report:?}"
     );
-    // Salvage leaves the dangling references out, and reports it.
+    // Salvage omits the dangling references, and reports them as lost.
     let wreck = DamagedLog::open(Arc::new(disk.clone())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
     let saved = write(&wreck, &target, &Options::new()).unwrap();

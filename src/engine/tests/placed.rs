@@ -1,5 +1,5 @@
-//! The log is durable at least up to the position of a checkpoint, for every reader. An acknowledged batch is thus
-//! never taken for a torn tail.
+//! Every reader treats the log as durable up to the position of a checkpoint. So it never mistakes an acknowledged
+//! batch for a torn tail.
 
 use std::sync::Arc;
 

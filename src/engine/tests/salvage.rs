@@ -1,4 +1,4 @@
-//! Salvage of a store with any damage: the new store has all undamaged records, and nothing else.
+//! Salvage of a store with any damage: the new store contains all undamaged records, and no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -166,15 +166,15 @@ pub(super) fn check(memory: &Memory, report: &SalvageReport, truth: &Truth, what
             for version in state.values() {
                 assert!(
                     truth.versions.contains(version),
-                    "{what}: a version that never was"
+                    "{what}: a version that never existed"
                 );
             }
             continue;
         }
         kept += 1;
         let known = truth.commits.get(digest);
-        let known = known.unwrap_or_else(|| panic!("{what}: a commit that never was"));
-        // A lost version is still known by its digest, but not by its id.
+        let known = known.unwrap_or_else(|| panic!("{what}: a commit that never existed"));
+        // Only the digest of a lost version is known, not its id.
         let digests = |state: &BTreeMap<_, ObjectDigest>| state.values().copied().collect::<BTreeSet<_>>();
         assert_eq!(digests(known), digests(state), "{what}");
     }
@@ -314,7 +314,7 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
             // Tests SAL-1: salvage does not write to the damaged log, and returns only bytes whose checksums match.
             assert_eq!(copy.files(), before, "{what}");
             check(&saved, &report, &truth, &what);
-            // SAL-1: salvage copies nothing that belongs to another store.
+            // Tests SAL-1: salvage copies no record of another store.
             assert!(!versions(&saved).contains(&foreign), "{what}");
             if *name == "first page zeroed" {
                 assert!(report.is_whole(), "{what}: {report:?}");
@@ -375,7 +375,7 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
             &memory.view().commit().commit.seq.to_string().repeat(500),
         );
     }
-    // Adds objects in the newest segment alone.
+    // Adds objects that only the newest segment contains.
     put(&memory, "again", "the last");
     put(&memory, "late", "only here");
     cover(&memory);
@@ -393,7 +393,7 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
     let again = view.get(&id("again")).unwrap().unwrap();
     assert_eq!(again.content(), Some("the first"));
     assert!(view.get(&id("late")).unwrap().is_none());
-    // Without the checkpoint, nothing shows that newer segments existed; the result is the same.
+    // Without the checkpoint, salvage cannot detect that newer segments existed. The salvaged data is the same.
     without_checkpoints(&disk);
     let (plain, _) = rescue(&disk).unwrap();
     assert_eq!(plain.view().root(), view.root());
@@ -614,7 +614,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     let from = at("store");
     put(&Memory::create(&from).unwrap(), "a", "text");
     let salvage = |to: &str| salvage_store(&from, at(to), &Options::new());
-    // SLV-2: these targets are an unrelated folder, a store, a file, and a symlink to another place.
+    // Tests SLV-2: the targets are an unrelated folder, a store, a file, and a symlink to another folder.
     std::fs::create_dir(at("notes.salvage")).unwrap();
     std::fs::write(at("notes.salvage").join("notes"), "precious").unwrap();
     drop(Memory::create(at("store2.salvage")).unwrap());
@@ -652,7 +652,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     // A salvage that is interrupted at its start leaves an empty folder.
     std::fs::create_dir(at("early.salvage")).unwrap();
     assert!(salvage("early").unwrap().is_whole() && !at("early.salvage").exists());
-    // The next salvage removes what an interrupted one left, and does not disturb a running one.
+    // The next salvage removes the unfinished output of an interrupted salvage, but not that of a running one.
     let left = at("new.salvage");
     std::fs::create_dir_all(left.join("log")).unwrap();
     std::fs::write(left.join("log/00000001.seg"), "half").unwrap();
@@ -664,7 +664,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     drop(held);
     assert!(salvage("new").unwrap().is_whole());
     assert!(!left.exists() && !at("new").join("salvage.lock").exists());
-    // A crash right after the rename leaves the lock file of the salvage, which does no harm.
+    // A crash directly after the rename leaves the lock file of the salvage, which is harmless.
     std::fs::write(at("new").join("salvage.lock"), "").unwrap();
     let verified = verify_store(at("new"), &Options::new(), VerifyDepth::Full).unwrap();
     assert!(verified.damage.is_empty() && verified.derived.is_empty());

@@ -1,4 +1,4 @@
-//! Salvage while another process writes to the store: each loss of data that existed is reported.
+//! Salvage while another process writes to the store: salvage reports each loss of data that existed.
 
 use std::sync::Arc;
 use std::thread;

@@ -1,5 +1,5 @@
-//! Salvage of a store with segments left by a rewrite, after a crash or in a restored copy: thinned or erased content
-//! does not return.
+//! Salvage of a store with segments that a rewrite left, after a crash or in a restored copy. Salvage must not restore
+//! thinned or erased content.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         memory.inner.rewrite(&choose, Duration::ZERO).unwrap();
         let truth = truth(&memory);
         let (saved, report) = rescue(&disk).unwrap();
-        // Tests SVI-1: a record that is older than its erasure is left out.
+        // Tests SVI-1: salvage ignores a record that is older than its erasure.
         assert!(report.is_whole(), "{report:?}");
         let found = saved.view().get(&id("again")).unwrap().unwrap();
         assert_eq!(found.content(), Some("the same text"));
@@ -88,7 +88,7 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
         let (marker, end) = (marker(bytes).unwrap(), used(bytes));
         for lost in ["none", "manifest"] {
             disk.remove_file(lost);
-            // This covers the case of a damaged batch with the marker, while the batch that it replaced is undamaged.
+            // One case is a damaged batch with the erasure marker, while the batch that it replaced is undamaged.
             for at in (4_096..end)
                 .step_by(53)
                 .filter(|at| !(marker - 64..marker + 96).contains(at))
@@ -96,7 +96,7 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
                 let copy = disk.copy();
                 copy.overwrite(file, |bytes| bytes[at] ^= 1);
                 let (saved, report) = rescue(&copy).unwrap();
-                let what = format!("collected {collected}, without {lost}, byte {at}");
+                let what = format!("collected {collected}, missing {lost}, byte {at}");
                 assert!(!versions(&saved).contains(&secret), "{what}");
                 check(&saved, &report, &truth, &what);
             }
@@ -163,7 +163,7 @@ fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
     // Tests SAL-2: salvage leaves out segments that a rewrite replaced, according to the manifest.
     assert!(
         versions(&saved).is_subset(&left),
-        "a version that was thinned is back"
+        "salvage returned a thinned version"
     );
     check(&saved, &report, &truth, "thinned");
     assert!(report.is_whole(), "{report:?}");
@@ -172,7 +172,7 @@ fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
 #[test]
 fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
     let origin = SimDisk::new(1);
-    // One clock for all handles, so that the thinned commits are in its past.
+    // All handles share one clock, so that the thinned commits precede its time.
     let options = options(HOUR);
     let memory = on_disk(&origin, options.clone(), true).unwrap();
     for number in 0..60 {

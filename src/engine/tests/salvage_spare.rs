@@ -1,5 +1,5 @@
-//! Salvage with orphaned segments, which the manifest does not list. They come from an interrupted rewrite, or from a
-//! backup restored over a newer log. Both leave similar files, and neither may lose data.
+//! Salvage with orphaned segments, which the manifest does not list. Such segments come from an interrupted rewrite, or
+//! from a backup restored over a newer log. Both cases leave similar files, and salvage must lose no data in either.
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::salvage::{check, is_cut_off, rescue, truth, used, versions};
@@ -31,7 +31,7 @@ fn a_rewrite_that_counted_is_read_under_an_older_manifest() {
         (true, true, 3),
     ] {
         for back in [&["manifest"][..], &["manifest", "live"]] {
-            let what = format!("thins {thins}, erases {erases}, {after} after, {back:?} put back");
+            let what = format!("thins {thins}, erases {erases}, {after} commits after, {back:?} restored");
             let disk = SimDisk::new(1);
             let options = options(HOUR).checkpoints(false);
             let memory = on_disk(&disk, options.clone(), true).unwrap();
@@ -76,7 +76,7 @@ fn a_rewrite_that_counted_is_read_under_an_older_manifest() {
                 "{what}: {report:?}"
             );
             if erases {
-                assert!(!versions(&saved).contains(&password), "{what}: it is back");
+                assert!(!versions(&saved).contains(&password), "{what}: not erased");
             }
             if !thins {
                 check(&saved, &report, &truth, &what);
@@ -131,7 +131,7 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
                     check(&saved, &report, &truth, &what);
                     let found = kept(&saved);
                     assert!(!report.lost.is_empty(), "{what}: {report:?}");
-                    // SVR-1: only the old log has the content that the rewrite erases.
+                    // SVR-1 does not apply to the erased content, because only the old log contains it.
                     let in_both = before.iter().skip(usize::from(erases));
                     for commit in in_both {
                         assert!(found.contains(commit), "{what}: {commit:?}, {report:?}");

@@ -24,7 +24,7 @@ fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Res
             _ => assert_eq!(outcome.unwrap_err().code(), "parent_cycle"),
         }
     }
-    // Puts an old id below a new one that is itself below the old one.
+    // Moves an old id below a new id that is itself below the old id.
     let mut draft = memory.draft(&Writer::user());
     draft.put(child("d", "c"))?;
     draft.put(child("top", "d"))?;
@@ -34,7 +34,8 @@ fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Res
 
 #[test]
 fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
-    // Tests CTL-3, also after undoing the rollback, and after reopening the log.
+    // Tests CTL-3: the store knows the ids that a rollback removed, also after undoing the rollback and after reopening
+    // the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -55,7 +56,7 @@ fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
 
 #[test]
 fn a_kept_draft_holds_a_content_once_and_can_be_deleted() -> Result<()> {
-    // Tests STG-1: a batch contains no version and no content that history already has, and none twice.
+    // Tests STG-1: a batch contains no version and no content twice, and none that history already has.
     let memory = Memory::in_memory()?;
     let long = "x".repeat(10_000);
     let mut draft = memory.draft(&Writer::user());
@@ -114,7 +115,7 @@ fn a_limit_of_the_handle_holds_for_its_writes_only() -> Result<()> {
 
 #[test]
 fn a_refused_change_that_cannot_be_kept_still_says_why_it_was_refused() -> Result<()> {
-    // Tests ATT-1, with a reason that is too long to be kept.
+    // Tests ATT-1: a failed check leaves the state unchanged, even if the reason is too long to be kept.
     let memory = Memory::in_memory()?;
     let reason = "no".repeat(1 << 20);
     let check = |_: &Draft| Err(reason.clone());
@@ -173,7 +174,7 @@ fn commits_follow_in_time_though_the_clock_goes_backwards() -> Result<()> {
 
 #[test]
 fn each_lane_keeps_its_own_newest_twenty_snapshots() -> Result<()> {
-    // Tests CTL-1 and CTL-2.
+    // Tests CTL-1 (the order of commits) and CTL-2 (the rings of snapshots).
     let memory = Memory::in_memory()?;
     for number in 0..25 {
         put(&memory, "a", &number.to_string());
@@ -194,7 +195,7 @@ fn each_lane_keeps_its_own_newest_twenty_snapshots() -> Result<()> {
 
 #[test]
 fn a_store_opened_twice_is_one_memory() -> Result<()> {
-    // Tests MEM-1, also with another name of the folder.
+    // Tests MEM-1: opening one store twice returns the same memory, also by another path to the folder.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let link = folder.path().join("link");
@@ -209,7 +210,7 @@ fn a_store_opened_twice_is_one_memory() -> Result<()> {
 
 #[test]
 fn a_version_taken_along_stays_in_history_though_its_id_is_staged_anew() -> Result<()> {
-    // Tests DRA-2, in each order.
+    // Tests DRA-2: the commit keeps a replaced source version in history, whatever the order of the puts.
     for past_first in [true, false] {
         let memory = Memory::in_memory()?;
         let mut draft = memory.draft(&Writer::user());
@@ -291,7 +292,7 @@ fn refused(memory: &Memory) -> Vec<ReferenceInfo> {
 
 #[test]
 fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
-    // Tests KEP-1, also after reopening the log.
+    // Tests KEP-1: a repeated refusal is kept once, also after reopening the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -320,7 +321,8 @@ fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
 
 #[test]
 fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
-    // Tests KEP-2, also after reopening the log.
+    // Tests KEP-2: above the cap, the oldest changes of the writer with the largest share are replaced, also after
+    // reopening the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -331,7 +333,7 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
     }
     assert_eq!(refused(&memory).len(), 200);
     let newest = refuse(&memory, "loud", "199", "why")?;
-    // A change of many objects counts as several.
+    // A change of many objects counts as several changes.
     let mut draft = memory.draft(&by("loud"));
     for number in 0..3_000 {
         draft.put(note(&format!("n/{number}"), ""))?;
@@ -384,7 +386,7 @@ fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Resu
     assert_eq!(
         sorted(),
         with(&heavier),
-        "the most that is kept goes, whoever's it is"
+        "the heaviest change must be replaced, whoever wrote it"
     );
     let light = refuse(&memory, "light", "x", "why")?;
     assert!(names().contains(&light) && !names().contains(&heavier) && names().len() == 200);
@@ -393,7 +395,7 @@ fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Resu
 
 #[test]
 fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again() -> Result<()> {
-    // See docs/decisions/0015. The next refused change removes the excess ones and records their names.
+    // See docs/decisions/0015. The next refused change replaces the changes above the cap and records their names.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;

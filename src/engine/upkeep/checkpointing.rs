@@ -1,13 +1,13 @@
-//! Checkpoints: decides when to write one, and opens a store from the newest one.
+//! Checkpoints: decides when to write a checkpoint, and opens a store from the newest checkpoint.
 //!
 //! # Layer
 //! Layer 5.
 //!
 //! # Limits
-//! - A writer writes a checkpoint when the commits since the newest one exceed three limits: 131,072 versions (a commit
-//!   counts as eight more), twice the objects of the state, and an eighth of all commits.
-//! - Two checkpoints use about 116 bytes for each object, and more if snapshots of large states differ much. A state
-//!   that no checkpoint contains is built from a part of the log.
+//! - A writer writes a checkpoint when the commits since the newest one exceed three limits: 131,072 versions (each
+//!   commit counts as eight versions more), twice the objects of the state, and an eighth of all commits.
+//! - Two checkpoints use about 116 bytes for each object, and more if snapshots of large states differ much. To build a
+//!   state that no checkpoint contains, the store reads a part of the log.
 //!
 //! # Invariants
 //! - COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
@@ -25,22 +25,22 @@ use crate::engine::opened::Opened;
 use crate::engine::read::Source;
 use crate::engine::write::LogHandle;
 
-/// The bytes of records since the newest checkpoint after which a commit writes another one.
+/// A commit writes a checkpoint if at least this many bytes of records were written since the newest one.
 const DUE_BYTES: u64 = 4 << 20;
-/// The same limit when the handle is closed.
+/// A closing handle writes a checkpoint if at least this many bytes of records were written since the newest one.
 const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
 
-/// The size of the log in bytes from which on garbage is searched for automatically.
+/// The minimal size of the log in bytes for an automatic search for garbage.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
 
-/// Returns a function that tells a log which positions its checkpoints prove durable, even if the store is not opened
-/// from a checkpoint.
+/// Returns a function that lists the positions of a log that its checkpoints prove durable. A log uses the function
+/// even if the store is not opened from a checkpoint.
 pub(crate) fn places_of(disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
     let disk = Arc::clone(disk);
     Arc::new(move |log| store::checkpoint_positions(&*disk, LogId::of(log)))
 }
 
-/// Opens a log that knows the positions of its checkpoints.
+/// Opens a log that treats the positions of its checkpoints as durable.
 pub(crate) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Log> {
     let mut log = Log::open(Arc::clone(disk), mode, options)?;
     log.ask_places(places_of(disk));
@@ -64,8 +64,7 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
         .start_at(&position)
         .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
     match started {
-        // A recovery that did not know the checkpoint has moved the end of the log, so this checkpoint does not fit any
-        // more.
+        // Ignores the checkpoint, because a recovery that did not know it moved the end of the log.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
             Ok(Store::new(suite, log.reader()))
@@ -80,7 +79,7 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
     }
 }
 
-/// Returns a function that reads the log in place of a damaged checkpoint.
+/// Returns a function that builds a store from the log if the checkpoint is damaged.
 fn reread(opened: &Opened, log: &Log) -> Reread {
     let disk = Arc::clone(&opened.disk);
     let (suite, epoch) = (opened.store().suite, log.epoch());
@@ -107,7 +106,7 @@ fn reread(opened: &Opened, log: &Log) -> Reread {
     })
 }
 
-/// Writes a checkpoint if enough was committed since the last one. A failure is only a warning, because a checkpoint
+/// Writes a checkpoint if enough was committed since the newest one. A failure is only a warning, because a checkpoint
 /// only saves time.
 pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closing: bool) {
     let opened = &source.opened;
@@ -116,7 +115,7 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
     }
     let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
     let covered = all.saturating_sub(tail);
-    // COV-2. A closing handle is exempt, because it drops all states.
+    // COV-2 does not apply to a closing handle, because it drops all states.
     let settings = &opened.settings;
     let is_heavy = || opened.store().is_heavy(settings.checkpoint_heavy_versions);
     let heavy = !closing && tail >= settings.checkpoint_heavy_bytes && is_heavy().unwrap_or_default();
@@ -134,13 +133,13 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
     };
     if let Err(error) = made {
         opened.warn(format!("cannot write a checkpoint: {error}"));
-        // Counts from zero again after a failure, so not every commit tries again.
+        // Resets the count after a failure, so that not every later commit tries again.
         writing.tail_bytes = 0;
     }
 }
 
 /// Removes the checkpoints that an interrupted rewrite left, because they contain digests of erased records. The caller
-/// holds the lock, so the log in memory is the newest one and does not need them.
+/// holds the lock and has read the newest log, which does not need them.
 pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
     if writing.is_tidy {
         return;
@@ -153,23 +152,23 @@ pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
     }
 }
 
-/// Replaces the states in memory by the checkpoint that covers them, as after opening the store. Views keep their
+/// Replaces the store in memory by one that reads its states from the new checkpoint (COV-2). Open views keep their
 /// states.
 fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     let (log, store) = (&writing.log, source.opened.store());
     let (found, _) = store::open_newest(&*source.opened.disk, LogId::of(log), source.opened.settings.map)?;
-    // Another process may have written a newer checkpoint, of commits that this process has not read yet.
+    // Ignores a newer checkpoint of another process, because it contains commits that this process has not read yet.
     let Some(checkpoint) = found.filter(|found| found.position() == log.position()) else {
         return Ok(());
     };
     let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, reread(&source.opened, log))?;
     source.opened.current.store(Arc::new(resting));
-    // The caches keep the previous store alive.
+    // Clears the caches, because they keep the previous store in memory.
     source.clear();
     Ok(())
 }
 
-/// Writes a checkpoint if everything in memory is durable. Returns whether it wrote one.
+/// Writes a checkpoint if every commit in memory is durable. Returns whether it wrote one.
 pub(crate) fn checkpoint(opened: &Opened, writing: &mut LogHandle) -> Result<bool> {
     // INVARIANT COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
     if opened.settings.read_only || opened.settings.suite.is_some() || !writing.is_proven() {

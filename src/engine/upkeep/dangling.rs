@@ -1,7 +1,7 @@
-//! Dangling references: finds contents, texts, commits and versions that records name but the log lacks.
+//! Dangling references: finds contents, texts, commits and versions that a record names but the log does not contain.
 //!
 //! # Layer
-//! Layer 5. A part of verify: looks up digests only.
+//! Layer 5. A part of `verify`, which only looks up digests.
 //!
 //! # Invariants
 //! - NAM-1: every named record that is neither present nor erased is reported, with the record that names it.
@@ -16,8 +16,8 @@ use crate::store::{Store, object_of};
 
 use crate::engine::write::newest_references;
 
-/// The contents, texts and references that records name, each with the first record that names it. The named record may
-/// follow later in the log, because a rewrite moves records that others share.
+/// The contents, texts and references that records name, each with the position of the first record that names it. The
+/// named record may follow later in the log, because a rewrite moves shared records.
 #[derive(Default)]
 pub(crate) struct Dangling {
     /// Contents and texts, by their kind and digest.
@@ -55,7 +55,8 @@ impl Dangling {
         }
     }
 
-    /// Returns the findings for all records that are missing after the last batch (NAM-1), in the order of the log.
+    /// Returns a finding for each named record that the log does not contain (NAM-1), in the order of the log. Call
+    /// this after the last batch.
     pub(crate) fn missing(self, store: &Store) -> Result<Vec<Finding>> {
         let records = &store.records;
         let mut missing = Vec::new();

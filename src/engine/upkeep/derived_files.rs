@@ -1,18 +1,18 @@
-//! Derived files of the upper layers: files that keep a value because building it from the state takes time.
+//! Derived files of the upper layers. Each file stores a value that takes time to build from the state.
 //!
-//! A derived file is a sequence of bytes under a name. A damaged file, or one of another store, counts as missing.
-//! Erasure removes all derived files, because an index contains words of objects.
+//! A derived file stores bytes under a name. Reading a damaged file, or a file of another store, returns `None` as for
+//! a missing file. Erasure removes all derived files, because an index contains words of objects.
 //!
 //! # Layer
 //! Layer 5.
 //!
 //! # Invariants
-//! - DER-1: a read returns the bytes that were written under that name in this store, or nothing.
-//! - DER-2: no derived file stays that was built from a state before an erasure.
+//! - DER-1: a read returns the bytes that were written under that name in this store, or `None`.
+//! - DER-2: after an erasure, no derived file remains that was built from an earlier state.
 //!
 //! # After a crash
-//! The file is either the old or the new one. An unfinished file keeps its temporary name until the next write replaces
-//! it.
+//! The file has either its old or its new content. An unfinished file stays under its temporary name until the next
+//! write replaces it.
 //!
 //! # Format
 //! docs/format.md, "Derived files".
@@ -41,8 +41,8 @@ pub(crate) const HEADER_BYTES: usize = 76;
 
 #[cfg(feature = "agent")]
 impl<T: Keep> Derived<T> {
-    /// Returns the value that an earlier process wrote, with the state that it belongs to. Returns `None` if there is
-    /// no file of this version and store, or if that state is no longer kept.
+    /// Returns the value that an earlier process wrote, with the state from which it was built. Returns `None` if there
+    /// is no file of this version and store, or if history no longer keeps that state.
     pub(crate) fn load(opened: &Opened) -> Option<Self> {
         let bytes = derived_content(opened, T::NAME).ok()??;
         let (version, rest) = bytes.split_first()?;
@@ -60,7 +60,7 @@ impl<T: Keep> Derived<T> {
     }
 }
 
-/// As [`Memory::derived`].
+/// Returns what [`Memory::derived`] returns.
 pub(crate) fn derived_content(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     let bytes = derived(opened, name)?;
     let bytes = bytes.filter(|bytes| bytes.len() >= HEADER_BYTES);
@@ -76,7 +76,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
         return Ok(None);
     };
     let length = file.length().map_err(reading)?;
-    // Mapping is safe, because this file never changes: a new file replaces it.
+    // Mapping the file is safe, because it never changes: a write replaces it by a new file.
     let bytes = if opened.settings.map {
         file.map(length).map_err(reading)?
     } else {
@@ -85,11 +85,11 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
         };
         Bytes::from(read_bytes(&*file, 0, length).map_err(reading)?)
     };
-    // INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or nothing.
+    // INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or `None`.
     Ok(examine(&bytes, name, &opened.instance).is_ok().then_some(bytes))
 }
 
-/// Replaces the file of this name. The caller must exclude other writers of the file.
+/// Replaces the file of this name. The caller must ensure that no other process writes the file at the same time.
 pub(crate) fn write_derived(opened: &Opened, name: &str, bytes: &[u8]) -> Result<()> {
     let path = format!("{FOLDER}/{name}");
     let writing = |error| Error::io(format!("cannot write {path}"), error);

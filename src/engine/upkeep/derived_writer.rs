@@ -20,15 +20,15 @@ use crate::engine::read::View;
 #[cfg(feature = "agent")]
 use crate::engine::read::derived::{Derived, Keep};
 
-/// The minimal number of objects changed since the last write that justifies another write. A reader applies fewer
-/// changes faster.
+/// The minimal number of objects that must change before a value is written again. For fewer changes, updating the old
+/// value is faster than writing a new one.
 const CHANGES_MIN: u64 = 500;
-/// The value is written only if at least one in this many contributions changed.
+/// A value is written again only if at least one in this many of its contributions changed.
 const SHARE: u64 = 8;
 
 impl Inner {
-    /// Removes every derived file except the last-access times. These are rewritten as one file, without the objects
-    /// that are absent from `left`.
+    /// Removes every derived file except the last-access times. Rewrites these as one file, which omits the objects
+    /// that `left` does not contain.
     pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
         let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
         let names = if_there(self.disk().list(FOLDER)).map_err(removing)?;
@@ -48,7 +48,7 @@ impl Inner {
         stamps.retain(left, store)
     }
 
-    /// Writes the last-access times. Skips them if another process rewrites the log for longer than `patience`.
+    /// Writes the last-access times. If another process rewrites the log for longer than `patience`, writes nothing.
     pub(crate) fn keep_stamps(&self, patience: Duration) {
         if self.settings().read_only {
             return;
@@ -66,8 +66,7 @@ impl Inner {
         let Some(_alone) = CompactionLock::take_if_free(self.disk(), patience)? else {
             return Ok(());
         };
-        // This process must first read all commits. Otherwise it would drop the times of objects that it does not know
-        // yet.
+        // Reads all commits first. Otherwise, this process would drop the times of objects that it does not know yet.
         if !self.follow()? {
             return Ok(());
         }
@@ -77,19 +76,19 @@ impl Inner {
     }
 }
 
-/// Writes `bytes` as the derived file `name`. They must derive from the state `of`, or from it and later states.
-/// Returns false, without writing, if something was erased since that state or another process rewrites the log.
+/// Writes `bytes` as the derived file `name`. The bytes must derive from the state `of`, or from `of` and later states.
+/// Returns false and writes nothing if a record was erased since that state, or if another process rewrites the log.
 /// Other processes may commit meanwhile.
 ///
 /// # Errors
-/// As [`Memory::derived`]; `Io` with the code `read_only` for a read-only handle.
+/// The errors of [`Memory::derived`]; `Io` with the code `read_only` if the handle is read-only.
 ///
 /// # Durability
-/// When the call returns, the bytes are durable. A crash before that leaves the old file, or none.
+/// When the call returns, the bytes are durable. A crash before that leaves the old file, or no file.
 pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
     check_name(name)?;
     memory.inner.opened().check_writable()?;
-    // INVARIANT DER-2: an erasure holds this lock until its commit can be read.
+    // INVARIANT DER-2: an erasure holds this lock until other processes can read its commit.
     let Some(_alone) = CompactionLock::take_if_free(memory.inner.disk(), Duration::ZERO)? else {
         return Ok(false);
     };
@@ -108,10 +107,11 @@ pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &View)
     Ok(true)
 }
 
-/// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether it wrote.
+/// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether it wrote the
+/// file.
 ///
 /// # Errors
-/// As [`keep_derived`]; `InvalidInput` if the value is of another state than the view.
+/// The errors of [`keep_derived`]; `InvalidInput` if the value belongs to another state than the view.
 #[cfg(feature = "agent")]
 pub(crate) fn keep<T: Keep>(memory: &Memory, value: &mut Derived<T>, view: &View) -> Result<bool> {
     if value.root() != view.root() {

@@ -19,7 +19,7 @@ use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 use crate::engine::settings::CLOCK_AHEAD;
 
-/// The free space in bytes below which a store may soon be unable to grow: enough for a segment and a checkpoint.
+/// The free space in bytes below which the doctor warns. It is enough for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
 
 named! {
@@ -54,7 +54,7 @@ pub enum Remedy {
     MoveAway,
     /// Install a newer version of the program.
     Upgrade,
-    /// Restore a backup or an export, because nothing of the store can be salvaged.
+    /// Restore a backup or an export, because salvage cannot recover anything.
     Backup,
     /// Wait until the process with the lock is done.
     Wait,
@@ -70,7 +70,7 @@ pub enum Remedy {
 pub struct Problem {
     /// The severity of the problem.
     pub severity: ProblemSeverity,
-    /// The stable code of the problem.
+    /// The code of the problem, which never changes between versions.
     pub code: &'static str,
     /// The path of the file, relative to the store; `None` if the problem is not in a file.
     pub file: Option<String>,
@@ -83,7 +83,7 @@ pub struct Problem {
     pub remedy: Remedy,
 }
 
-/// Lists the problems of the store in the folder `path`, the worst first. Writes nothing.
+/// Lists the problems of the store in the folder `path`, the most severe first. Writes nothing.
 ///
 /// # Errors
 /// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be read.
@@ -115,7 +115,7 @@ pub(crate) fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result
         problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
     };
     if problems.iter().any(is_foreign) {
-        // The folder may belong to another program, so no remedy may change its owner or mode.
+        // Omits remedies that change the owner or mode, because the folder may belong to another program.
         problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
     }
     problems.sort_by_key(|problem| problem.severity);
@@ -143,7 +143,8 @@ pub(crate) fn examine_disk(
     Ok(())
 }
 
-/// Converts a finding to a problem. Leaves out paths that are not regular files, which `look_at_kinds` reports.
+/// Converts a finding to a problem. Returns `None` for a path that is not a regular file, because `look_at_kinds`
+/// reports it.
 fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
     use Remedy::{Backup, Gc, Nothing, Salvage};
     let Damage { file, offset, cause } = &found.damage;
@@ -160,15 +161,15 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
             (left_over(Warning), meaning)
         }
         (Cause::Misnamed, _) => {
-            let meaning = "; keep it until nothing is missing from the store";
+            let meaning = "; keep this file until the store is complete";
             (left_over(Warning), meaning)
         }
         (Cause::MadeFromLaterLog, _) => {
-            let meaning = "; restore the newer files, or salvage the rest";
+            let meaning = "; restore the newer files, or salvage the remaining data";
             ((Warning, "log_older", Salvage), meaning)
         }
         (Cause::UnprovenTail { .. }, _) => {
-            let meaning = "; the newest acknowledged commit may be lost: check the head";
+            let meaning = "; the newest acknowledged commit may be lost: check the head with `log`";
             (torn(Warning, Nothing), meaning)
         }
         (Cause::TornTail { .. } | Cause::UnacknowledgedTail { .. }, _) => {
@@ -195,7 +196,7 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
     })
 }
 
-/// Finds problems that appear only when the store is opened.
+/// Opens the store and finds problems that are visible only in an open store.
 pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Problem>) -> Result<()> {
     let options = options.clone().read_only(true);
     let memory = match Memory::on_disk(disk, options, false, None) {
@@ -209,7 +210,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         problems.push(plain(Warning, "clock", None, CLOCK_AHEAD, Remedy::Clock));
     }
     let stats = match memory.stats() {
-        // The store was verified without damage, so this damage is newer.
+        // The verification found no damage, so this damage appeared after it.
         Err(error) if error.is_corruption() => {
             problems.push(of_error("damaged", &error, Remedy::Salvage));
             return Ok(());
@@ -218,7 +219,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     };
     if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
         let (log, live) = (stats.log_bytes, stats.live_bytes);
-        let what = format!("of {log} bytes of log, the present state needs {live}; history needs the rest");
+        let what = format!("the present state needs {live} of the log's {log} bytes; history needs the rest");
         problems.push(plain(Notice, "history_large", None, &what, Remedy::Gc));
     }
     Ok(())
@@ -228,12 +229,12 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
     if disk.is_locked(log::LOCK_NAME) {
         let holder = lock_holder(disk, log::LOCK_NAME);
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
-        let what = format!("{holder} is writing; it releases the lock when it is done or ends");
+        let what = format!("{holder} is writing; it releases the lock when it finishes or exits");
         problems.push(plain(Notice, "locked", None, &what, Remedy::Wait));
     }
 }
 
-/// Reports paths of the store that are not regular files, or not folders where one is needed.
+/// Reports each path that must be a regular file but is not, and each path that must be a folder but is not.
 fn look_at_kinds(disk: &dyn Disk, problems: &mut Vec<Problem>) {
     for error in not_regular(disk) {
         let mut problem = of_error("not_regular_file", &error, Remedy::MoveAway);
@@ -266,7 +267,7 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
         problems.push(plain(Warning, "owner", Some(first), &what, Remedy::Owner));
     }
     if let Some(free) = disk.free_bytes().filter(|free| *free < LOW_BYTES) {
-        let what = format!("only {free} bytes are free on its disk: writes may fail soon");
+        let what = format!("only {free} bytes are free on the disk of the store: writes may fail soon");
         problems.push(plain(Warning, "disk_full", None, &what, Remedy::Move));
     }
 }

@@ -1,8 +1,8 @@
 //! Garbage collection: thins history by a policy, and rewrites the log without the records that no kept commit needs.
 //!
-//! The rewrite writes the new log next to the old one while readers and writers continue. Only its start and its
-//! publication take the lock. If a commit made meanwhile needs a record that the new log lacks, the rewrite runs once
-//! more, under the lock. Threads that commit through the same handle wait until the handle has read the new log.
+//! The rewrite writes the new log next to the old one while readers and writers continue. It takes the lock only at its
+//! start and for its publication. If a commit made meanwhile needs a record that the new log lacks, the rewrite runs
+//! once more, under the lock. Threads that commit through the same handle wait until the handle has read the new log.
 //!
 //! # Layer
 //! Layer 5.
@@ -26,8 +26,8 @@ use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 use crate::engine::write::{LogHandle, body_bytes};
 
-/// A log is merged if it has this many segments more than twice the number that its bytes need. Doubling a log leaves
-/// 11 extra segments, and each recovery adds one.
+/// The segments of a log are merged if it has this many more than twice the number that its bytes need. Each doubling
+/// of a log leaves 11 extra segments, and each recovery adds one.
 const SEGMENTS_SMALL_MAX: u64 = 64;
 
 /// The result of a garbage collection, or of its preview.
@@ -49,7 +49,7 @@ pub struct GcReport {
     pub bytes: u64,
 }
 
-/// The log as it was when its rewrite began.
+/// The log at the time when its rewrite began.
 pub(crate) struct Cut {
     pub(crate) store: Arc<Store>,
     pub(crate) position: Position,
@@ -58,20 +58,22 @@ pub(crate) struct Cut {
     pub(crate) bytes: u64,
 }
 
-/// Chooses the commits to keep among the first ones of a store; returns their indexes.
+/// Chooses the commits to keep among the first commits of a store, whose number is the second argument. Returns the
+/// indexes of the chosen commits.
 type Choose<'a> = dyn Fn(&Store, usize) -> Result<Vec<usize>> + 'a;
 
-/// A new log that is not yet in effect, its report, the commits that it keeps, and the records that it carries.
+/// A new log that is not yet published, its report, the indexes of the commits that it keeps, and the records that it
+/// contains.
 type NewLog = (Rewritten, GcReport, Vec<usize>, Live);
 
 impl Inner {
-    /// Returns the report of a new log with these commits.
+    /// Returns the report of a rewrite that keeps these commits. Writes nothing.
     pub(crate) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
         let (_, report) = self.write_kept(cut, kept, &mut |_, _| Ok(()))?;
         Ok(report)
     }
 
-    /// Passes the batches of a new log with these commits to `sink`.
+    /// Passes the batches of a new log that keeps these commits to `sink`.
     fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
         let (mut done, total) = (0, cut.store.records.versions());
         let live = cut.store.mark(kept, &mut || {
@@ -107,7 +109,7 @@ impl Inner {
 }
 
 impl Cut {
-    /// Passes every batch up to the cut to `visit`; `doing` names the work in reports of progress.
+    /// Passes every batch up to the cut to `visit`. `doing` names the work in progress reports.
     pub(crate) fn read(
         &self,
         settings: &Settings,
@@ -124,7 +126,7 @@ impl Cut {
 }
 
 impl Inner {
-    /// Returns the time from which the ages of commits are counted.
+    /// Returns the time relative to which commits have an age: `now` with the limit of [`Memory::gc`].
     pub(crate) fn retention_time(&self, store: &Store, now: Option<Time>) -> Result<Time> {
         if let Some(now) = now {
             return Ok(now);
@@ -135,14 +137,15 @@ impl Inner {
     }
 
     /// Returns the time for an automatic collection. If the commits of the last day follow a gap of more than a day, a
-    /// wrong clock may have dated them. Then the returned time is at most one day after the commit before the gap.
+    /// wrong clock may have dated them. In that case, the returned time is at most one day after the commit before the
+    /// gap.
     fn proven_time(&self, store: &Store) -> Result<Time> {
         let time_of = |index: usize| -> Result<i64> {
             let commit = store.commit_at(index)?;
             Ok(commit.map_or(i64::MIN, |commit| commit.commit.time.as_micros()))
         };
         let newest = store.head()?.commit.time.as_micros();
-        // The times of commits rise.
+        // Later commits have later times (CMT-3), so a binary search finds the first commit of the last day.
         let day_ago = newest.saturating_sub(CLOCK_OFF_MICROS_MAX);
         let first = store.first_where(|entry| entry.commit.time.as_micros() > day_ago)?;
         let now = self.retention_time(store, None)?;
@@ -165,14 +168,15 @@ impl Inner {
         }
     }
 
-    /// Rewrites the log with the commits that `choose` keeps. Waits at most `wait` for another rewrite.
+    /// Rewrites the log with the commits that `choose` keeps. If another process rewrites the log, waits at most
+    /// `wait`.
     pub(crate) fn rewrite(&self, choose: &Choose<'_>, wait: Duration) -> Result<GcReport> {
         self.opened().check_writable()?;
         let begin = |writing: &mut LogHandle, alone: CompactionLock| {
             let rewrite = writing.begin_rewrite(alone)?;
             Ok((self.cut(writing), rewrite))
         };
-        // Taken before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
+        // Takes this lock before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
         let alone = CompactionLock::take(self.disk(), wait)?;
         let (cut, rewrite) = self.write(|writing| begin(writing, alone))?;
         let (new, report, kept, live) = self.new_log(&cut, rewrite, choose)?;
@@ -185,7 +189,8 @@ impl Inner {
         if is_done {
             return Ok(report);
         }
-        // A commit made meanwhile needs a record that the new log lacks (GC-1), so the second rewrite holds the lock.
+        // A commit made meanwhile needs a record that the new log lacks (GC-1), so a second rewrite runs under the
+        // lock.
         let alone = CompactionLock::take(self.disk(), wait)?;
         self.write(|writing| {
             let (cut, rewrite) = begin(writing, alone)?;
@@ -205,7 +210,7 @@ impl Inner {
     /// Replaces the log by the new one, then reads it and writes its checkpoint without the lock.
     ///
     /// # Errors
-    /// An error that occurs after the new log is in effect reports that the change is done.
+    /// An error that occurs after the new log is published reports that the change took effect.
     pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
         // These checkpoints belong to the old log and contain digests of removed records.
@@ -213,18 +218,18 @@ impl Inner {
         removed
             .map_err(|error| error.behind_change("old files remain until the next write removes them"))
             .and_then(|_| self.take_up(writing).map_err(done_anyway))
-            // Memory may still contain places in the old log. A checkpoint made from them would be wrong, so the handle
-            // is poisoned.
+            // Poisons the handle, because its store may still contain positions in the old log, and a checkpoint made
+            // from them would be wrong.
             .inspect_err(|_| writing.log.poison())
     }
 
     fn take_up(&self, writing: &mut LogHandle) -> Result<()> {
         writing.release(self.settings().exclusive);
         writing.load(&self.source)?;
-        // Batches that other processes appended meanwhile are known to be durable only after they are read under the
-        // lock (COV-1).
+        // A checkpoint covers only durable batches (COV-1). Batches that other processes appended meanwhile are known
+        // to be durable only after this handle reads them under the lock.
         match writing.begin(&self.source) {
-            // The rewrite is done; only its checkpoint is left for later.
+            // The rewrite is complete. A later call writes its checkpoint.
             Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
             Err(error) => Err(error),
             Ok(()) => {
@@ -268,17 +273,18 @@ impl Inner {
 
 impl Memory {
     /// Thins history by `retention` and frees the space of records that no kept commit needs. Other processes may read
-    /// and write meanwhile, and open views stay readable. Also deletes changes that were refused more than 7 days ago.
+    /// and write meanwhile, and open views stay readable. Also deletes changes that were kept under `rejected/` for
+    /// more than 7 days.
     ///
-    /// `now` is the time from which ages are counted; `None` means the clock's time. It is limited to a day after the
-    /// newest commit, so a wrong clock cannot thin recent commits.
+    /// The age of a commit is the time from the commit to `now`; `None` means the clock's time. `now` is limited to a
+    /// day after the newest commit, so a wrong clock cannot thin recent commits.
     ///
     /// # Errors
-    /// `Busy` if another process collects or holds the lock. `Corrupt` if kept data is damaged; then nothing changes.
-    /// `Io`, `Poisoned`.
+    /// `Busy` if another process collects or holds the lock. `Corrupt` if kept data is damaged; the log stays
+    /// unchanged. `Io` and `Poisoned` if a file cannot be read or written.
     ///
     /// # Durability
-    /// After a crash, the log is whole: the old one or the new one.
+    /// After a crash, the store has either the complete old log or the complete new log.
     ///
     /// # Example
     /// ```
@@ -290,7 +296,7 @@ impl Memory {
     /// for name in ["one", "two", "three"] {
     ///     memory.put(NewObject::new(Id::new(name)?, Kind::new("fact")?), &Writer::user())?;
     /// }
-    /// // Retains the default ages, but no commit only because it is young.
+    /// // Keeps the default ages, except that no commit is kept only because it is young.
     /// let mut retention = Retention::default();
     /// retention.all = Duration::ZERO;
     /// let foreseen = memory.gc_preview(&retention, None)?;
@@ -309,7 +315,7 @@ impl Memory {
         self.inner.rewrite(&choose, self.inner.settings().wait)
     }
 
-    /// Returns the preview of [`Self::gc`]. Changes nothing.
+    /// Returns the report that [`Self::gc`] would return. Changes nothing.
     ///
     /// # Errors
     /// The errors of [`Self::gc`].
@@ -321,8 +327,8 @@ impl Memory {
         self.inner.preview(&cut, &kept)
     }
 
-    /// Collects garbage if a collection is due and would free more than half of the log. Merges segments if there are
-    /// far more than the log needs. A failure becomes a warning, because nothing is lost. Does nothing while another
+    /// Collects garbage if a collection is due and would free more than half of the log. Merges segments if the log has
+    /// far more than it needs. A failure only adds a warning, because it loses no data. Does nothing while another
     /// process rewrites the log.
     pub(crate) fn collect_if_due(&self) {
         let Some(retention) = self.inner.settings().automatic_gc else {
@@ -339,8 +345,8 @@ impl Memory {
         }
     }
 
-    /// Rewrites the log if recoveries left many small segments, because every handle holds all of them open. Postpones
-    /// this while the disk has less free space than twice the size of the log.
+    /// Rewrites the log if recoveries left many small segments, because every handle keeps all segments open. Does
+    /// nothing while the disk has less free space than twice the size of the log.
     fn merge_segments(&self) -> Result<()> {
         let needed = |bytes: u64| bytes / u64::from(self.inner.settings().segment_bytes_max);
         let free = self.inner.disk().free_bytes();
@@ -360,7 +366,7 @@ impl Memory {
     fn collect(&self, retention: &Retention) -> Result<()> {
         let store = self.inner.store();
         let now = self.inner.proven_time(&store)?;
-        // All recent commits are kept, whatever their number. So without an old commit there is no garbage.
+        // Automatic retention keeps every recent commit. So if the oldest commit is recent, there is no garbage.
         let oldest = store.commit_at(0)?;
         if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
             return Ok(());

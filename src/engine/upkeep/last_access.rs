@@ -1,14 +1,14 @@
 //! Last-access times of objects. They are not part of the state, so reading an object makes no version and no commit.
 //!
 //! A handle keeps its new times in memory until it is synced or closed. Then it merges them into a small derived file,
-//! and merges that file into a large one when it gets too large. A time less than ten minutes later than the written
-//! one is not written, so readers write little. A crash loses unwritten times.
+//! and merges that file into a large one when it gets too large. It does not write a time less than ten minutes later
+//! than the written one, so readers write little. A crash loses unwritten times.
 //!
 //! # Layer
 //! Layer 5.
 //!
 //! # Invariants
-//! - STP-1: the later of two times of one object is kept, in whatever order they are written.
+//! - STP-1: the later of two times of one object is kept, whatever the order of the writes.
 //! - STP-2: the files contain times only of objects in the newest state.
 //!
 //! # Format
@@ -47,9 +47,9 @@ type Key = [u8; KEY_BYTES];
 pub(crate) struct Stamps {
     /// The times that are not written yet, in microseconds.
     own: HashMap<Key, i64>,
-    /// The files as last read, with their headers: that of all times, and that of the newest.
+    /// The two files as last read, with their headers: first the file of all times, then the file of the newest times.
     files: [Option<Bytes>; 2],
-    /// Whether the files were read since another process may have written them.
+    /// Whether the files were read after the last moment at which another process may have written them.
     is_read: bool,
 }
 
@@ -63,7 +63,7 @@ impl Stamps {
         }
     }
 
-    /// Returns the last-access time of an object, as far as this handle knows.
+    /// Returns the newest last-access time of an object that this handle has recorded or read.
     pub(crate) fn last_used(&mut self, opened: &Opened, id: &Id) -> Result<Option<Time>> {
         let key = key_of(opened.store().suite.key_path(id.as_str()).as_bytes());
         self.read(opened)?;
@@ -114,7 +114,8 @@ impl Stamps {
         found.max().flatten()
     }
 
-    /// Writes the times of the objects in `state`. The caller excludes other writers.
+    /// Writes the times of the objects in `state`. The caller must ensure that no other process writes them at the same
+    /// time.
     pub(crate) fn write(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<()> {
         self.is_read = false;
         self.read(opened)?;
@@ -122,7 +123,7 @@ impl Stamps {
         if newest.len() <= NEW_MAX * ROW_BYTES {
             write_derived(opened, USES_NEW, &newest)?;
         } else {
-            // The large file is written first, so a crash between the two writes keeps every time.
+            // Writes the large file first, so that a crash between the two writes loses no time.
             write_derived(opened, USES, &self.rows_of(0, state, store)?)?;
             write_derived(opened, USES_NEW, &[])?;
         }
@@ -131,20 +132,20 @@ impl Stamps {
         Ok(())
     }
 
-    /// Returns the times of all objects in `state`, encoded as a file.
+    /// Returns the rows of one file with the times of all objects in `state`.
     pub(crate) fn merged(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         self.is_read = false;
         self.read(opened)?;
         self.rows_of(0, state, store)
     }
 
-    /// Returns the times of the files from number `first` on, merged with the unwritten ones, as rows.
+    /// Merges the times of the files from index `first` on with the unwritten times. Returns them as rows.
     fn rows_of(&self, first: usize, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         let mut all: BTreeMap<Key, i64> = BTreeMap::new();
         let rows = self.files[first..].iter().flat_map(|file| rows(file.as_ref()));
         let written = rows.map(|row| (key_of(row), time_of(row)));
         for (key, time) in written.chain(self.own.iter().map(|(key, time)| (*key, *time))) {
-            // INVARIANT STP-1: the later of two times of one object is kept, in whatever order they are written.
+            // INVARIANT STP-1: the later of two times of one object is kept, whatever the order of the writes.
             let known = all.entry(key).or_insert(time);
             *known = (*known).max(time);
         }
@@ -176,7 +177,7 @@ fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
     file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
 }
 
-/// Returns whether the file on disk has the same header as the known one.
+/// Returns whether the file on disk has the same header as `known`, so it was not written since.
 fn is_of_header(opened: &Opened, name: &str, known: &Bytes) -> bool {
     let mut header = [0; HEADER_BYTES];
     let file = opened.disk.open(&format!("derived/{name}"), Access::Read);

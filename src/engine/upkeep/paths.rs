@@ -1,4 +1,4 @@
-//! The paths of a store, and the search for those that are not regular files.
+//! Finds the paths of a store with the wrong file type.
 //!
 //! # Layer
 //! Layer 5.
@@ -9,7 +9,7 @@ use crate::log;
 
 use super::derived_files as derived;
 
-/// The folders of a store, first the top folder.
+/// The folders of a store. The first is the top folder.
 const FOLDERS: [&str; 4] = ["", log::LOG_FOLDER, "checkpoint", derived::FOLDER];
 
 /// The files in the top folder of a store.
@@ -21,7 +21,8 @@ const FILES: [&str; 5] = [
     log::COMPACTION_LOCK_NAME,
 ];
 
-/// Returns an error for each path of the store that is not a regular file, or not a folder where one is needed.
+/// Returns an error for each path of the store with the wrong file type: it must be a regular file or a folder, but is
+/// not.
 pub(super) fn not_regular(disk: &dyn Disk) -> Vec<Error> {
     let mut refused = Vec::new();
     for folder in FOLDERS {

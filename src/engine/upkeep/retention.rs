@@ -4,7 +4,7 @@
 //! Layer 5. Pure functions, except that they read commits.
 //!
 //! # Limits
-//! - The standard policy thins bursts of work. It keeps most versions of a history that was written at an even pace,
+//! - The standard retention thins bursts of work. It keeps most versions of a history that was written at an even pace,
 //!   because nearly every version is in the last state of an hour, day or week.
 //!
 //! # Invariants
@@ -47,8 +47,8 @@ pub struct Retention {
 
 /// The operations whose commits remove objects that a user may want to restore.
 const FORGETTING: [&str; 3] = ["forget", "decay", "note"];
-/// The operations whose commits sometimes remove objects: to stay within a quota, after a file of a folder was deleted,
-/// or in a guarded change.
+/// The operations whose commits sometimes remove objects: because of a quota, because an imported file was deleted, or
+/// in a guarded change.
 const MAY_FORGET: [&str; 4] = ["remember", "import", "guard", "release"];
 
 /// Returns whether a commit removes objects that a user may want to restore.
@@ -63,8 +63,9 @@ pub(crate) fn forgets(op: &str, counts: impl FnOnce() -> Result<ChangeCounts>) -
 }
 
 impl Default for Retention {
-    /// Keeps all commits of the last 7 days, up to 5,000. Then keeps one commit an hour for 30 days, one a day for a
-    /// year, and one a week without limit. Keeps items forgotten in the last 30 days.
+    /// Returns the standard retention. It keeps all commits of the last 7 days, up to 5,000, then one commit an hour
+    /// for 30 days, one a day for a year, and one a week without limit. It also keeps commits that forgot items in the
+    /// last 30 days.
     fn default() -> Self {
         Self {
             all: 7 * DAY,
@@ -86,7 +87,7 @@ impl Retention {
         }
     }
 
-    /// Keeps no commit because of its age.
+    /// Returns a retention that keeps no commit because of its age.
     pub(crate) fn nothing() -> Self {
         Self {
             all: Duration::ZERO,
@@ -98,12 +99,12 @@ impl Retention {
         }
     }
 
-    /// Returns whether a commit stays because it is younger than [`Self::all`].
+    /// Returns whether a commit of this time is younger than [`Self::all`].
     pub(crate) fn keeps_young(&self, time: Time, now: Time) -> bool {
         is_younger(time, now, self.all)
     }
 
-    /// Keeps every commit.
+    /// Returns a retention that keeps every commit.
     pub fn everything() -> Self {
         Self {
             all: Duration::MAX,
@@ -142,14 +143,16 @@ impl Retention {
             let forgets = is_younger(time, now, self.forgotten) && forgets(op, counts)?;
             let was_before = std::mem::replace(&mut is_before, forgets);
             let young = (kept.len() as u64) < self.newest && self.keeps_young(time, now);
-            // The hour, day and week of a commit count even if it stays for another reason.
+            // Updates `last` even if the commit is kept for another reason, because it is also the last commit of its
+            // hour, day or week.
             let mut point = false;
             for (last, (length, age)) in last.iter_mut().zip(periods) {
                 let number = Some(time.as_micros().div_euclid(length.as_micros() as i64));
                 point |= *last != number && is_younger(time, now, age);
                 *last = number;
             }
-            // INVARIANT RET-1. The target of a commit is older than the commit, so this walk reaches it later.
+            // INVARIANT RET-1. The target of a commit is older than the commit, so this loop, which visits newer
+            // commits first, reaches the target later.
             let is_named = wanted.contains(&entry.digest) || op == Op::ERASE;
             if index + 1 == count || young || point || is_named || forgets || was_before {
                 kept.push(index);
@@ -161,7 +164,7 @@ impl Retention {
     }
 }
 
-/// Returns whether less than `age` has passed since `time`.
+/// Returns whether the period from `time` to `now` is shorter than `age`.
 fn is_younger(time: Time, now: Time, age: Duration) -> bool {
     let since = now.as_micros().saturating_sub(time.as_micros()).max(0);
     u128::from(since.unsigned_abs()) < age.as_micros()

@@ -8,7 +8,8 @@
 //!   commit. It does not follow symlinks.
 //!
 //! # Invariants
-//! - SLV-1: salvage only reads the damaged store. The new store gets its final name only after salvage verified it.
+//! - SLV-1: salvage only reads the damaged store. Salvage verifies the new store before it renames it to its final
+//!   name.
 //! - SLV-2: salvage removes only the unfinished output of a salvage: a folder with its mark, or an empty folder.
 
 use std::path::{Path, PathBuf};
@@ -48,25 +49,25 @@ fn exists(path: &Path, what: &str, hint: &str) -> Error {
         .with_hint(hint)
 }
 
-/// Creates the temporary folder of a new store, with the mark in it. First removes the output of an interrupted
+/// Creates the temporary folder of a new store, with its mark. First removes the unfinished output of an interrupted
 /// salvage.
 fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     let foreign = || {
-        let hint = "no salvage created it: move it away, or choose another folder";
+        let hint = "no salvage created this folder: move it away, or choose another target";
         exists(path, "the temporary folder exists already:", hint)
     };
     if let Ok(found) = path.symlink_metadata() {
         // INVARIANT SLV-2: salvage removes only the unfinished output of a salvage: a folder with its mark, or an empty
         // folder.
         let disk = found.is_dir().then(|| FileDisk::open(path)).transpose()?;
-        // A salvage that was interrupted before it made its mark leaves an empty folder.
+        // An empty folder may come from a salvage that was interrupted before it created its mark.
         let is_empty = |disk: &FileDisk| disk.list("").is_ok_and(|names| names.is_empty());
         let disk = disk.filter(|disk| disk.open(MARK, Access::Read).is_ok() || is_empty(disk));
         let disk = disk.ok_or_else(foreign)?;
         let held = lock_within(&disk, MARK, Duration::ZERO)?;
         if path.symlink_metadata().is_err() {
-            // Another salvage finished the store meanwhile, and taking the lock created the mark again. So the mark is
-            // removed.
+            // Another salvage finished and renamed the store meanwhile. Taking the lock created the mark in it again,
+            // so remove the mark.
             drop(disk.remove(MARK));
         }
         FileDisk::remove_folder(path, MARK)?;
@@ -81,11 +82,11 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     Ok((Arc::new(disk), mark))
 }
 
-/// Removes the mark from a renamed store, even if syncing the new name failed. With the mark, a later salvage would
-/// remove the folder.
+/// Removes the mark from a renamed store, even if syncing the new name failed. `named` is the result of that sync. With
+/// the mark, a later salvage might remove the folder.
 fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
     if unfinished.symlink_metadata().is_err() {
-        // If the mark stays, it does no harm: the store is complete.
+        // An error is ignored, because the store is complete even with the mark.
         drop(disk.remove(MARK).and_then(|()| disk.sync_dir("")));
     }
     named
@@ -135,15 +136,16 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
 /// Reads the damaged store in the folder `from`, and writes all data that still verifies to a new store in the
 /// folder `to`. Leaves `from` unchanged. Works without the manifest and the format file of `from`.
 ///
-/// A commit keeps its digest if its state is still known. A last commit, `salvage`, contains the remaining objects
-/// of the other commits. In it, an id that a lost commit changed may have an earlier version.
+/// A commit keeps its digest if its state is still known. A last commit with the operation `salvage` contains the
+/// objects that could be saved from the other commits. In its state, an id that a lost commit changed may have an
+/// earlier version.
 ///
 /// # Errors
-/// `InvalidInput` (code `exists`) if `to` exists, or if its temporary name is used by anything but an earlier
-/// salvage. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another salvage writes to
-/// `to`. `NotFound` if `from` has no store. `Corrupt` if nothing can be salvaged. `Io` if a file cannot be read or
-/// written. After an error `to` does not exist, except if only syncing its name failed; then it is the complete new
-/// store.
+/// `InvalidInput` (code `exists`) if `to` exists, or if a file or folder that no salvage created has its temporary
+/// name. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another salvage writes to `to`.
+/// `NotFound` if `from` has no store. `Corrupt` if nothing can be salvaged. `Io` if a file cannot be read or written.
+/// After an error, `to` does not exist. The only exception is a failed sync of its name: in that case, `to` is the
+/// complete new store.
 ///
 /// # Durability
 /// After a crash, the new store is complete or does not exist.

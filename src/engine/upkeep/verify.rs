@@ -1,8 +1,8 @@
 //! Verification: reads the whole store from the disk and reports damage.
 //!
-//! Verification makes two passes, and uses nothing that the handle has in memory. The first pass checks the files:
-//! frames, checksums, seals and the chain of segments. The second rebuilds the store and checks each digest, each root
-//! and the chain of commits.
+//! Verification makes two passes, and reads everything from the disk again. The first pass checks the files: frames,
+//! checksums, seals and the chain of segments. The second rebuilds the store and checks each digest, each root and the
+//! chain of commits.
 //!
 //! # Layer
 //! Layer 5.
@@ -51,7 +51,8 @@ pub struct VerifyReport {
     pub lost: u64,
     /// The number of thinned commits.
     pub thinned: u64,
-    /// Damage that, as far as is known, loses no data: in derived files, torn tails and leftovers.
+    /// Damage that loses no acknowledged data, as far as verification can detect: damaged derived files, torn tails and
+    /// leftover files.
     pub derived: Vec<Finding>,
     /// Damage to acknowledged data.
     pub damage: Vec<Finding>,
@@ -60,7 +61,8 @@ pub struct VerifyReport {
 /// Checks the store in the folder `path`, even if it does not open. Writes nothing.
 ///
 /// # Errors
-/// `NotFound` if there is no store; `UnsupportedFormat`; `Io`.
+/// `NotFound` if there is no store; `UnsupportedFormat` if the store needs a newer program; `Io` if a file cannot be
+/// read.
 pub(crate) fn verify_store(
     path: impl AsRef<Path>,
     options: &Options,
@@ -79,7 +81,7 @@ pub(crate) fn examine(
     depth: VerifyDepth,
     known: Option<&CommitEntry>,
 ) -> Result<VerifyReport> {
-    // If the store does not open, its size is unknown, so no total is reported.
+    // If the store does not open, its size is unknown, so progress reports have no total.
     let total =
         Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()).map_or(0, |log| log.size().1);
     let tell = |doing: &'static str, done: u64| options.tell(doing, done, total);
@@ -91,7 +93,7 @@ pub(crate) fn examine(
     if depth == VerifyDepth::Quick {
         return files();
     }
-    // The two passes run at the same time, but the progress of one is reported after that of the other.
+    // The two passes run in parallel. The progress of the second is reported only after the first has ended.
     let files_done = AtomicBool::new(false);
     let step = |done| {
         if files_done.load(Ordering::Acquire) {
@@ -109,16 +111,16 @@ pub(crate) fn examine(
             report.damage.extend(missing);
             report.commits = store.kept() as u64;
             report.versions = store.records.versions();
-            // The replay started at the first batch, so this is the number of all lost versions.
+            // The replay started at the first batch, so this number includes all lost versions.
             report.lost = store.records.lost_since();
             report.erased = store.records.erased() - report.lost;
             report.thinned = store.gaps().iter().map(|gap| gap.count).sum();
         }
-        // The host stopped the rebuild, or it failed before it read anything of the store.
+        // The host stopped the rebuild, or the rebuild could not read the store.
         Err(error) if matches!(error.kind(), Kind::Io | Kind::Busy | Kind::Conflict) => {
             return Err(error);
         }
-        // Damage of the files also stops the rebuild. It is reported only once.
+        // Damage that the first pass found also stops the rebuild. The report contains it only once.
         Err(error) if report.damage.is_empty() || !error.is_corruption() => {
             report.damage.push(of_error(&error));
         }
@@ -128,7 +130,7 @@ pub(crate) fn examine(
     Ok(report)
 }
 
-/// Checks the files of the log and of its checkpoints. `tell` gets the number of bytes of batches checked so far.
+/// Checks the files of the log and its checkpoints. Passes the number of bytes of batches checked so far to `tell`.
 fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let mut done = 0;
@@ -155,7 +157,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
         Ok(bytes) => report.bytes = bytes,
         Err(error) if error.is_corruption() => {
             let found = of_error(&error);
-            // If a folder is missing, its files are not reported as missing too.
+            // If a folder is missing, the report omits its missing files.
             let within = format!("{}/", found.damage.file);
             let damage = &mut report.damage;
             damage.retain(|other| *other != found && !other.damage.file.starts_with(&within));
@@ -168,8 +170,8 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
     Ok(report)
 }
 
-/// Checks every checkpoint and every derived file; damage in one loses no data. If an undamaged checkpoint covers
-/// batches that the log lacks, the log was replaced by an older one, cut or emptied.
+/// Checks every checkpoint and every derived file. Damage in one of these loses no data. If an undamaged checkpoint
+/// covers batches that the log lacks, the log was cut, emptied or replaced by an older one, which is damage.
 fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyReport) -> Result<()> {
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
@@ -181,7 +183,7 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     let mut step = |_| options.check_stop();
     let found = store::check_checkpoints(&**disk, known, &mut step)?;
     let is_later = |found: &Finding| found.damage.cause == Cause::MadeFromLaterLog;
-    // The log may have been rewritten after the checkpoints were listed; then the finding is not valid.
+    // The log may have been rewritten after the checkpoints were listed. In that case, such a finding is invalid.
     let is_current = !found.iter().any(is_later) || LogId::of(&open()?) == known;
     let found = found.into_iter().filter(|found| is_current || !is_later(found));
     let derived = &mut report.derived;
@@ -217,8 +219,8 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     }
 }
 
-/// Converts the damage that stopped a read to a finding. Without a known place, the finding names the folder of the
-/// log.
+/// Converts the damage that stopped a read to a finding. If the position of the damage is unknown, the finding names
+/// the folder of the log.
 fn of_error(error: &Error) -> Finding {
     let damage = error.damage().cloned().unwrap_or_else(|| Damage {
         file: log::LOG_FOLDER.to_owned(),
@@ -231,8 +233,8 @@ fn of_error(error: &Error) -> Finding {
     }
 }
 
-/// Replays the log into a new store, with plain reads in place of maps. Also returns findings for records that are
-/// named but missing.
+/// Replays the log into a new store, and reads the files without mapping them. Also returns findings for records that
+/// are named but missing.
 fn rebuild(
     disk: &Arc<dyn Disk>,
     known: Option<&CommitEntry>,

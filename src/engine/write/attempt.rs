@@ -13,16 +13,16 @@ use crate::error::{Error, Result};
 
 use super::{Committed, Draft};
 
-/// A condition that a change must meet. Its error names, for a person or a model, the condition that failed and the
-/// reason.
+/// A condition that a change must meet. The error is a text for a person or a model, and names the failed condition and
+/// the reason.
 pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
 
-/// The refusal of a change, and the name under which its draft is kept.
+/// The error of a refused change, and the name under which its draft is kept.
 pub(crate) struct Refusal {
-    /// The error that the caller gets.
+    /// The error that the caller receives.
     pub(crate) error: Error,
     /// The name of the kept draft, such as `rejected/17`; `None` if nothing was staged or it could not be kept.
-    #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard tells it"))]
+    #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard uses it"))]
     pub(crate) kept: Option<String>,
 }
 
@@ -35,13 +35,14 @@ impl From<Error> for Refusal {
 /// The result of an attempt that passed its checks and was committed.
 #[derive(Debug)]
 pub struct Attempted<T> {
-    /// The value that the change returned.
+    /// The value that the closure with the change returned.
     pub value: T,
     /// The commit of the change.
     pub committed: Committed,
 }
 
-/// Runs a part of an attempt. Returns the text of a panic, which affects only the draft, as an error.
+/// Runs a part of an attempt and catches a panic. Returns the text of the panic as an error. The panic affects only the
+/// draft.
 pub(super) fn caught<T>(what: &str, run: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);

@@ -10,8 +10,8 @@
 //!
 //! # Invariants
 //! - STN-1: an untrusted writer's remove, undo, redo, rollback and restore change no object that is more trusted than
-//!   the writer. This holds for the version that leaves the state and for the version that enters it. So an untrusted
-//!   writer cannot bring back an object that a person removed.
+//!   the writer. This rule applies to the version that leaves the state and to the version that enters it. So an
+//!   untrusted writer cannot bring back an object that a person removed.
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -27,19 +27,20 @@ pub enum Authorisation {
     /// An untrusted writer may not replace or remove a more trusted object. The default.
     #[default]
     Untrusted,
-    /// No writer, trusted or not, may replace or remove a more trusted object. A trusted writer may remove an expired one.
+    /// A writer, trusted or not, may not replace or remove a more trusted object. A trusted writer may remove an
+    /// expired object.
     Everyone,
     /// An untrusted writer may not remove a more trusted object. It may replace one: the new version has the writer's
     /// lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
     Removals,
-    /// The caller has already checked its own policy, so the commit checks nothing.
+    /// The commit checks nothing, because the caller has already checked a policy of its own.
     Decided,
 }
 
 impl Authorisation {
-    /// Returns whether a writer of `class` needs permission to make `change`.
+    /// Returns whether this rule restricts `change` by a writer of `class`.
     fn covers(self, class: Origin, change: &StagedChange) -> bool {
-        // A note of a verb changes neither the text nor the origin of the version.
+        // A note of a verb (ORI-4) changes neither the text nor the origin of the version.
         let touches = change.old.is_some() && !change.is_note;
         touches
             && match self {
@@ -57,10 +58,10 @@ impl Draft {
         self.authorisation = rule;
     }
 
-    /// Refuses now the changes that the commit would refuse, for a dry run.
+    /// Returns the error with which the commit would refuse the staged changes. A dry run calls this function.
     ///
     /// # Errors
-    /// `Denied` (code `less_trusted`), naming the ids; as [`Self::get`].
+    /// `Denied` (code `less_trusted`), naming the ids; the errors of [`Self::get`].
     pub(crate) fn check_authorisation(&self) -> Result<()> {
         let class = self.writer().trust;
         let mut above = Vec::new();
@@ -76,7 +77,8 @@ impl Draft {
         Err(less_trusted(class, above))
     }
 
-    /// Returns whether the change removes a version from the state that is more trusted than `class`.
+    /// Returns whether the change replaces or removes a version that is more trusted than `class`. A trusted writer may
+    /// remove an expired version.
     fn is_protected(&self, class: Origin, change: &StagedChange) -> Result<bool> {
         let old = match self.base().get(&change.id) {
             // An erased version has no content left to protect.
@@ -91,8 +93,8 @@ impl Draft {
     }
 }
 
-/// Refuses to let an untrusted writer replace one of `versions` by the other (STN-1). A trusted writer may replace any
-/// object, so the versions are not read.
+/// Returns an error if an untrusted writer replaces one of `versions` by the other, and either is more trusted than the
+/// writer (STN-1). A trusted writer may replace any object, so the function does not read the versions.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id; the errors of `versions`.
@@ -110,7 +112,8 @@ pub(crate) fn check_return(
     }
 }
 
-/// Refuses an operation on the store that is reserved for trusted writers (STN-2); `act` names it.
+/// Returns an error if `class` is untrusted, for an operation that only trusted writers may do (STN-2). `act` names the
+/// operation.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
@@ -120,7 +123,7 @@ pub(crate) fn check_trusted(class: Origin, act: &str) -> Result<()> {
     }
     let message = format!("a writer of class {class} may not {act}");
     Err(Error::denied(ErrorCode::LessTrusted, message)
-        .with_hint("nothing was changed; a trusted writer may do it"))
+        .with_hint("nothing was changed; a trusted writer may do this"))
 }
 
 fn less_trusted(class: Origin, ids: Vec<String>) -> Error {
@@ -128,5 +131,5 @@ fn less_trusted(class: Origin, ids: Vec<String>) -> Error {
     let message = format!("a writer of class {class} may not change more trusted objects: {named}");
     Error::denied(ErrorCode::LessTrusted, message)
         .with_ids(ids)
-        .with_hint("nothing was changed; an equally trusted writer may do it")
+        .with_hint("nothing was changed; a writer that is as trusted as these objects may change them")
 }

@@ -1,8 +1,9 @@
-//! Commits: the only way to change the state. Under the lock, drafts become commits, several of them with one sync.
+//! Commits: the only way to change the state. The writer turns drafts into commits under the lock, and syncs several of
+//! them at once.
 //!
-//! Threads that want to commit queue up. The thread that gets the writer's mutex commits every waiting draft (group
-//! commit). It checks each draft against the state after the drafts before it. Then it writes and syncs all batches
-//! together, publishes each commit, and acknowledges each.
+//! Each committing thread adds its draft to a queue. The thread that gets the writer's mutex commits every waiting
+//! draft (group commit). It checks each draft against the state after the drafts before it. Then it writes and syncs
+//! all batches together, publishes each commit, and acknowledges each.
 //!
 //! # Layer
 //! Layer 5.
@@ -28,7 +29,7 @@ use super::{
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
 
-/// The head for the next commit. Until the group is durable, this head is newer than the log.
+/// The head on which the next commit of a group is built. Until the group is written, this head is newer than the log.
 pub(crate) struct Tip {
     pub(crate) mark: HeadMark,
     pub(crate) time: Time,
@@ -36,7 +37,8 @@ pub(crate) struct Tip {
     pub(crate) history: HistoryTree,
     /// The number of the next batch.
     pub(crate) next_batch: u64,
-    /// The new parents of objects in earlier drafts of the group, which cannot be read from the log yet.
+    /// The new parents of the objects that earlier drafts of the group change. The log does not contain these drafts
+    /// yet.
     placed: BTreeMap<KeyPath, Placed>,
 }
 
@@ -53,7 +55,7 @@ impl<'a> Note<'a> {
     }
 }
 
-/// A batch to be written, with the state after it as far as it is known.
+/// A batch to write. `state` is the state after the batch, if the caller already knows it.
 pub(crate) struct Ready {
     pub(crate) batch: BatchBuilder,
     pub(crate) mark: HeadMark,
@@ -62,7 +64,7 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Returns a batch whose state the store finds by replaying it.
+    /// Returns a batch without a known state. The store computes the state by replaying the batch.
     pub(crate) fn of(batch: BatchBuilder, mark: HeadMark) -> Self {
         Self {
             batch,
@@ -94,7 +96,7 @@ impl Inner {
         self.settings().clock.now().max(next)
     }
 
-    /// Ends a batch with a commit on `tip`, and moves the tip to it.
+    /// Adds a commit with the parent `tip` to the end of a batch, and moves the tip to this commit.
     pub(crate) fn add_commit(
         &self,
         batch: &mut BatchBuilder,
@@ -154,10 +156,12 @@ impl Inner {
         for (batch, (state, counts)) in written.iter().zip(states) {
             // CMT-1: `append` has returned, so the batch is as durable as the handle requires.
             let taken = self.store().apply(batch, state);
-            // After a failed `apply`, the log is newer than the memory, so this handle must not write again.
+            // After a failed `apply`, the log contains a batch that the store in memory lacks, so this handle must not
+            // write again.
             let entry = taken.inspect_err(|_| writing.log.poison())?;
             if let Some(entry) = &entry {
-                // Stores the counts of changes if they are known. A rollback counts its changes only when asked.
+                // Stores the counts of changes if they are known. The changes of a rollback are counted only when a
+                // caller asks for them.
                 if counts.total() > 0 {
                     entry.counts.get_or_init(|| counts);
                 }
@@ -168,7 +172,8 @@ impl Inner {
         Ok(heads)
     }
 
-    /// Refuses a draft of another memory: its digests and its lineage belong to another store.
+    /// Returns an error if the draft belongs to another memory, because its digests and its lineage belong to another
+    /// store.
     pub(crate) fn check_own(&self, draft: &Draft) -> Result<()> {
         if Arc::ptr_eq(&draft.base.source, &self.source) {
             return Ok(());
@@ -191,7 +196,7 @@ impl Inner {
         Ok((store, head, tip))
     }
 
-    /// Commits the drafts of a group. Returns the answer to each request.
+    /// Commits the drafts of a group. Returns the result of each request.
     pub(super) fn commit_group(
         &self,
         writing: &mut LogHandle,
@@ -210,9 +215,10 @@ impl Inner {
             });
             outcomes.push((ready.len(), outcome));
         }
-        // The tip shares its nodes with the newest state. While the tip exists, editing a node would copy it once more.
+        // The tip shares its trie nodes with the newest state. While the tip exists, editing a node would copy the node
+        // once more.
         drop(tip);
-        // The present head, and the head after each batch.
+        // The head before the group, and the head after each batch.
         let mut heads = vec![head];
         let written = if ready.is_empty() {
             Ok(())
@@ -230,8 +236,8 @@ impl Inner {
         Ok(answers.collect())
     }
 
-    /// Checks one draft against the tip and makes its batch. Returns `None` if the draft changes nothing any more, unless
-    /// it reverses the commit `note.target`.
+    /// Checks one draft against the tip and makes its batch. Returns `None` if the tip already contains all changes of
+    /// the draft, unless the draft reverses the commit `note.target`.
     pub(crate) fn stage(
         &self,
         store: &Arc<Store>,
@@ -260,7 +266,7 @@ impl Inner {
         let objects = add_changes(store, draft, &mut batch, &mut trie, &**store, staged(), 0)?;
         let root = trie.root(store.suite, Shape::State, &**store)?;
         if note.target.is_some() && store.by_root(root)?.is_some() {
-            // History keeps the state that a reversal restores, so the batch needs no links.
+            // History keeps the state that a reversal restores, so the batch needs no records except the commit.
             batch = BatchBuilder::new();
         }
         // Each draft is checked against the limits before grouping, so a draft over a limit fails alone.
@@ -268,8 +274,8 @@ impl Inner {
         let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
         let mark = self.add_commit(&mut batch, tip, trie.clone(), root, note)?;
         tip.placed = placed;
-        // Only the first draft passes on its trie. The tries of later drafts refer to records of earlier drafts whose
-        // place in the log is still unknown.
+        // Only the trie of the first draft is handed to the store. The tries of later drafts refer to records of
+        // earlier drafts, whose position in the log is still unknown.
         let trie = first.then_some(trie);
         Ok(Some(Ready {
             batch,
@@ -279,8 +285,8 @@ impl Inner {
         }))
     }
 
-    /// Checks the tree of parents after `changes`. `placed` has the placements of earlier drafts of the group. Returns
-    /// them with those of the changes.
+    /// Checks the tree of parents after `changes`. `placed` contains the parents that earlier drafts of the group set.
+    /// Returns it with the parents that the changes set.
     pub(crate) fn check_tree<'a>(
         &self,
         before: &State,
@@ -291,8 +297,8 @@ impl Inner {
             let (id, exists) = (change.id.clone(), change.new.is_some());
             let parent = change.new.as_ref().and_then(|staged| staged.object.parent());
             let parent = parent.map(Id::new).transpose()?;
-            // Compares with the state before the group: an object that an earlier draft of the group moved counts as
-            // moved.
+            // The check compares with the state before the group. So an object that an earlier draft of the group moved
+            // is marked as moved.
             let moved = change.old.is_none()
                 || !exists
                 || parent != change.old_parent

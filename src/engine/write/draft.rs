@@ -12,8 +12,8 @@
 //! - DRA-2: if a staged version got its origin from another staged version, the commit keeps that version in history,
 //!   even if it was replaced since.
 //! - ORI-1: a staged object is never more trusted than its writer, nor than any version that it is derived from.
-//!   Merging, summarising, importing and restoring can only lower trust. ORI-2 to ORI-4 are the exceptions.
-//! - ORI-2: only `put_promoted` ignores the lineage, and only the promotion by a person calls it.
+//!   Merging, summarising, importing and restoring can only lower the trust. ORI-2 to ORI-4 are exceptions.
+//! - ORI-2: only `put_promoted` ignores the lineage, and only a promotion by a person calls `put_promoted`.
 //! - ORI-3: a new version with the same text keeps its origin if the writer is no less trusted and changes only other
 //!   fields.
 //! - ORI-4: `put_noted` keeps the origin of a version that differs only by the notes of a verb.
@@ -39,14 +39,14 @@ pub enum Staged {
     Created,
     /// The id gets a new version.
     Updated,
-    /// The id already has an object with the same meaning.
+    /// The id already has an object with the same fields.
     Unchanged,
 }
 
 /// An object ready to be written.
 pub(crate) struct StagedObject {
     pub(crate) object: Object,
-    /// The content, if it is stored as a record of its own.
+    /// The content, if it is stored as a separate record.
     pub(crate) content: Option<(ContentDigest, Bytes)>,
 }
 
@@ -80,7 +80,7 @@ impl StagedChange {
         self.new.as_ref().map(|staged| staged.object.digest())
     }
 
-    /// Returns two answers: whether the base state has the id, and whether the state with the change has it.
+    /// Returns two flags: whether the base state has the id, and whether the state with the change has it.
     pub(crate) fn sides(&self) -> (bool, bool) {
         (self.old.is_some(), self.new.is_some())
     }
@@ -91,7 +91,7 @@ pub struct Draft {
     pub(crate) base: View,
     pub(crate) writer: Writer,
     pub(crate) staged: BTreeMap<KeyPath, StagedChange>,
-    /// The origins of the staged and kept versions, for objects derived from them.
+    /// The origins of the versions that the draft adds, which limit the origins of objects derived from them.
     origins: HashMap<ObjectDigest, Origin>,
     /// Staged versions that another staged version is derived from.
     sources: HashSet<ObjectDigest>,
@@ -104,7 +104,7 @@ pub struct Draft {
     pub(crate) left_out: Vec<ObjectDigest>,
     pub(crate) snapshot_before: bool,
     pub(crate) authorisation: Authorisation,
-    /// Whether the commit fails unless the base state is still the head.
+    /// Whether the commit fails if the base state is no longer the head.
     pub(crate) only_on_base: bool,
 }
 
@@ -135,7 +135,7 @@ impl Draft {
         }
     }
 
-    /// Returns the newest store, which also has the versions that were written since the base state.
+    /// Returns the newest store, which also contains the versions that were written since the base state.
     fn store(&self) -> Arc<Store> {
         self.base.opened().store()
     }
@@ -160,8 +160,8 @@ impl Draft {
         self.snapshot_before = true;
     }
 
-    /// Moves the base to the newest head that this process knows. Makes the commit fail if the head changes after that,
-    /// so results computed from the draft stay valid until it is committed.
+    /// Moves the base to the newest head that this process knows. If the head changes after that, the commit fails. So
+    /// results that were computed from the draft stay valid until it is committed.
     ///
     /// # Errors
     /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
@@ -207,12 +207,13 @@ impl Draft {
         Err(changed_meanwhile(conflicts.into_iter().collect()))
     }
 
-    /// Makes the commit fail with `Conflict` unless `id` still has this version; `None` means that it does not exist.
+    /// Makes the commit fail with `Conflict` if `id` has another version than `version`. `None` means that `id` must
+    /// not exist.
     pub fn expect(&mut self, id: &Id, version: Option<ObjectDigest>) {
         self.expected.push((id.clone(), version));
     }
 
-    /// Returns the object named `id`, with the changes applied.
+    /// Returns the object named `id`, with the staged changes applied.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -223,7 +224,7 @@ impl Draft {
         }
     }
 
-    /// Returns the version of `id`, with the changes applied, even if that version was erased.
+    /// Returns the digest of the version of `id`, with the staged changes applied, even if that version was erased.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -235,7 +236,7 @@ impl Draft {
         }
     }
 
-    /// Returns the children of `id`, with the changes applied, in sibling order.
+    /// Returns the children of `id`, with the staged changes applied, in sibling order.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -244,7 +245,7 @@ impl Draft {
         let added = staged.filter_map(|key| self.staged.get(key).filter(|change| change.new.is_some()));
         let added: Vec<Id> = added.map(|change| change.id.clone()).collect();
         let mut children = self.base.children(id, None)?;
-        // A staged child is among the added ones if this is still its parent.
+        // `added` already contains each staged child whose parent is still `id`.
         children.retain(|child| !self.staged.contains_key(&self.base.key(child)));
         if added.is_empty() {
             return Ok(children);
@@ -260,7 +261,7 @@ impl Draft {
     }
 
     /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`. An imported object thus
-    /// brings its own origin, which can only lower the trust.
+    /// keeps its origin if that is less trusted than the writer.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -272,7 +273,7 @@ impl Draft {
     }
 
     /// Stages `object` as the new version of its id. Its origin is the least trusted of the writer's class and the
-    /// origins of the versions that it is derived from. A source version that this store lacks counts as imported.
+    /// origins of the versions that it is derived from. A source version that this store lacks has the origin `Import`.
     ///
     /// # Errors
     /// `InvalidInput` if the object breaks a rule or limit.
@@ -289,8 +290,9 @@ impl Draft {
         self.put_with(object, self.writer.trust, true)
     }
 
-    /// Stages a new version with the same text as the current one. The version keeps its origin if the writer is no
-    /// less trusted (ORI-3). Otherwise acts as [`Self::put_at_most`] with that origin.
+    /// Stages a new version with the same text as the current one. The version keeps its origin if the writer is at
+    /// least as trusted (ORI-3). Otherwise, the new version gets the origin that [`Self::put_at_most`] computes from
+    /// that origin.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -305,8 +307,8 @@ impl Draft {
         self.put_with(object, origin, true)
     }
 
-    /// Stages the writer's statement as [`Self::put`] does. Makes a new version with this writer's origin even if an
-    /// untrusted writer made the same statement before. `present` is the origin of the current version.
+    /// Stages a statement of the writer as [`Self::put`] does. If an untrusted writer made the same statement before,
+    /// stages a new version with this writer's origin. `present` is the origin of the current version.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -356,14 +358,14 @@ impl Draft {
                     found.map(|(_, object)| object.origin())
                 }
             };
-            // A version that this store does not keep counts as imported.
+            // A version that this store does not keep has the origin `Import`.
             least = Origin::least(least, source.unwrap_or(Origin::Import));
         }
         Ok(least)
     }
 
-    /// Stages an object with this origin. If `keeps_origin` is set, an object with the same meaning as the present
-    /// version also keeps its origin, so no new version is made.
+    /// Stages an object with this origin. If `keeps_origin` is set and the current version has the same fields, keeps
+    /// the origin of the current version and stages no new version.
     fn put_with(&mut self, object: NewObject, origin: Origin, keeps_origin: bool) -> Result<Staged> {
         self.base.settings().limits.check(&object)?;
         let key = self.base.key(&object.id);
@@ -385,7 +387,7 @@ impl Draft {
         if let (Some(_), Some(base)) = (staged, &old)
             && object.encode(like(base), suite)?.digest == base.digest()
         {
-            // DRA-1: the id has its base version again, so nothing is staged for it.
+            // DRA-1: the id has its base version again, so its staged change is dropped.
             self.unstage(&key);
             return Ok(Staged::Updated);
         }
@@ -395,15 +397,15 @@ impl Draft {
         if erased.is_some() && is_current(encoded.digest) {
             let what = format!("this version of '{}'", object.id);
             return Err(erased_by(&self.base.state.store, &what, erased)
-                .with_hint("to put it again, first remove the id"));
+                .with_hint("to store this version again, first remove the id"));
         }
         self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
     }
 
-    /// Adds an earlier version of an object: the commit puts it into history but not into the state, as the source of
-    /// derived objects. Its origin is at most `origin`, as in [`Self::put_at_most`]. A draft with only earlier versions
-    /// makes no commit.
+    /// Adds an earlier version of an object, as a source of derived objects. The commit adds the version to history but
+    /// not to the state. Its origin is at most `origin`, as in [`Self::put_at_most`]. A draft that contains only
+    /// earlier versions makes no commit.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -413,8 +415,8 @@ impl Draft {
         let encoded = object.encode(origin, self.store().suite)?;
         let digest = encoded.digest;
         if self.origins.contains_key(&digest) {
-            // The version is also staged for the state. Marking it as a source keeps it in history if the id is staged
-            // again.
+            // The version is also staged for the state. Because it is marked as a source, it stays in history even if
+            // another version of the id is staged later.
             self.sources.insert(digest);
         } else if self.store().records.find_place(digest)?.is_none() {
             let past = StagedObject::new(encoded);
@@ -437,7 +439,7 @@ impl Draft {
         }
     }
 
-    /// Stages a version that history keeps, unchanged.
+    /// Stages a version that history already keeps, without changing it.
     pub(crate) fn stage_version(&mut self, object: Object) -> Result<()> {
         let id = object.id().clone();
         let key = self.base.key(&id);
@@ -452,7 +454,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Stages the version `then`, or the removal of the base version `now`.
+    /// Stages the version `then`. If `then` is `None`, stages the removal of the base version `now`.
     pub(crate) fn stage_entry(&mut self, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
         if let Some(then) = then {
             return self.stage_version(self.base.state.load(&then)?);
@@ -466,7 +468,7 @@ impl Draft {
 
     /// Replaces the staged change of the id with `new`; `old` is the version of the base state.
     fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
-        // Runs before the old version is dropped, because the new one may be derived from it.
+        // Runs before the previous staged version is dropped, because the new version may be derived from it.
         self.note_sources(&new.object);
         self.unstage(&key);
         if let Some(parent) = new.object.parent() {
@@ -501,7 +503,7 @@ impl Draft {
         }
     }
 
-    /// Returns the base state's object at the key path, which must have this id.
+    /// Returns the object of the base state at the key path. Returns an error if that object has another id.
     fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let taken = |other: &str| {
             Error::invalid(format!("the ids '{id}' and '{other}' have the same key path"))
@@ -543,8 +545,8 @@ impl Draft {
         }
     }
 
-    /// Stages the removal of `id`; returns false if it does not exist. Its children must be removed too before the
-    /// commit.
+    /// Stages the removal of `id`. Returns false if `id` does not exist. The caller must also remove or move the
+    /// children of `id` before the commit.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -561,7 +563,7 @@ impl Draft {
         Ok(true)
     }
 
-    /// Stages the removal of `id` and everything below it; returns the number of removed objects.
+    /// Stages the removal of `id` and everything below it. Returns the number of removed objects.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -595,7 +597,7 @@ impl Draft {
     }
 }
 
-/// Returns the first ten ids, quoted, and the number of the others.
+/// Formats the first ten ids, quoted, and the number of the other ids.
 pub(crate) fn named<'a>(ids: impl IntoIterator<Item = &'a String, IntoIter: ExactSizeIterator>) -> String {
     const NAMED: usize = 10;
     let ids = ids.into_iter();

@@ -1,7 +1,7 @@
 //! Drafts in the store that outlive their process: saved ones under `drafts/`, refused ones under `rejected/`.
 //!
-//! The new versions are in history, but in no state. A reference lists the ids that the draft changes, each with its
-//! new version.
+//! History contains the new versions of such a draft, but no state contains them. A reference lists the ids that the
+//! draft changes, each with its new version.
 //!
 //! # Layer
 //! Layer 5.
@@ -9,9 +9,9 @@
 //! # Invariants
 //! - KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the last
 //!   refusal.
-//! - KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses the
-//!   largest share. Its reason names the replaced ones. A change larger than every writer's share replaces none; it
-//!   alone may exceed the cap.
+//! - KEP-2: when the cap is exceeded, a newly refused change replaces the oldest changes of the writer who uses the
+//!   largest share. The reason of the new change names the replaced changes. A change larger than every writer's share
+//!   replaces none; it alone may exceed the cap.
 
 use std::collections::HashMap;
 
@@ -26,10 +26,10 @@ use super::{Draft, Writer, add_changes, newest_references};
 use crate::engine::inner::Inner;
 use crate::engine::read::text_of;
 
-/// How long a refused change is kept for a person to review: 7 days.
+/// The time for which a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
-/// The number of refused changes that a store keeps. A change counts once, and once more for each [`REJECTED_OBJECTS`]
-/// objects.
+/// The cap on the total weight of the refused changes that a store keeps. A change weighs 1, and 1 more for each
+/// [`REJECTED_OBJECTS`] objects.
 const REJECTED_MAX: usize = 200;
 const REJECTED_OBJECTS: usize = 1_000;
 /// The maximal length of a reason, in bytes.
@@ -37,10 +37,10 @@ const REASON_BYTES_MAX: usize = 1 << 16;
 /// The text between the reason of a refused change and the names of the changes that it replaced.
 const GAVE_WAY: &str = "; to make room, it dropped ";
 
-/// The name for a kept draft, its writer with the reason, and the names of the drafts that it replaces.
+/// The name under which a draft is kept, its writer with the reason, and the names of the drafts that it replaces.
 type Place = (ReferenceName, Writer, Vec<ReferenceName>);
 
-/// Returns the share of the cap that a refused change uses.
+/// Returns the weight of a refused change, which counts toward [`REJECTED_MAX`].
 fn weight(changes: &[StagedChange]) -> usize {
     1 + changes.len() / REJECTED_OBJECTS
 }
@@ -71,8 +71,8 @@ pub(super) fn rejected(
     if let Some((name, told)) = again {
         return Ok((name, writer.clone().reason(told), Vec::new()));
     }
-    // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses
-    // the largest share.
+    // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest changes of the writer who
+    // uses the largest share.
     let mut gone = Vec::new();
     let mut taken: usize = kept.iter().map(|one| weight(&one.changes)).sum();
     while taken + weight(changes) > REJECTED_MAX && !kept.is_empty() {
@@ -94,7 +94,7 @@ pub(super) fn rejected(
     if !gone.is_empty() {
         let names: Vec<&str> = gone.iter().map(ReferenceName::as_str).collect();
         let all = format!("{reason}{GAVE_WAY}{}", names.join(", "));
-        // If the names would make the reason too long, the reason is kept without them.
+        // If the names of the replaced changes would make the reason too long, the reason omits them.
         if all.len() <= REASON_BYTES_MAX {
             told = all;
         }
@@ -127,15 +127,15 @@ impl Inner {
         Ok(Some(kept.as_str().to_owned()))
     }
 
-    /// Deletes changes that were refused longer than [`REJECTED_MICROS`] before `now`. History keeps their versions
-    /// until they are collected.
+    /// Deletes changes that were refused more than [`REJECTED_MICROS`] before `now`. History keeps their versions until
+    /// garbage collection removes them.
     pub(crate) fn drop_old_rejected(&self, now: Time) -> Result<()> {
         let is_old = |reference: &Reference| {
             reference.name.class() == ReferenceClass::Rejected
                 && now.as_micros().saturating_sub(reference.time.as_micros()) > REJECTED_MICROS
         };
         let old = || newest_references(&self.store()).into_iter().filter(is_old);
-        // Usually no refused change is old enough, so nothing is written.
+        // Usually no refused change is old enough, so the function writes nothing.
         if old().next().is_none() {
             return Ok(());
         }
@@ -162,7 +162,7 @@ impl Inner {
             None => {
                 let object = draft.base().state.object_at(&change.key)?;
                 match object {
-                    // The id of an erased object is unknown, so its removal cannot be staged.
+                    // The draft cannot stage an erased version, because its id is unknown.
                     Some(object) if object.is_placeholder() => draft.left_out.push(object.digest()),
                     Some(object) => drop(draft.remove(object.id())?),
                     None => {}
@@ -172,8 +172,8 @@ impl Inner {
         }
     }
 
-    /// Writes a draft's versions and a reference to them. `place` gets the changes and the number of the batch, and
-    /// names the reference.
+    /// Writes a draft's versions and a reference to them. `place` receives the changes and the number of the batch, and
+    /// returns the name of the reference.
     pub(super) fn keep_draft(
         &self,
         draft: &Draft,

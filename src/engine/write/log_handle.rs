@@ -9,7 +9,7 @@
 //! - WRI-2: a handle releases the lock after every write, unless it is exclusive or has written bytes that are not
 //!   synced.
 //! - WRI-3: the store in memory mirrors the present log. After a rewrite, or a recovery that moved batches already
-//!   read, the handle loads the log again. If the load fails, the next call repeats it.
+//!   read, the handle loads the log again. If this load fails, the next call repeats it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,28 +23,29 @@ use crate::engine::read::Source;
 use crate::engine::settings::Durability;
 use crate::engine::upkeep::{newest_store, remove_outdated};
 
-/// The maximal number of times that a handle starts to load a log while other processes keep rewriting it.
+/// The maximal number of attempts to load a log that other processes keep rewriting.
 const LOADS: u32 = 8;
 
-/// The writer's state, under its mutex.
+/// The state of the writer, which a mutex protects.
 #[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub(crate) struct LogHandle {
     pub(crate) log: Log,
     lock: Option<WriteLock>,
     /// The time of the first write that is not synced.
     unsynced: Option<Instant>,
-    /// Bytes of records read or written since the newest checkpoint.
+    /// The bytes of records that were read or written since the newest checkpoint.
     pub(crate) tail_bytes: u64,
-    /// Whether everything in memory is known to be durable in the log.
+    /// Whether every commit in memory is known to be durable in the log.
     proven: bool,
     /// Whether the next close should search for garbage.
     pub(crate) collect: bool,
-    /// The size of the log in bytes at the last search for garbage. Before the first search: its size when it was
-    /// opened.
+    /// The size of the log in bytes at the last search for garbage. Before the first search, this is the size at which
+    /// the log was opened.
     pub(crate) looked_at_bytes: u64,
-    /// Whether the log was reopened but not yet read to its end. Memory then mirrors the former log (WRI-3).
+    /// Whether the log was reopened but not yet read to its end. If so, the store in memory still mirrors the previous
+    /// log (WRI-3).
     is_behind: bool,
-    /// Whether no checkpoint from before the log's rewrite is left, as far as is known.
+    /// Whether this handle knows that no checkpoint from before the last rewrite of the log remains.
     pub(crate) is_tidy: bool,
     /// Whether this handle wrote anything. A handle that only read does no upkeep when it closes.
     pub(crate) has_written: bool,
@@ -66,7 +67,7 @@ impl LogHandle {
         }
     }
 
-    /// Returns whether everything in memory is durable.
+    /// Returns whether every commit in memory is known to be durable.
     pub(crate) fn is_proven(&self) -> bool {
         self.proven && self.unsynced.is_none() && self.log.is_usable()
     }
@@ -88,7 +89,8 @@ impl LogHandle {
             // INVARIANT WRI-1: a handle appends only while it holds the lock and after it has read every commit of
             // other processes.
             .ok_or_else(without_lock)?;
-        // The first commit after the interval syncs all earlier ones. Without a further commit, a thread does.
+        // The first commit after the interval syncs all earlier ones. If no further commit follows, a background thread
+        // syncs them.
         let waits = |interval| self.unsynced.is_none_or(|since| since.elapsed() < interval);
         let (when, unsynced) = match durability {
             Durability::Interval(interval) if waits(interval) => (
@@ -111,7 +113,7 @@ impl LogHandle {
         Ok(())
     }
 
-    /// Begins to rewrite the log. The handle must hold the lock and have read the whole log.
+    /// Begins to rewrite the log. The caller must hold the lock and have read the whole log.
     pub(crate) fn begin_rewrite(&mut self, alone: CompactionLock) -> Result<Rewrite> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
         let rewrite = self.log.begin_rewrite(lock, alone)?;
@@ -122,15 +124,16 @@ impl LogHandle {
     /// Replaces the log by a rewrite; [`Inner::load`] must follow.
     pub(crate) fn publish(&mut self, rewritten: Rewritten) -> Result<()> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
-        // WRI-3: set first, because the publication may fail halfway.
+        // WRI-3: `is_behind` is set first, because the publication may fail halfway.
         self.is_behind = true;
         self.log.publish(lock, rewritten).map(drop)
     }
 
-    /// Releases the lock, unless the handle is exclusive or has unsynced bytes that another writer could overtake.
+    /// Releases the lock, unless the handle is exclusive or has unsynced bytes.
     pub(crate) fn release(&mut self, exclusive: bool) {
         if !self.log.is_usable() {
-            // This handle will not write again. The next process finds the unsynced bytes and recovers them.
+            // A poisoned handle does not write again. The next process that writes finds the unsynced bytes and
+            // recovers them.
             (self.unsynced, self.lock) = (None, None);
         }
         // INVARIANT WRI-2: a handle releases the lock after every write, unless it is exclusive or has written bytes
@@ -148,7 +151,7 @@ impl LogHandle {
         }
         let loaded = if self.is_behind { self.load(source) } else { Ok(()) };
         let mut prepared = loaded.and_then(|()| self.prepare(source));
-        // WRI-3: recovery moved these batches, so they are read again from their new place.
+        // WRI-3: recovery moved these batches, so the handle reads them again at their new position.
         let is_elsewhere = match &prepared {
             Ok(()) => self.log.has_moved(),
             Err(error) => error.code() == ErrorCode::Rewritten,
@@ -179,13 +182,14 @@ impl LogHandle {
         prepared
     }
 
-    /// Checks that memory and log agree. They differ if applying a batch failed; then this handle must not write.
+    /// Checks that the store in memory and the log have the same head. They differ if applying a batch failed. In that
+    /// case, this handle must not write.
     fn check_agreement(&mut self, source: &Source) -> Result<()> {
         if source.opened.store().head()?.digest == self.log.newest_commit() {
             return Ok(());
         }
         self.log.poison();
-        Err(Error::new(ErrorKind::Poisoned, "the memory differs from the log")
+        Err(Error::new(ErrorKind::Poisoned, "the state differs from the log")
             .with_hint("open the store again"))
     }
 
@@ -202,16 +206,15 @@ impl LogHandle {
             Err(error) => Err(error),
             Ok(bytes) => {
                 self.tail_bytes += bytes;
-                // Without the lock, another process may still be writing the end of the log, and a crash may lose it.
-                // With the lock, this handle wrote it.
+                // Another process may not have synced these bytes yet, so a crash may lose them.
                 self.proven &= bytes == 0;
                 Ok(())
             }
         }
     }
 
-    /// Reads the log from its start into a new store, which replaces the current one. Used at open, and after a
-    /// rewrite.
+    /// Reads the log, from the newest checkpoint or the start, into a new store that replaces the current one. Runs
+    /// when the store is opened and after a rewrite.
     pub(crate) fn load(&mut self, source: &Source) -> Result<()> {
         let before = source.opened.store().head().ok();
         self.is_behind = true;
@@ -239,7 +242,7 @@ impl LogHandle {
         }
         let (store, is_covered, bytes) = loaded?;
         self.tail_bytes = bytes;
-        // The process that wrote the checkpoint already searched the log before it for garbage.
+        // The process that wrote the checkpoint already searched the part of the log before the checkpoint for garbage.
         let behind = if is_covered { bytes } else { 0 };
         self.looked_at_bytes = self.log.batch_bytes().saturating_sub(behind);
         self.is_behind = false;
@@ -270,7 +273,8 @@ fn take_in(opened: &Opened, store: &Store, batch: &Batch) -> Result<()> {
     Ok(())
 }
 
-/// Passes the new batches to `visit` and records damage that ends the log. Returns the size of their records in bytes.
+/// Passes the new batches to `visit`, and records damage at which reading stopped. Returns the size of the batches'
+/// records in bytes.
 fn read_on(opened: &Opened, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
     let (mut done, total) = (0, log.size().1);
     let tell = |done: u64| opened.settings.tell("open", done, total);
@@ -281,8 +285,8 @@ fn read_on(opened: &Opened, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
         visit(&batch).inspect_err(|_| is_refused = true)
     });
     let tail = match read {
-        // The batch refers to damaged bytes, such as a version that it restores. A degraded handle serves the state
-        // before that batch.
+        // The batch refers to damaged bytes, for example a damaged version that it restores. A degraded handle stops
+        // reading before that batch.
         Err(error) if is_refused && opened.settings.degraded && error.is_corruption() => {
             opened.stop_at(&error);
             return Ok(done);
@@ -292,7 +296,7 @@ fn read_on(opened: &Opened, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
     tell(total);
     match &tail.damage {
         Some(damage) => opened.stop_at(damage),
-        // Some damaged batches were not read, because a checkpoint covers them.
+        // The read skipped some damaged batches, because a checkpoint covers them.
         None => {
             for damage in log.passed_over() {
                 opened.warn(format!("some objects cannot be read: {damage}"));

@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Memory {
-    /// As [`Self::attempt`], on a draft, with a commit of operation `op`. The function `told` redacts a reason before
-    /// it is written.
+    /// Does what [`Self::attempt`] does, on a given draft, and commits with the operation `op`. The function `told`
+    /// redacts the reason of a refusal before the reason is written.
     pub(crate) fn attempt_as<T>(
         &self,
         op: &str,
@@ -48,14 +48,14 @@ impl Memory {
         Ok(Attempted { value, committed })
     }
 
-    /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review; the state does
-    /// not change. Returns the name for [`Self::open_draft`]; `None` if nothing is staged.
+    /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review. The state does
+    /// not change. Returns the name for [`Self::open_draft`], or `None` if nothing is staged.
     ///
-    /// A change that the same actor and session repeat for the same reason is kept once. A store keeps changes of a
-    /// total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a new change
-    /// replaces the oldest changes of the actor and session with the largest weight. Its reason names the replaced
-    /// ones. A change that weighs more than the changes of any actor and session replaces none, and may exceed the
-    /// total.
+    /// If the same actor and session repeat a change for the same reason, it is kept once. A store keeps refused
+    /// changes up to a total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a
+    /// new change replaces the oldest changes of the actor and session with the largest weight. The reason of the new
+    /// change names the replaced changes. A change that weighs more than the changes of any actor and session replaces
+    /// none, and may exceed the total.
     ///
     /// # Errors
     /// The errors of [`Self::save_draft`].
@@ -72,7 +72,7 @@ impl Memory {
     /// kept under `rejected/` with the reason.
     ///
     /// # Errors
-    /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; as
+    /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; the errors of
     /// [`Self::commit`].
     ///
     /// ```
@@ -101,7 +101,8 @@ impl Memory {
         attempted.map_err(|refusal| refusal.error)
     }
 
-    /// Keeps the staged changes of a refused draft. Reports the change's own error, or else the reason.
+    /// Keeps the staged changes of a refused draft. Returns the change's own error if there is one, or an error with
+    /// the reason.
     fn refused(&self, draft: &Draft, reason: &str, own: Option<Error>) -> Refusal {
         let rejected = || Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
         let error = own.unwrap_or_else(rejected);
@@ -119,11 +120,11 @@ impl Memory {
         Refusal { error, kept }
     }
 
-    /// Makes a snapshot of the head, with a name or in the ring of the writer's lane. The cost does not depend on the
-    /// size of the state.
+    /// Makes a snapshot of the head. If `name` is `None`, the snapshot is an automatic one in the ring of the writer's
+    /// lane. The cost does not depend on the size of the state.
     ///
     /// # Errors
-    /// `InvalidInput` if the name is invalid or taken; as [`Self::commit`].
+    /// `InvalidInput` if the name is invalid or taken; the errors of [`Self::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -133,11 +134,11 @@ impl Memory {
             .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer))
     }
 
-    /// Deletes the name of a snapshot; commits and states stay.
+    /// Deletes the name of a snapshot. Its commit and state stay.
     ///
     /// # Errors
-    /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
-    /// [`Self::commit`].
+    /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; the
+    /// errors of [`Self::commit`].
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
@@ -153,7 +154,7 @@ impl Memory {
         })
     }
 
-    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out
+    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory omits
     /// snapshots of damaged commits.
     ///
     /// # Errors
@@ -170,7 +171,7 @@ impl Memory {
         infos.filter(passes).filter_map(Result::transpose).collect()
     }
 
-    /// Returns all references of every class, newest first.
+    /// Returns the references of every class, newest first.
     pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
         let store = self.inner.store();
         let info = |reference: Reference| ReferenceInfo {
@@ -225,10 +226,10 @@ impl Memory {
         }
         drop(writing);
         let answer = answer.lock().take();
-        answer.unwrap_or_else(|| Err(Error::internal("a draft got no answer from its group commit")))
+        answer.unwrap_or_else(|| Err(Error::internal("the group commit returned no result for a draft")))
     }
 
-    /// Returns the draft after the policy's review.
+    /// Lets the policy review the draft. Returns the draft to commit, or the policy's refusal.
     fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
         let Some(policy) = &self.inner.policy else {
             return Ok(draft);
@@ -256,13 +257,13 @@ impl Memory {
         }
     }
 
-    /// Reverses the newest commit of the writer's lane that is not yet undone. An id that already has its earlier
-    /// version stays unchanged.
+    /// Reverses the newest commit of the writer's lane that is not yet undone. An id that already has the version from
+    /// before that commit stays unchanged.
     ///
     /// # Errors
     /// `NotFound` if the lane has no commit to undo, or (code `erased`) if only an erased version prevents the undo.
-    /// `Conflict`, listing the ids, if another commit changed one of them since. `Denied` (code `less_trusted`) as
-    /// [`Rollback::by`]. Else as [`Self::commit`].
+    /// `Conflict`, listing the ids, if another commit changed one of them since. `Denied` (code `less_trusted`) if an
+    /// untrusted writer would replace or restore a more trusted object. Otherwise, the errors of [`Self::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -270,7 +271,7 @@ impl Memory {
         self.inner.reverse(Op::UNDO, writer)
     }
 
-    /// Redoes the lane's newest undo, if the lane has not committed since.
+    /// Repeats the commit that the lane's newest undo reversed, if the lane has made no commit since.
     ///
     /// # Errors
     /// The errors of [`Self::undo`].
@@ -283,8 +284,8 @@ impl Memory {
 
     /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
     ///
-    /// It is refused (code `other_lanes`) if writers of other lanes committed since; [`Rollback::across_lanes`] includes
-    /// their work. `revision` is a [`Revision`], its text, the digest of a commit, or a root.
+    /// The rollback fails (code `other_lanes`) if writers of other lanes committed since; [`Rollback::across_lanes`]
+    /// also rolls their work back. `revision` is a [`Revision`], its text, the digest of a commit, or a root.
     pub fn rollback(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Rollback<'_> {
         Rollback {
             inner: &self.inner,
@@ -293,7 +294,7 @@ impl Memory {
         }
     }
 
-    /// Returns the preview of [`Self::undo`] or [`Self::redo`]; `op` selects which.
+    /// Returns the changes that [`Self::undo`] or [`Self::redo`] would make; `op` selects which.
     ///
     /// # Errors
     /// The errors of [`Self::undo`].
@@ -309,7 +310,7 @@ impl Memory {
     /// Saves a draft as `drafts/NAME`, for a later process to continue. The state does not change.
     ///
     /// # Errors
-    /// `InvalidInput` if the draft is empty or the name invalid; as [`Self::commit`].
+    /// `InvalidInput` if the draft is empty or the name invalid; the errors of [`Self::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -331,7 +332,7 @@ impl Memory {
         self.inner.keep_draft(draft, place).map(drop)
     }
 
-    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`) on its original base state. It lacks
+    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`) on its original base state. The draft lacks
     /// versions that were erased since.
     ///
     /// # Errors
@@ -354,7 +355,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if no draft has this name; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused
-    /// one; as [`Self::commit`].
+    /// one; the errors of [`Self::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -363,7 +364,7 @@ impl Memory {
         if full.class() == ReferenceClass::Rejected {
             // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
             // change.
-            check_trusted(writer.trust, "drop quarantined content")?;
+            check_trusted(writer.trust, "delete a refused change")?;
         }
         self.inner.write_as(writer, |writing| {
             draft_named(&self.inner.store(), &full)?;

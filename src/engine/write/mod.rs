@@ -1,4 +1,4 @@
-//! Writing: drafts, commits, references, rollback and restore.
+//! Writing of drafts, commits and references, with rollback and restore.
 //!
 //! # Layer
 //! Layer 5.

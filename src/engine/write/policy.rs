@@ -11,9 +11,9 @@ use super::Draft;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PolicyVerdict {
-    /// Commit it as it is.
+    /// Commit the draft as it is.
     Accept,
-    /// Commit the draft, with these objects in place of its own versions of their ids.
+    /// Commit the draft with these objects, which replace its staged versions of the same ids.
     Replace(Vec<NewObject>),
     /// Commit nothing, and return the reason to the writer.
     Refuse(String),
@@ -22,7 +22,7 @@ pub enum PolicyVerdict {
 }
 
 /// Rules that every draft of a handle must pass before it is committed, for example a secret scanner or an agent's
-/// policy. Rollback, undo and redo return to committed states, which are not reviewed again.
+/// policy. Rollback, undo and redo are exempt, because the policy has already reviewed the states to which they return.
 pub trait WritePolicy: Send + Sync {
     /// Reviews all changes of a draft once, before the commit takes the store's lock.
     fn review(&self, draft: &Draft) -> PolicyVerdict;

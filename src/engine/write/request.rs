@@ -1,4 +1,4 @@
-//! A draft in the queue of a group commit, and the answer for its caller.
+//! A draft in the queue of a group commit, and the result for its caller.
 //!
 //! # Layer
 //! Layer 5.
@@ -28,7 +28,7 @@ impl Committed {
     }
 }
 
-/// One caller's draft in a group of commits.
+/// One caller's draft in the queue of a group commit.
 pub(crate) struct Request {
     pub(crate) draft: Draft,
     pub(crate) op: String,

@@ -14,8 +14,8 @@ use super::{Draft, check_return};
 use crate::engine::read::{View, not_kept};
 
 impl Draft {
-    /// Stages for `id` the version that the state `from` has, with its own origin. Stages a removal if `from` has none.
-    /// Returns whether this changes the draft's state.
+    /// Stages the version of `id` in the state `from`, with the origin of that version. If `from` has no such id,
+    /// stages the removal of `id`. Returns whether this changes the draft's state.
     ///
     /// # Errors
     /// `InvalidInput` if `from` is a state of another memory. `Denied` (code `less_trusted`) if the writer is untrusted
@@ -53,12 +53,12 @@ impl Draft {
         }
     }
 
-    /// Stages a version of `id` that history keeps, with its own origin. Returns whether this changes the draft's
-    /// state.
+    /// Stages a version of `id` that history keeps, with the origin of that version. Returns whether this changes the
+    /// draft's state.
     ///
     /// # Errors
     /// `NotFound` if `id` has no such version, with the code `erased` or `lost` if a version of that digest once
-    /// existed. Else as [`Self::restore`].
+    /// existed. Otherwise, the errors of [`Self::restore`].
     pub(crate) fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
         let store = self.base().source.opened.store();
         let found = store.records.find_object(version)?.map(|(_, object)| object);
@@ -72,7 +72,8 @@ impl Draft {
         self.return_to(id, Some(object))
     }
 
-    /// Stages `then` as the version of `id`, if the writer may replace the present version by it.
+    /// Stages `then` as the version of `id`. Returns an error if the writer may not replace the present version by
+    /// `then`.
     fn return_to(&mut self, id: &Id, then: Option<Object>) -> Result<bool> {
         check_return(self.writer.trust, || Ok([self.base.get(id)?, then.clone()]))?;
         match then {
@@ -81,7 +82,7 @@ impl Draft {
         }
     }
 
-    /// Stages `id` and everything below it as in the state `from`. Removes objects that are below it only in the
+    /// Stages `id` and everything below it as in the state `from`. Removes objects that are below `id` only in the
     /// present state. Returns the number of changed objects.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Rollback of the whole store, and undo and redo of a lane's own commits.
 //!
-//! Rollback, undo and redo each make a new commit, so each can be undone. If history keeps the restored state, the
-//! batch contains only the commit and its target.
+//! Rollback, undo and redo each make a new commit, so each of them can be undone. If history keeps the restored state,
+//! the batch contains only the commit.
 //!
 //! # Layer
 //! Layer 5.
@@ -11,7 +11,7 @@
 //!   present version.
 //!
 //! # Invariants
-//! - ROL-1: two rollbacks to one commit give one root, whatever happened in between.
+//! - ROL-1: two rollbacks to one commit produce the same root, whatever was committed between them.
 //! - ROL-2: undo and redo change only ids of the commit that they reverse. They set all of these ids to their target
 //!   versions, or change nothing.
 
@@ -29,15 +29,16 @@ use super::{Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile,
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
 
-/// The hint for a lane with nothing left to undo.
+/// The hint for an undo or redo that is impossible.
 const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV` restores a whole state";
 
-/// The preview of an undo or a redo.
+/// The result that an undo or redo would have.
 #[derive(Clone)]
 pub struct Reversing {
     /// The commit that the operation would reverse or redo.
     pub target: CommitInfo,
-    /// A state in which the changed ids have the versions that they would get. Other ids may differ from the result.
+    /// A state in which the changed ids have the versions that they would get. For other ids, it may differ from the
+    /// state after the undo or redo.
     pub state: View,
     /// The changes, sorted by id.
     pub changes: Vec<Change>,
@@ -88,7 +89,7 @@ impl Inner {
             return Err(
                 Error::conflict(format!("the head moved to seq:{} meanwhile", head.seq()))
                     .with_code(ErrorCode::HeadMoved)
-                    .with_hint("look at the new commits (`log`, `diff`), then try again"),
+                    .with_hint("review the new commits (`log`, `diff`), then try again"),
             );
         }
         self.check_lanes(target, all, writer)?;
@@ -124,7 +125,7 @@ impl Inner {
         let base = self.view();
         let (head, store) = (&base.state, &base.state.store);
         let (target, before) = to_reverse(store, op, writer)?;
-        // Undo leads from the commit's state to its parent's state; redo leads the opposite way.
+        // Undo changes the commit's state to its parent's state; redo changes the parent's state to the commit's state.
         let (from, to) = if op == Op::UNDO {
             (Arc::clone(&target), before)
         } else {
@@ -149,7 +150,7 @@ impl Inner {
                 }
                 continue;
             }
-            // Another commit changed the id since. Only a version that is not erased has a readable id.
+            // Another commit changed the id since. To name the id, the loop needs a version that is not erased.
             for entry in [now, old, new].into_iter().flatten() {
                 let object = head.load(&entry)?;
                 if !object.is_placeholder() {
@@ -186,7 +187,7 @@ impl Inner {
     }
 }
 
-/// Returns the error of an undo or redo that would break the tree of parents.
+/// Converts the error of the tree check to the error of an undo or redo.
 pub(super) fn later_changes(error: Error) -> Error {
     match error.code() {
         ErrorCode::NoParent | ErrorCode::HasChildren | ErrorCode::ParentCycle => {
@@ -207,7 +208,7 @@ pub(super) fn later_changes(error: Error) -> Error {
 /// memory.snapshot(Some("good"), &vera)?;
 /// memory.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &agent)?;
 ///
-/// // The agent has a lane of its own, so its work goes only on request.
+/// // The agent has another lane, so a rollback reverts its work only on request.
 /// assert!(memory.rollback("good").by(&vera).is_err());
 /// let rollback = memory.rollback("good").across_lanes();
 /// let (_, counts) = rollback.preview(&vera)?;
@@ -225,20 +226,20 @@ pub struct Rollback<'a> {
 }
 
 impl Rollback<'_> {
-    /// Also rolls back the commits of other lanes than the writer's own.
+    /// Makes the rollback also revert commits of other lanes than the writer's.
     pub fn across_lanes(mut self) -> Self {
         self.across_lanes = true;
         self
     }
 
-    /// Commits the rollback. Costs one sync, whatever the size of the state.
+    /// Commits the rollback. Needs one sync, whatever the size of the state.
     ///
     /// # Errors
-    /// `InvalidInput` if the text is not a revision. `NotFound` if there is no such commit. `Conflict`, without
-    /// [`Self::across_lanes`], if other lanes committed
-    /// since, listing those commits, or if commits since were thinned, so their lanes are unknown. `Conflict` if the
-    /// head moved during the call. `Denied` (code `less_trusted`) if an untrusted writer would replace or restore a
-    /// more trusted object. Else as [`Memory::commit`](crate::Memory::commit).
+    /// `InvalidInput` if the text is not a revision. `NotFound` if there is no such commit. Without
+    /// [`Self::across_lanes`], `Conflict` if other lanes committed since (the error lists them), or if later commits
+    /// were thinned, so their lanes are unknown. `Conflict` if the head moved during the call. `Denied` (code
+    /// `less_trusted`) if an untrusted writer would replace or restore a more trusted object. Otherwise, the errors of
+    /// [`Memory::commit`](crate::Memory::commit).
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -252,7 +253,7 @@ impl Rollback<'_> {
         })
     }
 
-    /// Returns the commit whose state would be restored, and the counts of changes. Changes nothing.
+    /// Returns the commit whose state the rollback would restore, and the counts of changes. Changes nothing.
     ///
     /// # Errors
     /// The errors of [`Self::by`].
@@ -265,7 +266,7 @@ impl Rollback<'_> {
     }
 }
 
-/// Checks whether the writer may set an id from the version `now` to the version `then`.
+/// Returns an error if the writer may not change an id from the version `now` to the version `then`.
 fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
     let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
     check_return(writer.trust, || Ok([load(now)?, load(then)?]))
@@ -273,13 +274,14 @@ fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option
 
 /// Returns the placeholder of a version, if the version was erased.
 fn erased_version(head: &State, then: Option<Entry>) -> Result<Option<Object>> {
-    // Most stores have no erased version. Then no version needs to be read.
+    // Most stores have no erased version. In such a store, the function reads no version.
     let then = then.filter(|_| head.store.records.erased() > 0);
     let then = then.map(|entry| head.load(&entry)).transpose()?;
     Ok(then.filter(Object::is_placeholder))
 }
 
-/// Refuses an undo or redo of commit `seq` if other commits changed ids since, or a version to restore was erased.
+/// Returns an error if an undo or redo of commit `seq` is impossible: other commits changed its ids since, or a version
+/// to restore was erased.
 fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Option<&Object>) -> Result<()> {
     let erased = erased.map(|object| {
         let digest = object.digest();
@@ -296,7 +298,7 @@ fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Op
     changed.sort_unstable();
     let mut hint = format!("nothing was done; `history ID` shows the later changes; {OTHERWISE}");
     if let Some(erased) = erased {
-        hint = format!("{hint}. Also, {erased} {}", by(&erased));
+        hint = format!("{hint}. Also, {erased}; {}", by(&erased));
     }
     Err(changed_meanwhile(changed)
         .with_code(ErrorCode::ChangedSince)
@@ -316,13 +318,14 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
             .with_code(code)
             .with_hint("choose the lane with --session or --actor; `log` shows who made each commit"));
     };
-    // If the commit before it is thinned, a comparison with an older commit would include the thinned changes.
+    // If the commit before it was thinned, a comparison with an older commit would also reverse the changes of thinned
+    // commits.
     match store.before(&target)? {
         Some(before) if target.commit.parents.first() == Some(&before.digest) => Ok((target, before)),
         _ => {
             let seq = target.seq();
             Err(Error::not_found(format!(
-                "seq:{seq} cannot be reversed: the commit before it was thinned, so its changes are not known"
+                "seq:{seq} cannot be reversed: the commit before it was thinned, so its changes are unknown"
             ))
             .with_code(code)
             .with_hint(

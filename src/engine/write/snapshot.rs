@@ -1,5 +1,5 @@
-//! Snapshots: names for commits. A writer chooses the name, or the engine makes one automatically in a ring for each
-//! lane.
+//! Snapshots: names for commits. A writer chooses the name, or the engine makes an automatic snapshot in the ring of
+//! the lane.
 //!
 //! A snapshot is one small record, however large the state is.
 //!
@@ -21,25 +21,25 @@ use crate::engine::read::{named_by, text_of};
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct SnapshotInfo {
-    /// The name of the snapshot; an automatic one has a name too.
+    /// The name of the snapshot. Automatic snapshots also have one.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub name: String,
     /// The position in the ring of its lane, 0 for the newest; `None` if the writer chose the name.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub index: Option<usize>,
-    /// The root of that commit's state.
+    /// The root of the state that the snapshot names.
     pub root: Root,
     /// The commit that the snapshot names.
     pub commit: CommitDigest,
     /// The time at which the reference was made.
     pub time: Time,
-    /// The seq of that commit.
+    /// The seq of the commit that the snapshot names.
     pub seq: u64,
-    /// The lane of the snapshot's ring.
+    /// The lane of an automatic snapshot.
     pub lane: Option<String>,
     /// The actor who made the reference.
     pub actor: Option<String>,
-    /// The session of that actor.
+    /// The session in which the actor made the reference.
     pub session: Option<String>,
     /// The reason that the writer gave.
     pub reason: Option<String>,
@@ -57,14 +57,14 @@ pub struct ReferenceInfo {
     pub time: Time,
     /// The actor who made the reference.
     pub actor: Option<String>,
-    /// The session of that actor.
+    /// The session in which the actor made the reference.
     pub session: Option<String>,
     /// The reason that the writer gave.
     pub reason: Option<String>,
 }
 
 impl SnapshotInfo {
-    /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
+    /// Converts a reference to a snapshot. Returns `None` if the reference names no commit of this history.
     pub(super) fn of(store: &Store, reference: &Reference) -> Result<Option<Self>> {
         let Some(target) = named_by(store, reference.commit)? else {
             return Ok(None);
@@ -104,7 +104,7 @@ impl Inner {
         Ok(reference)
     }
 
-    /// Writes a batch without a commit, so the head does not change.
+    /// Writes a batch that contains no commit, so the head does not change.
     pub(crate) fn write_references(
         &self,
         writing: &mut LogHandle,
@@ -145,7 +145,7 @@ impl Inner {
         info.ok_or_else(|| Error::internal("the new snapshot is missing"))
     }
 
-    /// Returns the snapshot with this name, if it names a commit of this history.
+    /// Returns the snapshot with this name. Returns `None` if there is none, or if it names no commit of this history.
     pub(super) fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
         let store = self.store();
         let reference = store.references().get(name).map(|entry| entry.reference.clone());

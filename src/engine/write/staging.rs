@@ -1,10 +1,10 @@
-//! Converts staged changes to records and the resulting state.
+//! Converts staged changes to records of a batch, and applies them to the trie.
 //!
 //! # Layer
 //! Layer 5.
 //!
 //! # Invariants
-//! - STG-1: a batch contains no version and no content that history already has, and none twice.
+//! - STG-1: a batch contains no version and no content twice, and none that history already has.
 
 use std::collections::HashSet;
 
@@ -16,8 +16,9 @@ use crate::trie::{Entry, NodeSource, Trie};
 
 use super::{Draft, StagedChange, StagedObject};
 
-/// Adds the draft's earlier versions and `changes` to the batch, and edits the trie, whose nodes are in `nodes`. The
-/// flag [`UNLINKED`] keeps the changed versions out of the state. Returns the content of the object records.
+/// Adds the draft's earlier versions and `changes` to the batch. Applies the changes to `trie`, whose nodes `nodes`
+/// contains. With the flag [`UNLINKED`], the batch does not add the changed versions to the state. Returns the key path
+/// and digest of each added object record.
 pub(crate) fn add_changes<'a>(
     store: &Store,
     draft: &Draft,
@@ -29,17 +30,17 @@ pub(crate) fn add_changes<'a>(
 ) -> Result<Vec<(KeyPath, ObjectDigest)>> {
     let (mut objects, mut contents) = (Vec::new(), HashSet::new());
     let (mut links, mut unlinks) = (Vec::new(), Vec::new());
-    // Returns whether the version is new.
+    // Adds one version to the batch, and returns whether the version is new.
     let mut add =
         |batch: &mut BatchBuilder, key: KeyPath, staged: &StagedObject, flags: u8| -> Result<bool> {
-            // Adds the content even if the version is known, because the content may have been erased since.
+            // Adds the content even if history has the version, because the content may have been erased.
             if let Some((digest, bytes)) = &staged.content
                 && contents.insert(*digest)
                 && store.records.find_content(*digest)?.is_none()
             {
                 batch.add(RecordKind::Content, 0, bytes);
             }
-            // STG-1. A digest covers the id, so no version can be staged for two ids of a batch.
+            // STG-1. A digest covers the id, so two ids of a batch cannot have the same version.
             let is_new = store.records.find_place(staged.object.digest())?.is_none();
             if is_new {
                 batch.add(RecordKind::Object, flags, staged.object.bytes());
@@ -77,7 +78,7 @@ pub(crate) fn add_changes<'a>(
     Ok(objects)
 }
 
-/// Adds link and unlink records, split so that each is within the size limit of a record.
+/// Adds link and unlink records, and splits them to the size limit of a record.
 pub(crate) fn add_links(batch: &mut BatchBuilder, links: &[u8], unlinks: &[u8]) {
     for (kind, bytes) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
         // The limit is a multiple of the length of an entry of either kind.

@@ -1,7 +1,7 @@
 //! The tree of parents: each parent exists, no object is its own ancestor, and no removal leaves children without a
 //! parent.
 //!
-//! The check uses the state that the commit would make, which includes the commits of other writers.
+//! The check uses the state after the commit, which also includes the commits of other writers.
 //!
 //! # Layer
 //! Layer 5.
@@ -26,11 +26,11 @@ pub(crate) struct Placed {
     /// Whether the id exists after the commit.
     pub(crate) exists: bool,
     pub(crate) parent: Option<Id>,
-    /// Whether the id was created or removed, or got another parent.
+    /// Whether the commit creates or removes the id, or gives it another parent.
     pub(crate) moved: bool,
 }
 
-/// Checks TRE-1 and TRE-2 for the state after a commit, which places the ids of `placed`.
+/// Checks TRE-1 and TRE-2 for the state after a commit. `placed` contains the ids that the commit changes.
 ///
 /// # Errors
 /// `InvalidInput`, naming the affected ids.
@@ -45,7 +45,7 @@ pub(crate) fn check(source: &Source, before: &State, placed: &BTreeMap<KeyPath, 
     tree.check_cycles()
 }
 
-/// The state before a commit, with the ids that the commit places.
+/// The state before a commit, with the ids that the commit changes.
 struct Tree<'a> {
     source: &'a Source,
     before: &'a State,
@@ -94,7 +94,7 @@ impl Tree<'_> {
 
     fn check_orphans(&self) -> Result<()> {
         for Placed { id, .. } in self.placed.values().filter(|placed| !placed.exists) {
-            // Skips children that this commit moves elsewhere; the check of their new parent covers them.
+            // Skips children in `placed`, because `check_parents` checks their parent after the commit.
             let children = self.source.children(self.before, id)?;
             let left: Vec<_> = children
                 .filter(|child| !self.placed.contains_key(&self.key(child)))
@@ -111,8 +111,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// Walks up from each id that got another parent, because every cycle contains one of them. A new id whose parent
-    /// was not moved can be skipped: a cycle through it also contains an id that was moved.
+    /// Follows the parents of each id that got another parent, because every new cycle contains such an id. Skips a new
+    /// id whose parent was not moved, because a cycle through it also contains an id that was moved.
     fn check_cycles(&self) -> Result<()> {
         let mut ends = HashSet::new();
         for (key, placed) in self.placed.iter().filter(|(_, placed)| placed.moved) {

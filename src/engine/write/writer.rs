@@ -1,4 +1,4 @@
-//! The writer of a commit. The writer's class limits the trust of the objects that it writes.
+//! The writer of a commit. The class of the writer limits the trust of the objects that it writes.
 //!
 //! # Layer
 //! Layer 5.
@@ -9,7 +9,7 @@ use crate::object::lane_of;
 
 /// The writer of a change: its class of trust, actor, session, source and reason.
 ///
-/// Each constructor names the class, because the class limits the trust of every object that the writer stores.
+/// Each constructor names a class, because the class limits the trust of every object that the writer stores.
 ///
 /// ```
 /// use treering::{Origin, Writer};
@@ -31,7 +31,7 @@ pub struct Writer {
     pub session: Option<String>,
     /// The source of the written information, such as a URL.
     pub source: Option<String>,
-    /// The class of the writer: the highest origin that its objects can get.
+    /// The class of the writer: the most trusted origin that its objects can have.
     pub trust: Origin,
     /// The reason for the change, for the audit log.
     pub reason: Option<String>,
@@ -64,7 +64,7 @@ impl Writer {
         Self::of(Origin::Host).actor(name)
     }
 
-    /// Makes the writer for a model that writes its own words, by name.
+    /// Makes the writer for text that a model generated, by the name of the model.
     pub fn model(name: impl Into<String>) -> Self {
         Self::of(Origin::Model).actor(name)
     }
@@ -109,7 +109,7 @@ impl Writer {
         lane_of(self.session.as_deref(), self.actor.as_deref())
     }
 
-    /// Checks that a commit accepts these names and texts.
+    /// Checks that the names and texts of the writer are valid for a commit.
     ///
     /// # Errors
     /// `InvalidInput` if a name or text is empty or too long.

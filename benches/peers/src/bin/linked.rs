@@ -1,5 +1,5 @@
-//! Treering linked into a process, for servers.py. Reads calls as JSON lines from standard input, and answers each with
-//! `ok`.
+//! Treering as a linked library, for servers.py. Reads calls as JSON lines from standard input, and prints `ok` after
+//! each.
 //!
 //! `linked STORE` creates the store. A call is `{"remember": [{"id", "text"}]}` or `{"recall": "query"}`.
 
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         match (&call["remember"], &call["recall"]) {
             (Value::Array(items), _) => remember(&agent, items)?,
             (_, Value::String(query)) => recall(&agent, query)?,
-            _ => return Err("a call remembers or recalls".into()),
+            _ => return Err("a call is `remember` or `recall`".into()),
         }
         println!("ok");
         std::io::stdout().flush()?;

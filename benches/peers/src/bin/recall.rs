@@ -2,12 +2,13 @@
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin recall PUBLIC_DIR [MEMORIES...]`
 //!
-//! PUBLIC_DIR is the same folder as for tests/recall/run.py. The memories of its sets are repeated up to each number
-//! (default: 17,373 and 104,238), each copy in its own scopes. FTS5 is contentless, stems (porter), omits the same
-//! words, joins the others by OR, and returns the best 20 by bm25. For each query and each build, the best of three
-//! times is used. The table at the end shows the promised figures. A query takes at most a third of FTS5's time at the
-//! 95th percentile. The index needs at most 120 bytes for each memory. Indexing is at least half as fast as FTS5's.
-//! Finding the nearest duplicate is at least five times as fast as an FTS5 query with the same text.
+//! PUBLIC_DIR is the same folder as for tests/recall/run.py. The program repeats the memories of its sets up to each
+//! number (default: 17,373 and 104,238), and puts each copy in separate scopes. The FTS5 table is contentless and stems
+//! words (porter). Its queries omit the same stop words, join the other words by OR, and return the best 20 hits by
+//! bm25. Each time of a query or build is the best of three. The table at the end shows the promised figures. A query
+//! takes at most a third of FTS5's time at the 95th percentile. The index needs at most 120 bytes for each memory.
+//! Indexing is at least half as fast as indexing by FTS5. Finding the nearest duplicate is at least five times as fast
+//! as an FTS5 query with the same text.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -24,7 +25,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const SETS: [&str; 3] = ["locomo", "realtalk", "beam"];
 const BEST: usize = 20;
-/// The number of copies of an index from which the size of one is measured.
+/// The number of copies of an index in memory. Their total size divided by this number is the size of one.
 const COPIES: usize = 8;
 /// The number of texts whose nearest memories are searched.
 const NEAR: usize = 500;
@@ -32,7 +33,7 @@ const NEAR: usize = 500;
 /// Returns the resident memory of this process, in bytes.
 fn resident() -> Outcome<usize> {
     let pages = std::fs::read_to_string("/proc/self/statm")?;
-    let resident = pages.split(' ').nth(1).ok_or("statm has no second number")?;
+    let resident = pages.split(' ').nth(1).ok_or("/proc/self/statm has no second number")?;
     Ok(resident.parse::<usize>()? * 4096)
 }
 
@@ -87,7 +88,7 @@ fn read(public: &str) -> Outcome<(Vec<Line>, Vec<Question>)> {
     Ok((memories, questions))
 }
 
-/// Returns the memories, repeated up to `count`, each copy in its own scopes.
+/// Returns the memories, repeated up to `count`, with each copy in separate scopes.
 fn repeated(memories: &[Line], count: usize) -> Vec<Line> {
     let numbered = memories.iter().cycle().take(count).enumerate();
     let copy = |(number, line): (usize, &Line)| Line {
@@ -117,12 +118,12 @@ fn index_of(memories: &[Line]) -> Outcome<Index> {
             supersedes: &[],
             vector: None,
         })
-        .map_err(|full| format!("the index takes no more documents: {full:?}"))?;
+        .map_err(|full| format!("the index cannot contain more documents: {full:?}"))?;
     }
     Ok(index)
 }
 
-/// Returns the words that neither side indexes.
+/// Returns the stop words, which neither Treering nor FTS5 indexes.
 fn stop_words() -> Vec<&'static str> {
     let list = include_str!("../../../../src/recall/text/words/stop.txt").lines();
     list.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
@@ -164,7 +165,7 @@ fn told(times: &mut [f64]) -> String {
     format!("p50 {:>7.3} ms  p95 {:>7.3} ms  p99 {:>7.3} ms", at(50), at(95), at(99))
 }
 
-/// Returns a store with the same memories, and the index that follows it.
+/// Returns an agent whose store contains these memories, with its recall index.
 fn agent_of(memories: &[Line]) -> Outcome<Agent> {
     let memory = Memory::in_memory()?;
     for (number, chunk) in memories.chunks(10_000).enumerate() {
@@ -184,13 +185,13 @@ fn agent_of(memories: &[Line]) -> Outcome<Agent> {
     Ok(Agent::new(memory, Settings::default()))
 }
 
-/// A measured figure with a promise.
+/// A measured figure and its promised value.
 struct Figure {
     memories: usize,
     what: &'static str,
     ours: f64,
     theirs: Option<f64>,
-    /// Our figure divided by that of FTS5, or by one.
+    /// The figure of Treering divided by that of FTS5, or by one if FTS5 has no such figure.
     ratio: f64,
     promised: String,
     is_kept: bool,
@@ -312,7 +313,7 @@ fn near(
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [public, counts @ ..] = arguments.as_slice() else {
-        return Err("name the folder of the public sets".into());
+        return Err("the first argument must be the folder of the public sets".into());
     };
     let (memories, questions) = read(public)?;
     let counts = if counts.is_empty() { &["17373".to_owned(), "104238".to_owned()] } else { counts };

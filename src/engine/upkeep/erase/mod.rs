@@ -34,7 +34,7 @@ pub struct Erasing {
     /// Ids or digests. An id erases all of its versions. A digest, or at least its first 8 digits, erases a single
     /// version, content, reason or source.
     pub targets: Vec<String>,
-    /// Whether to erase contents that other objects share, and also earlier versions of other objects whose parent is
+    /// Whether to also erase contents that other objects share, and earlier versions of other objects whose parent is
     /// an erased id.
     pub everywhere: bool,
     /// Whether to erase every version that was derived from an erased one, directly or indirectly.
@@ -48,20 +48,20 @@ named! {
     pub enum ErasedKind {
         /// A version of an object.
         Version => "version",
-        /// A content that is a record of its own.
+        /// A content that is stored as a separate record.
         Content => "content",
         /// The text of a reason or a source.
         Text => "text",
     }
 }
 
-/// A record that was erased, or would be.
+/// A record that was erased, or that a previewed erasure would erase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ErasedRecord {
     /// The kind of the erased record.
     pub kind: ErasedKind,
-    /// The digest of the record, which the store keeps.
+    /// The digest of the record. The store keeps this digest after the erasure.
     #[cfg_attr(
         feature = "serde",
         serde(serialize_with = "in_hex"),
@@ -85,9 +85,9 @@ fn in_hex<S: serde::Serializer>(digest: &[u8], serializer: S) -> std::result::Re
 pub struct ErasedReport {
     /// The erased records, versions first.
     pub records: Vec<ErasedRecord>,
-    /// The ids that left the head's state.
+    /// The ids that the erasure removed from the head's state.
     pub unlinked: Vec<Id>,
-    /// The other objects that shared an erased content or had an erased version, and lost it.
+    /// The ids of other objects that lost a shared content or an earlier version.
     pub holders: Vec<Id>,
     /// The commit of the erasure; `None` for a preview.
     pub commit: Option<CommitInfo>,
@@ -107,7 +107,7 @@ impl ErasedReport {
 }
 
 impl Inner {
-    /// Rewrites the log without the records of `report`, with the commit of the erasure.
+    /// Rewrites the log without the records of `report`, and with the commit of the erasure.
     fn erase(
         &self,
         writing: &mut LogHandle,
@@ -116,7 +116,7 @@ impl Inner {
         alone: CompactionLock,
     ) -> Result<ErasedReport> {
         let head = self.store().head()?;
-        // Writes an empty batch first. The commit of the erasure then takes the place of that batch in the new log.
+        // Writes an empty batch first. In the new log, the commit of the erasure replaces that batch.
         self.write_references(writing, BatchBuilder::new(), &head)
             .map_err(not_rewritten)?;
         let (store, _, mut tip) = self.tip(writing)?;
@@ -144,7 +144,8 @@ impl Inner {
         self.copy(&cut, &plan, &mut sink)?;
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
-        // Derived files may contain words of erased records. No other process can write a new one meanwhile (DER-2).
+        // Removes derived files, because they may contain words of erased records. No other process can write a new one
+        // meanwhile (DER-2).
         self.forget_derived(&left, &store)?;
         // INVARIANT ERA-1: the new log contains the commit and lacks the erased records.
         self.publish(writing, rewritten)?;
@@ -156,18 +157,19 @@ impl Inner {
 }
 
 impl Memory {
-    /// Erases the records that `erasing` names from every file of the store before it returns. Past states get
-    /// placeholders; the newest state loses the id. The commit names the author, time and reason, and each placeholder
-    /// contains its digest.
+    /// Erases the records that `erasing` names from every file of the store before it returns. In past states,
+    /// placeholders replace the erased versions; the newest state loses the id. The commit of the erasure records the
+    /// author, time and reason, and each placeholder contains the digest of that commit.
     ///
     /// Views that still have the old files open, in this or another process, can read the erased records until they
     /// close.
     ///
     /// # Errors
-    /// `NotFound` if nothing has that name, or it was erased before. `InvalidInput`, naming the affected ids, in these
-    /// cases: an id has children; a version is current and its id was not given; a prefix matches several digests; or,
-    /// without `everywhere`, other objects share the content, or earlier versions name the id as their parent. `Denied`
-    /// (code `less_trusted`) if the writer's class is untrusted. Else as [`Self::commit`].
+    /// `NotFound` if no record matches a target, or if the record was erased before. `InvalidInput`, naming the
+    /// affected ids, in these cases: an id has children; a version is current and its id was not given; a prefix
+    /// matches several digests; or, without `everywhere`, other objects share the content, or earlier versions name the
+    /// id as their parent. `Denied` (code `less_trusted`) if the writer's class is untrusted. Otherwise, the errors of
+    /// [`Self::commit`].
     ///
     /// # Durability
     /// After a crash, the erasure is done completely or not at all.
@@ -202,7 +204,7 @@ impl Memory {
         })
     }
 
-    /// Returns the preview of [`Self::erase`]. Changes nothing.
+    /// Returns the report that [`Self::erase`] would return. Changes nothing.
     ///
     /// # Errors
     /// The errors of [`Self::erase`].
@@ -212,10 +214,10 @@ impl Memory {
         self.inner.survey(&cut, erasing)
     }
 
-    /// Returns the digests of the records that the commit erased. Reads the whole log.
+    /// Returns the digests of the records that this commit erased. Reads the whole log.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
+    /// `Corrupt` or `Io` if the log cannot be read.
     pub(crate) fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());

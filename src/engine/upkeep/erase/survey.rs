@@ -1,5 +1,5 @@
-//! Finds the records that an erasure removes, by reading every record of the log. Refuses an erasure that is not
-//! allowed.
+//! Finds the records that an erasure removes, by reading every record of the log. Returns an error if the erasure is
+//! not allowed.
 //!
 //! # Layer
 //! Layer 5.
@@ -55,14 +55,14 @@ struct Survey<'a> {
     versions: HashMap<Digest, Version>,
     /// The digests that the targets name.
     given: HashSet<Digest>,
-    /// The ids whose versions are all erased.
+    /// The ids of which the erasure removes all versions.
     ids: BTreeSet<String>,
-    /// The contents to erase, including the ones that the targets name.
+    /// The digests of the contents to erase, including those that the targets name.
     contents: HashSet<Digest>,
 }
 
 impl Inner {
-    /// Returns the report of an erasure that is not committed yet.
+    /// Returns the report of an erasure before it is committed.
     ///
     /// # Errors
     /// The reason why the erasure is refused; see [`crate::engine::memory::Memory::erase`].
@@ -94,7 +94,7 @@ impl Survey<'_> {
         })
     }
 
-    /// Passes every version of the log that is not erased to `visit`.
+    /// Passes every version of the log that this erasure does not remove to `visit`.
     fn each_other(&self, visit: &mut dyn FnMut(Version)) -> Result<()> {
         self.read(&mut |record| {
             if record.kind == RecordKind::Object {
@@ -183,7 +183,7 @@ impl Survey<'_> {
                 return Err(Error::not_found(format!(
                     "nothing in this history matches '{text}': no id, version, content, reason or source"
                 ))
-                .with_hint("`history ID` shows the digests of versions, erased ones too; `log --json` shows those of reasons and sources"));
+                .with_hint("`history ID` shows the digests of versions, including erased ones; `log --json` shows the digests of reasons and sources"));
             }
             (false, count) => {
                 return Err(Error::invalid(format!("{count} digests start with {text}"))
@@ -194,7 +194,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Adds the versions that were derived from erased ones, in any number of steps.
+    /// Adds the versions that were derived from the versions to erase, directly or indirectly.
     fn add_derived(&mut self, lineage: Vec<Version>) {
         let mut from: HashMap<Digest, Vec<usize>> = HashMap::new();
         for (number, version) in lineage.iter().enumerate() {
@@ -214,8 +214,8 @@ impl Survey<'_> {
         }
     }
 
-    /// Checks the versions to erase that are current. A given id leaves the state, and so do derived versions. A
-    /// version given by its digest is refused, because the caller did not name its id.
+    /// Checks the versions to erase that are current. Given ids and the ids of derived versions leave the state. A
+    /// current version that is given by its digest is an error, because the caller did not name its id.
     fn check_current(&mut self) -> Result<()> {
         let store = &self.cut.store;
         let head = State::of(store, &*store.head()?)?;
@@ -237,7 +237,7 @@ impl Survey<'_> {
                     Error::invalid(format!("{digest} is the current version of '{id}'"))
                         .with_code(ErrorCode::Current)
                         .with_ids(vec![id.clone()])
-                        .with_hint("put another version first, or erase the id with all of its versions"),
+                        .with_hint("store another version first, or erase the id with all of its versions"),
                 );
             }
             leaving.insert(&version.id);
@@ -265,8 +265,8 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Finds the other versions that share a content to erase, or that name an id to erase as their parent. Refuses
-    /// them unless the erasure is `everywhere`.
+    /// Finds other versions that share a content to erase, or whose parent is an id to erase. Returns an error if there
+    /// are some and the erasure is not `everywhere`.
     fn check_others(&mut self) -> Result<()> {
         let everywhere = self.erasing.everywhere;
         let contents = self.versions.values().filter_map(|version| version.content);
@@ -284,7 +284,8 @@ impl Survey<'_> {
             })?;
         }
         let mut holders: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
-        // The contents of versions that are erased only because of their parent stay if other objects share them.
+        // Collects the contents of the versions that are erased only because of their parent. A content that other
+        // versions share is not erased.
         let mut unshared: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
         unshared.retain(|content| !self.contents.contains(content));
         self.versions.extend(below);
@@ -298,8 +299,8 @@ impl Survey<'_> {
             })?;
         }
         if !everywhere {
-            refuse_shared("share a content to erase", &sharing)?;
-            refuse_shared("have an id to erase as their parent", &holders)?;
+            refuse_shared("share a content that is to be erased", &sharing)?;
+            refuse_shared("have a parent that is to be erased", &holders)?;
         }
         self.contents.extend(unshared);
         holders.append(&mut sharing);
@@ -307,7 +308,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Lists the records of the versions and contents to erase, versions first.
+    /// Adds the records of the versions and contents to erase to the report, versions first.
     fn take_records(&mut self) -> Result<()> {
         let (store, records) = (&self.cut.store, &mut self.report.records);
         for content in &self.contents {
@@ -345,10 +346,8 @@ fn refuse_shared(what: &str, ids: &BTreeSet<String>) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }
-    Err(
-        Error::invalid(format!("versions that are not erased {what}: {}", named(ids)))
-            .with_code(ErrorCode::Shared)
-            .with_ids(ids.iter().cloned().collect())
-            .with_hint("use --everywhere to erase it from these versions too"),
-    )
+    Err(Error::invalid(format!("other versions {what}: {}", named(ids)))
+        .with_code(ErrorCode::Shared)
+        .with_ids(ids.iter().cloned().collect())
+        .with_hint("use --everywhere to erase it from these versions too"))
 }

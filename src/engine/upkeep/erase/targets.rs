@@ -16,10 +16,10 @@ use super::Erasing;
 
 type Digest = [u8; DIGEST_LEN];
 
-/// The permitted number of digits in a target.
+/// The permitted number of digits in a target that is a digest.
 const DIGITS: std::ops::RangeInclusive<usize> = 8..=2 * DIGEST_LEN;
 
-/// A target as the caller wrote it, with its possible meanings.
+/// A target as the caller wrote it, with the id and digests that it matches.
 #[derive(Default)]
 pub(super) struct Target {
     pub(super) text: String,
@@ -34,13 +34,15 @@ pub(super) struct Targets {
     suite: HashSuite,
     pub(super) all: Vec<Target>,
     by_key: HashMap<KeyPath, usize>,
-    /// The number of each target that may be digits, by its text in lower case.
+    /// The index of each target that may be the digits of a digest, by its text in lower case.
     by_digits: HashMap<String, usize>,
-    /// The different numbers of digits in the targets.
+    /// The lengths of the targets in `by_digits`.
     lengths: BTreeSet<usize>,
 }
 
 impl Targets {
+    /// Returns the targets of `erasing`.
+    ///
     /// # Errors
     /// `InvalidInput` if there is no target.
     pub(super) fn of(erasing: &Erasing, suite: HashSuite) -> Result<Self> {
@@ -72,7 +74,8 @@ impl Targets {
         Ok(targets)
     }
 
-    /// Notes that a record of the log has this digest and, for an object, this id. Returns whether a target names it.
+    /// Records that the log contains a record with this digest and, for an object, this id. Returns whether a target
+    /// matches the record.
     pub(super) fn note(&mut self, digest: &Digest, id: Option<&str>) -> bool {
         let mut is_wanted = false;
         for number in self.fitting(digest) {
@@ -87,8 +90,8 @@ impl Targets {
         is_wanted
     }
 
-    /// Notes the marker of an erased record. For a target that is an id, it matters only if no version is left. A
-    /// marker with an author replaces one of a lost record.
+    /// Records the marker of an erased record. For a target that is an id, the marker matters only if no version of the
+    /// id is left. The marker of an erasure takes precedence over that of a lost record.
     pub(super) fn note_erased(&mut self, erased: &Erased) {
         let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
         for number in self.fitting(&erased.digest).into_iter().chain(of_id) {
@@ -99,7 +102,7 @@ impl Targets {
         }
     }
 
-    /// Returns the targets that are prefixes of this digest.
+    /// Returns the indexes of the targets that are prefixes of this digest.
     fn fitting(&self, digest: &Digest) -> Vec<usize> {
         let hex = to_hex(digest);
         // TGT-1: one lookup for each length, of which there are at most 57.
