@@ -183,7 +183,7 @@ impl View {
         Ok((object.id() == id.as_str()).then_some(object))
     }
 
-    /// Returns the object whose key path ([`HashSuite::key_path`](crate::HashSuite::key_path)) starts with these bytes,
+    /// Returns the object whose key path (`HashSuite::key_path`) starts with these bytes,
     /// for callers that store key paths in short form.
     ///
     /// # Errors

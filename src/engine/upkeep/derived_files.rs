@@ -60,7 +60,7 @@ impl<T: Keep> Derived<T> {
     }
 }
 
-/// Returns what [`Memory::derived`] returns.
+/// Returns what `Memory::derived` returns.
 pub(crate) fn derived_content(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     let bytes = derived(opened, name)?;
     let bytes = bytes.filter(|bytes| bytes.len() >= HEADER_BYTES);

@@ -121,7 +121,7 @@ impl LogHandle {
         Ok(rewrite)
     }
 
-    /// Replaces the log by a rewrite; [`Inner::load`] must follow.
+    /// Replaces the log by a rewrite; `Inner::load` must follow.
     pub(crate) fn publish(&mut self, rewritten: Rewritten) -> Result<()> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
         // WRI-3: `is_behind` is set first, because the publication may fail halfway.
