@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Busy,
     /// Stored bytes are damaged: run `verify`, then read with `--degraded` or salvage.
     Corrupt,
-    /// A newer version wrote the store: upgrade.
+    /// A newer program wrote the store: upgrade.
     UnsupportedFormat,
     /// A call of the operating system failed: a full or read-only disk, missing permission, a failing device.
     Io,
@@ -101,7 +101,7 @@ impl Error {
         Self::new(ErrorKind::Internal, message)
     }
 
-    /// Returns the error for damaged bytes, or for bytes that a newer version wrote.
+    /// Returns the error for damaged bytes, or for bytes that a newer program wrote.
     pub(crate) fn damaged(damage: Damage) -> Self {
         let kind = if damage.cause.is_of_newer_version() {
             ErrorKind::UnsupportedFormat

@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn seqs(agent: &Agent, request: AuditRequest) -> Vec<u64> {
-        let lines = audit(&agent, &agent.memory().view(), request);
+        let lines = audit(agent, &agent.memory().view(), request);
         lines.map(|line| line.unwrap().info.commit.seq).collect()
     }
 

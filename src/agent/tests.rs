@@ -114,7 +114,7 @@ fn guarded(agent: &Agent, change: impl FnOnce(&mut Draft) -> Result<()>, checks:
 fn staged(agent: &Agent, name: &str, line: &str, writer: &Writer) -> Result<()> {
     let lines = [StagedLine::parse(agent, line.as_bytes()).map(|line| (1, line))];
     let rules = TrustRules::default();
-    stage(&agent, name, lines, &rules, writer).map(drop)
+    stage(agent, name, lines, &rules, writer).map(drop)
 }
 
 fn held(agent: &Agent, number: usize) -> String {
@@ -140,7 +140,7 @@ fn blocks(agent: &Agent, path: &str, text: String) -> Result<()> {
         path: path.to_owned(),
         bytes: Ok(text.into_bytes()),
     };
-    take_blocks(&agent, &[file], &take, &Writer::user()).map(drop)
+    take_blocks(agent, &[file], &take, &Writer::user()).map(drop)
 }
 
 fn foreign(agent: &Agent, format: ForeignFormat, text: &str) -> Result<()> {
@@ -150,7 +150,7 @@ fn foreign(agent: &Agent, format: ForeignFormat, text: &str) -> Result<()> {
         scope: None,
         place: Place::default(),
     };
-    take_foreign(&agent, &foreign, &Writer::user()).map(drop)
+    take_foreign(agent, &foreign, &Writer::user()).map(drop)
 }
 
 fn line(agent: &Agent, text: String) -> Result<()> {
@@ -399,7 +399,7 @@ const WAYS: &[(&str, bool, Way)] = &[
             "[{{\"scope\": \"env\", \"fact\": \"The key of the large server is {secret} for everybody.\"}}]"
         );
         end_session(
-            &agent,
+            agent,
             &Reach::All,
             &session,
             Some(&reply),
@@ -407,7 +407,7 @@ const WAYS: &[(&str, bool, Way)] = &[
             &Writer::user().reason(secret),
         )?;
         summarise(
-            &agent,
+            agent,
             &Reach::All,
             &session,
             &|_| Some(secret.to_owned()),
@@ -522,14 +522,14 @@ const WAYS: &[(&str, bool, Way)] = &[
             &format!("{{\"id\":\"sc/{number}\",\"kind\":\"fact\"}}"),
             &writer,
         )?;
-        commit_staged(&agent, &name, &Checks::default(), &writer)?.into_result()?;
+        commit_staged(agent, &name, &Checks::default(), &writer)?.into_result()?;
         staged(
             agent,
             &name,
             &format!("{{\"id\":\"sd/{number}\",\"kind\":\"fact\"}}"),
             &writer,
         )?;
-        drop_staged(&agent, &name, &writer)
+        drop_staged(agent, &name, &writer)
     }),
     ("promote reason", true, |agent, secret, number| {
         let name = id(&format!("p/{number}"));

@@ -330,7 +330,8 @@ impl Memory {
             if object.as_ref().is_none_or(Object::is_placeholder) {
                 object = load(older, change.old)?.or(object);
             }
-            let object = object.ok_or_else(|| Error::internal("a difference without versions"))?;
+            let object =
+                object.ok_or_else(|| Error::internal("a difference has neither an old nor a new version"))?;
             let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             let visited = visit(Change {
                 id: object.id().clone(),

@@ -41,6 +41,7 @@ pub use read::change::{Change, ChangeKind};
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Commits, HistoryEntry};
 pub use read::inspect::Meaning;
+#[cfg(feature = "cli")]
 pub(crate) use read::inspect::{checkpoints_in, inspection};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
@@ -50,6 +51,7 @@ pub use read::view::{CommitInfo, View};
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::derived_writer::{keep, keep_derived};
+#[cfg(feature = "cli")]
 pub(crate) use upkeep::doctor::examine_store;
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
@@ -57,7 +59,9 @@ pub use upkeep::gc::GcReport;
 pub use upkeep::retention::Retention;
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::retention::forgets;
+#[cfg(feature = "cli")]
 pub(crate) use upkeep::salvage::salvage_store;
+#[cfg(feature = "cli")]
 pub(crate) use upkeep::verify::verify_store;
 pub use upkeep::verify::{VerifyDepth, VerifyReport};
 

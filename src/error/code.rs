@@ -204,7 +204,7 @@ codes! {
     Unreadable = "unreadable",
     /// The format of the document is not supported.
     UnsupportedDocument = "unsupported_document",
-    /// A newer version wrote the store.
+    /// A newer program wrote the store.
     UnsupportedFormat = "unsupported_format",
     /// The command line is invalid.
     Usage = "usage",

@@ -136,8 +136,8 @@ causes! {
     HeaderChecksum = "a frame header does not match its checksum",
     HeaderLimit = "a length in a frame header exceeds the limit",
     BodyChecksum = "a record does not match its checksum",
-    UnknownFlags(flags: u8) = "a newer version wrote a frame with the unknown flags {flags:#04x} or with a key",
-    UnknownKind(kind: u8) = "a newer version wrote a frame of kind {kind}",
+    UnknownFlags(flags: u8) = "a newer program wrote a frame with a key, compression or unknown flags: {flags:#04x}",
+    UnknownKind(kind: u8) = "a newer program wrote a frame of kind {kind}",
     Padding = "the padding of a frame is not zero",
     OtherBatch = "a frame belongs to another batch",
     SealMismatch = "a seal does not match its batch",
@@ -224,7 +224,7 @@ impl Cause {
         )
     }
 
-    /// Returns whether a newer version wrote the bytes.
+    /// Returns whether a newer program wrote the bytes.
     pub(crate) fn is_of_newer_version(&self) -> bool {
         matches!(self, Self::UnknownFlags(_) | Self::UnknownKind(_))
     }

@@ -65,7 +65,7 @@ impl Format {
     /// Decodes the file for `mode`.
     ///
     /// # Errors
-    /// `Corrupt` if the file is damaged, `UnsupportedFormat` if a newer version wrote the store (FMT-1).
+    /// `Corrupt` if the file is damaged, `UnsupportedFormat` if a newer program wrote the store (FMT-1).
     pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Self> {
         Self::decode_fields(bytes, mode)
             .map_err(|error| damage(FORMAT_NAME, 0, undecodable(&error)))?

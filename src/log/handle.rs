@@ -113,7 +113,7 @@ impl Log {
     /// Opens an existing log. Reads only the format file and the manifest. Acquires no lock and writes nothing.
     ///
     /// # Errors
-    /// `NotFound` if there is no store or only an unfinished one. `UnsupportedFormat` if a newer version wrote it.
+    /// `NotFound` if there is no store or only an unfinished one. `UnsupportedFormat` if a newer program wrote it.
     /// `Corrupt` if a needed file is missing or damaged. `Io`.
     pub fn open(disk: Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Self> {
         if options.degraded && mode == Mode::ReadWrite {

@@ -287,7 +287,8 @@ impl Rewrite {
             segment: 0,
             seed: FrameSeed::new(&self.instance, &file.nonce),
             start: file.entry.length,
-            // Declares only the header durable, because no batch of this file is durable when the next one is written.
+            // Declares only the header durable. `finish` syncs the file, so no batch is durable when a later batch is
+            // added.
             synced_upto: FIRST_OFFSET,
             chain,
         };

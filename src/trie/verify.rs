@@ -5,9 +5,9 @@
 //! number of leaves. *Digests*: computes the digests from the end of the path upward, and compares the last one with
 //! the root.
 //!
-//! The digest of a branch covers the branch's count, and the digests of its siblings cover theirs. So a proof shows the
-//! number of leaves that the maker of the root claimed, and that the branches on the path agree with it. It does not
-//! prove the number of leaves below the siblings.
+//! The digest of a branch covers its count of leaves. So a proof shows how many leaves the maker of the root claimed.
+//! The proof also shows that the counts of the branches on the path agree with this claim. It does not prove the number
+//! of leaves below the siblings.
 //!
 //! # Layer
 //! Layer 3. Part of trie/; uses only the proof and the node digests.

@@ -249,7 +249,7 @@ fn prune(
     Ok((missing, pruned))
 }
 
-/// The import of one file.
+/// Imports one file: stages its block, or refuses the file.
 struct Edit<'a, 'c> {
     change: &'a mut Change<'c>,
     view: &'a View,

@@ -132,7 +132,7 @@ fn is_superseded(agent: &Agent, view: &View, id: &Id) -> Result<bool> {
     agent.with_duplicate_index(view, |known| known.is_superseded(&known.key_of(id)))
 }
 
-/// Checks whether an object counts towards the quota of this half at the time `now`.
+/// Checks whether an object belongs to this half of a scope and counts towards its quota at the time `now`.
 fn counts_in(object: &Object, (scope, is_trusted): &Half, now: Time) -> bool {
     object.scope() == scope.as_str()
         && object.origin().is_trusted() == *is_trusted

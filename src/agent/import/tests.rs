@@ -33,7 +33,7 @@ pub(super) fn foreign(format: ForeignFormat, bytes: &[u8]) -> Foreign<'_> {
 }
 
 fn import(agent: &Agent, format: ForeignFormat, bytes: &[u8]) -> ForeignTaken {
-    take_foreign(&agent, &foreign(format, bytes), &Writer::user()).unwrap()
+    take_foreign(agent, &foreign(format, bytes), &Writer::user()).unwrap()
 }
 
 fn get(agent: &Agent, id: &str) -> Object {
@@ -147,7 +147,7 @@ fn facts_of_a_file_are_facts() {
     assert_eq!(env.counts.created, 1);
     let not_text = foreign(ForeignFormat::Odek(FactScope::User), &[0xff]);
     assert_eq!(
-        take_foreign(&agent, &not_text, &Writer::user())
+        take_foreign(agent, &not_text, &Writer::user())
             .unwrap_err()
             .code(),
         "unreadable"
@@ -188,7 +188,7 @@ fn the_published_cores_file_becomes_a_tree_with_its_history() {
     );
     let evaluated = foreign(ForeignFormat::Snap, b"(:memory #.(quit))");
     assert_eq!(
-        take_foreign(&agent, &evaluated, &Writer::user())
+        take_foreign(agent, &evaluated, &Writer::user())
             .unwrap_err()
             .code(),
         "unreadable"

@@ -95,7 +95,7 @@ impl Agent {
     }
 
     /// Returns at most `limit` notes of `scope` that match `query`, best first. The score combines matching words,
-    /// freshness and the last read. Among equal scores, the notes of the root of `session` precede all others.
+    /// freshness and the last read. Among equal scores, the notes of the root session of `session` come first.
     ///
     /// # Errors
     /// The errors of [`View::query`].

@@ -49,7 +49,7 @@ pub struct RecallQuery {
     pub until: Option<Time>,
     /// Whether untrusted items can be hits.
     pub with_untrusted: bool,
-    /// Only items of this speaker. Items without a speaker match by subject. Case is ignored.
+    /// Only items of this speaker. An item without a speaker matches if its subject has this name. Case is ignored.
     pub speaker: Option<String>,
     /// Only items with these attributes.
     pub attributes: Vec<(String, Value)>,

@@ -138,7 +138,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Drops the vectors of texts that are not `in_use` if they are the majority.
+    /// Drops the vectors of texts that are not `in_use`, if more than half of all vectors are of such texts.
     pub(super) fn forget_others(&self, in_use: &HashMap<Key, TextKey>) {
         let mut known = self.known.lock();
         if known.len() > 2 * in_use.len() + OTHERS_MAX {
@@ -155,7 +155,7 @@ impl Vectors {
         }
         let bytes = postcard::to_allocvec(&self.rows(in_use.values()))
             .map_err(|error| Error::internal(format!("the vectors cannot be encoded: {error}")))?;
-        let kept = engine::keep_derived(&memory, FILE, &bytes, view)?;
+        let kept = engine::keep_derived(memory, FILE, &bytes, view)?;
         if kept {
             self.made.store(0, Ordering::Relaxed);
         }

@@ -1,4 +1,4 @@
-//! The transcript of a session: appends entries, and reads them in order.
+//! The transcript of a session: appends entries, and numbers them in order.
 //!
 //! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival number: the
 //! seq of its commit, and its index in that commit. So appending reads no other entry, and a clock jump does not

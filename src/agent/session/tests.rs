@@ -204,7 +204,7 @@ fn the_person_of_a_session_may_have_a_name() {
     assert_eq!(origins[..2], [Origin::DirectUser, Origin::ToolExternal]);
     assert_eq!(origins[2..4], [Origin::Document; 2]);
     assert_eq!(origins[4..], [Origin::Host, Origin::ToolExternal]);
-    let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, "s1", None);
+    let prompt = end_prompt(agent, &agent.memory().view(), &Reach::All, "s1", None);
     assert_eq!(prompt.unwrap().turns, 1);
     // A writer who may not name the person cannot name the person by writing the session's object directly.
     let mut forged = crate::object::NewObject::new(
@@ -240,7 +240,7 @@ fn what_a_session_has_seen_is_not_forgotten_with_the_entry() {
             .all(|item| item.object().origin().is_trusted())
     );
     for session in ["s1", "root"] {
-        let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, session, None).unwrap();
+        let prompt = end_prompt(agent, &agent.memory().view(), &Reach::All, session, None).unwrap();
         assert!(!prompt.is_trusted, "{session}");
     }
 }
@@ -296,7 +296,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
     let test = memory();
     let agent = &test.agent;
     append(agent, "main", None, vec![at(19_990, "user", "the tea of A")]);
-    summarise(&agent, &Reach::All, "main", &|_| None, &Writer::user()).unwrap();
+    summarise(agent, &Reach::All, "main", &|_| None, &Writer::user()).unwrap();
     let coffee = Scope::new("project:coffee").unwrap();
     let here = Reach::Scopes(vec![Scope::default(), coffee.clone()]);
     let before = agent.memory().view().root();
@@ -325,11 +325,11 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
     let code = |failed: Option<crate::error::Error>| failed.unwrap().code().as_str().to_owned();
     for failed in [
         agent.entries(&view, &here, "main").err(),
-        end_prompt(&agent, &view, &here, "main", None).err(),
-        end_session(&agent, &here, "main", None, None, &Writer::user()).err(),
+        end_prompt(agent, &view, &here, "main", None).err(),
+        end_session(agent, &here, "main", None, None, &Writer::user()).err(),
         due_summaries(&view, &here, "main").err(),
         session_summaries(&view, &here, "main", "", None).err(),
-        summarise(&agent, &here, "main", &|_| None, &Writer::user()).err(),
+        summarise(agent, &here, "main", &|_| None, &Writer::user()).err(),
     ] {
         assert_eq!(code(failed), "other_scope");
     }
@@ -410,14 +410,14 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     assert_eq!(due, [("2024-09-28".to_owned(), 1), ("2024-10-03".to_owned(), 2)]);
     let host =
         |due: &DueSummary| (due.bucket.to_string() == "2024-10-03").then(|| "Coffee, and Bob.".to_owned());
-    let done = summarise(&agent, &Reach::All, "child", &host, &Writer::user()).unwrap();
+    let done = summarise(agent, &Reach::All, "child", &host, &Writer::user()).unwrap();
     // The previous week and month are over; the current ones are not.
     assert_eq!(
         buckets(&done),
         ["2024-09-28", "2024-10-03", "2024-W39", "2024-09"]
     );
     assert_eq!(done.root_session, "s1");
-    let again = summarise(&agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
+    let again = summarise(agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
     assert!(again.written.is_empty());
     assert_eq!(
         again.commit.digest, done.commit.digest,
@@ -425,7 +425,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     );
     // A late entry makes its day due again, and so its week and month.
     append(agent, "s1", None, vec![at(19_994, "user", "Late news.")]);
-    let late = summarise(&agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
+    let late = summarise(agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
     assert_eq!(buckets(&late), ["2024-09-28", "2024-W39", "2024-09"]);
     let read = session_summaries(&agent.memory().view(), &Reach::All, "child", "", None).unwrap();
     let read: Vec<_> = read
@@ -462,7 +462,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
             at(19_980, "user", "Hello."),
         ],
     );
-    summarise(&agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
+    summarise(agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
     let read = session_summaries(&agent.memory().view(), &Reach::All, "s1", "", None).unwrap();
     let origin = |bucket: &str| {
         read.iter()
@@ -481,7 +481,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
         .collect();
     many[1_000].origin = Some(Origin::ToolExternal);
     append(agent, "s2", None, many);
-    summarise(&agent, &Reach::All, "s2", &|_| None, &Writer::user()).unwrap();
+    summarise(agent, &Reach::All, "s2", &|_| None, &Writer::user()).unwrap();
     let read = session_summaries(&agent.memory().view(), &Reach::All, "s2", "", None).unwrap();
     assert!(
         read.iter()
@@ -514,22 +514,14 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     let test = memory();
     let agent = &test.agent;
     append(agent, "s1", None, talk());
-    let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, "s1", None).unwrap();
+    let prompt = end_prompt(agent, &agent.memory().view(), &Reach::All, "s1", None).unwrap();
     assert_eq!(prompt.gate, Some(extraction::GateReason::Off));
     assert!(prompt.prompt.contains("green tea") && prompt.is_trusted);
     assert_eq!((prompt.turns, prompt.entries), (3, 5));
-    let off = end_session(&agent, &Reach::All, "s1", Some(REPLY), None, &Writer::user()).unwrap();
+    let off = end_session(agent, &Reach::All, "s1", Some(REPLY), None, &Writer::user()).unwrap();
     assert_eq!(fates(&off), ["refused", "refused"]);
     assert_eq!(off.held, None);
-    let on = end_session(
-        &agent,
-        &Reach::All,
-        "s1",
-        Some(REPLY),
-        Some(true),
-        &Writer::user(),
-    )
-    .unwrap();
+    let on = end_session(agent, &Reach::All, "s1", Some(REPLY), Some(true), &Writer::user()).unwrap();
     assert_eq!(fates(&on), ["stored", "stored"]);
     let view = agent.memory().view();
     let episode = view.get(&on.episode.unwrap()).unwrap().unwrap();
@@ -546,15 +538,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     // SND-1: an episode is trusted at most as a model's text.
     assert_eq!((user.origin(), episode.origin()), (Origin::Model, Origin::Model));
     assert_eq!(user.derived_from().next(), Some(episode.digest()));
-    let again = end_session(
-        &agent,
-        &Reach::All,
-        "s1",
-        Some(REPLY),
-        Some(true),
-        &Writer::user(),
-    )
-    .unwrap();
+    let again = end_session(agent, &Reach::All, "s1", Some(REPLY), Some(true), &Writer::user()).unwrap();
     assert_eq!(fates(&again), ["known", "known"]);
     // The class is also `model` if only the person spoke, because a model wrote the reply.
     append(
@@ -566,15 +550,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
             .filter(|entry| entry.speaker.as_deref() == Some("user"))
             .collect(),
     );
-    let alone = end_session(
-        &agent,
-        &Reach::All,
-        "s2",
-        Some(REPLY),
-        Some(true),
-        &Writer::user(),
-    )
-    .unwrap();
+    let alone = end_session(agent, &Reach::All, "s2", Some(REPLY), Some(true), &Writer::user()).unwrap();
     let episode = agent
         .memory()
         .view()
@@ -598,15 +574,7 @@ fn a_bad_reply_changes_nothing_and_says_why() {
         &long,
         "[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]",
     ] {
-        let ended = end_session(
-            &agent,
-            &Reach::All,
-            "s1",
-            Some(reply),
-            Some(true),
-            &Writer::user(),
-        )
-        .unwrap();
+        let ended = end_session(agent, &Reach::All, "s1", Some(reply), Some(true), &Writer::user()).unwrap();
         assert!(
             ended.reason.is_some() && ended.episode.is_none(),
             "{reply:.20}: {ended:?}"
@@ -614,7 +582,7 @@ fn a_bad_reply_changes_nothing_and_says_why() {
     }
     assert_eq!(agent.memory().view().commit().digest, head);
     assert_eq!(
-        end_session(&agent, &Reach::All, "nobody", Some(""), None, &Writer::user())
+        end_session(agent, &Reach::All, "nobody", Some(""), None, &Writer::user())
             .unwrap_err()
             .code(),
         "no_session"
@@ -642,15 +610,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     let mut page = said("tool", "A page.");
     page.origin = Some(Origin::ToolExternal);
     append(agent, "child", Some("s1"), vec![page]);
-    let ended = end_session(
-        &agent,
-        &Reach::All,
-        "s1",
-        Some(REPLY),
-        Some(true),
-        &Writer::user(),
-    )
-    .unwrap();
+    let ended = end_session(agent, &Reach::All, "s1", Some(REPLY), Some(true), &Writer::user()).unwrap();
     assert_eq!(fates(&ended), ["quarantined", "quarantined"]);
     let (count, reason) = held(&ended);
     assert_eq!(count, 2);
@@ -668,7 +628,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     // The session has too few turns.
     append(agent, "short", None, talk()[..2].to_vec());
     let ended = end_session(
-        &agent,
+        agent,
         &Reach::All,
         "short",
         Some(REPLY),
@@ -689,7 +649,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     append(agent, "paste", None, pasted);
     let reply = r#"[{"scope": "env", "fact": "The production database password rotates every fortnight."}]"#;
     let ended = end_session(
-        &agent,
+        agent,
         &Reach::All,
         "paste",
         Some(reply),
@@ -714,7 +674,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
         format!("[{}]", facts.join(","))
     };
     let first = end_session(
-        &agent,
+        agent,
         &Reach::All,
         "s1",
         Some(&reply(["morning", "sugar"])),
@@ -724,7 +684,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
     .unwrap();
     assert_eq!(fates(&first), ["stored", "stored"]);
     let second = end_session(
-        &agent,
+        agent,
         &Reach::All,
         "s1",
         Some(&reply(["always", "sugar"])),
@@ -762,7 +722,7 @@ fn what_the_scan_keeps_out_is_counted_against_the_session() {
     turns.push(said("tool", hostile));
     let appended = append(agent, "s1", None, turns);
     assert_eq!((appended.ids.len(), appended.not_stored.len()), (5, 1));
-    let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, "s1", Some(true)).unwrap();
+    let prompt = end_prompt(agent, &agent.memory().view(), &Reach::All, "s1", Some(true)).unwrap();
     assert_eq!(prompt.gate, Some(extraction::GateReason::Untrusted));
 }
 
@@ -775,8 +735,8 @@ fn ids_of_different_sessions_never_meet() {
     append(agent, name, None, vec![said("user", "y")]);
     append(agent, "a/2024-10-03", None, vec![at(19_999, "user", "z")]);
     append(agent, "a", None, vec![at(19_999, "user", "w")]);
-    summarise(&agent, &Reach::All, "a", &|_| None, &Writer::user()).unwrap();
-    summarise(&agent, &Reach::All, "a/2024-10-03", &|_| None, &Writer::user()).unwrap();
+    summarise(agent, &Reach::All, "a", &|_| None, &Writer::user()).unwrap();
+    summarise(agent, &Reach::All, "a/2024-10-03", &|_| None, &Writer::user()).unwrap();
     assert_eq!(texts(agent, "a"), ["x", "w"]);
     assert_eq!(texts(agent, name), ["y"]);
     assert!(

@@ -83,7 +83,8 @@ pub(super) fn described(
     };
     let changes = match agent.memory().open_draft(&change.name, &Writer::user()) {
         Ok(draft) => changes_of(&draft)?,
-        // The store no longer contains the base of the change, so only its writer and its reason are readable.
+        // The store no longer contains the base of the change, so only the change's writer and reason are
+        // readable.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(change)),
         Err(error) => return Err(error),
     };

@@ -10,9 +10,8 @@
 use super::prelude::*;
 use crate::answers::objects::StoredLine;
 use crate::answers::program::{BlocksWritten, Drawn, Exported};
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 
 use super::diagrams;
 use crate::ingest::{self, Format, Piece, json as lines};
@@ -58,7 +57,7 @@ pub(crate) enum DiagramOf {
 ///
 /// # Notes
 /// The page of --format html needs no network and no other file; open it in a browser. A killed export leaves a partial
-/// file FILE.unfinished-XXXXXX. No later export removes that file.
+/// file .treering-unfinished-XXXXXX in the folder. No later export removes that file.
 ///
 /// # Examples
 /// ```text
@@ -337,16 +336,12 @@ pub(super) fn write_file(path: &Path, write: impl FnOnce(Put<'_>) -> Result<()>)
         Some(_) => fs::canonicalize(path).map_err(failed)?,
         None => path.to_owned(),
     };
-    let mut prefix = target.file_name().unwrap_or_default().to_owned();
-    prefix.push(".unfinished-");
-    let mut unfinished = tempfile::Builder::new();
-    // The file gets the mode of any new file, limited by the umask.
-    unfinished
-        .prefix(&prefix)
-        .permissions(Permissions::from_mode(0o666));
     let beside = target.parent().unwrap_or(Path::new(""));
+    let unfinished = tempfile::Builder::new()
+        .prefix(".treering-unfinished-")
+        .make_in(beside, |path| File::create_new(path));
     // Dropping `unfinished` removes the file.
-    let (file, unfinished) = unfinished.tempfile_in(beside).map_err(failed)?.into_parts();
+    let (file, unfinished) = unfinished.map_err(failed)?.into_parts();
     let file = write_all(path, file, write)?;
     let kept = there.map_or(Ok(()), |there| file.set_permissions(there.permissions()));
     kept.and_then(|()| file.sync_all()).map_err(failed)?;

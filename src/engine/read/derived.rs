@@ -12,7 +12,7 @@
 //!    one, also across a rollback. Its cost grows with the difference. Both calls consume the value, so a call that
 //!    fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
 //! 3. Also implement [`Keep`] for a value that is stored in a file. [`Derived::load`] reads the value that an earlier
-//!    process stored, of whatever state; [`Derived::follow`] then updates it. `Memory::keep` writes the file after
+//!    process stored, of whatever state; [`Derived::follow`] then updates it. [`keep`](crate::engine::keep) writes the file after
 //!    enough changes. Change [`Keep::VERSION`] whenever the serialised form changes; an old file is then ignored.
 //!
 //! A [`Derived`] contains a state but no handle. So it does not keep the memory open, and the handle itself may contain

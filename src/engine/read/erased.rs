@@ -16,7 +16,7 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
             .with_hint("it was damaged, not erased: an earlier backup or export may contain it");
     };
     let Ok(Some(commit)) = store.by_digest(by) else {
-        return erased_error(what).with_hint(format!("commit {by}, which was thinned since, erased it"));
+        return erased_error(what).with_hint(format!("commit {by} erased it; that commit was thinned since"));
     };
     let commit = &commit.commit;
     let reason = text_of(store, commit.reason).map_or_else(String::new, |text| format!(": {text}"));

@@ -1,4 +1,4 @@
-//! Inspection of a store: finds the positions of records in the log, and everything whose digest starts with given
+//! Files of a store without opening it, and the possible meanings of the digits of a digest, for inspecting a store.
 //! digits.
 //!
 //! # Layer

@@ -1,4 +1,4 @@
-//! The methods of [`Memory`] that count and inspect.
+//! The methods of [`Memory`] that verify, count and inspect.
 //!
 //! # Layer
 //! Layer 5.

@@ -1,4 +1,4 @@
-//! Iterates every text in the log, to search for content that should have been erased.
+//! The texts in the records of the log, to search for content that should have been erased.
 //!
 //! # Layer
 //! Layer 5. Reads only.

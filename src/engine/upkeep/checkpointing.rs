@@ -64,7 +64,8 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
         .start_at(&position)
         .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
     match started {
-        // Ignores the checkpoint, because a recovery that did not know it moved the end of the log.
+        // The log is undamaged. A recovery that did not know this checkpoint moved the end of the log, so the store
+        // ignores the checkpoint.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
             Ok(Store::new(suite, log.reader()))

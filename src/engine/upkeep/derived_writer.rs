@@ -23,7 +23,7 @@ use crate::engine::read::derived::{Derived, Keep};
 /// The minimal number of objects that must change before a value is written again. For fewer changes, updating the old
 /// value is faster than writing a new one.
 const CHANGES_MIN: u64 = 500;
-/// A value is written again only if at least one in this many of its contributions changed.
+/// A value is written again only if the number of changes is at least the number of its contributions divided by this.
 const SHARE: u64 = 8;
 
 impl Inner {

@@ -240,7 +240,10 @@ fn look_at_kinds(disk: &dyn Disk, problems: &mut Vec<Problem>) {
         let mut problem = of_error("not_regular_file", &error, Remedy::MoveAway);
         if let Some(damage) = error.damage() {
             problem.file = Some(damage.file.clone());
-            problem.what = format!("{}; restore the original if there is one", damage.cause);
+            problem.what = format!(
+                "{}; if you have a backup of the original file or folder, restore it",
+                damage.cause
+            );
         }
         problems.retain(|other| other.file != problem.file);
         problems.push(problem);

@@ -87,7 +87,7 @@ impl Retention {
         }
     }
 
-    /// Returns a retention that keeps no commit because of its age.
+    /// Returns a retention without age rules: its durations are zero, so no commit stays only because it is young.
     pub(crate) fn nothing() -> Self {
         Self {
             all: Duration::ZERO,

@@ -71,7 +71,7 @@ pub(crate) struct StagedChange {
     pub(crate) old_parent: Option<Id>,
     /// The new version; `None` removes the id.
     pub(crate) new: Option<StagedObject>,
-    /// Whether the only staged change of the id is a note of a verb on its version (ORI-4).
+    /// Whether only `put_noted` changed the id: a verb added its own attributes to the version (ORI-4).
     pub(crate) is_note: bool,
 }
 
@@ -307,8 +307,8 @@ impl Draft {
         self.put_with(object, origin, true)
     }
 
-    /// Stages a statement of the writer as [`Self::put`] does. If an untrusted writer made the same statement before,
-    /// stages a new version with this writer's origin. `present` is the origin of the current version.
+    /// Stages a statement of the writer as [`Self::put`] does. If a trusted writer repeats an untrusted statement,
+    /// stages a new version with the origin of the trusted writer. `present` is the origin of the current version.
     ///
     /// # Errors
     /// The errors of [`Self::put`].

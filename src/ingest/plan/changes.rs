@@ -40,8 +40,8 @@ pub(super) fn changes(
     Ok(writer.change)
 }
 
-/// Returns the positions of siblings, if the file states a position for each of them, in ascending order. For the top
-/// objects of a list, returns only stated positions.
+/// Returns the stated positions of siblings. Returns `None` if the file omits a position, or if the siblings are not in
+/// the order of their positions. For the top objects of a list, allows both, and an omitted position is `None`.
 fn stated_positions(
     document: &Document,
     ids: &[Id],
@@ -178,8 +178,8 @@ impl Writer<'_> {
 
     /// Adds an object to the change if it is new or differs from its old version.
     ///
-    /// Fields that the file does not state keep their old values. If `stated` is `None`, the line states the whole
-    /// object.
+    /// Fields that the file does not state keep their old values. If `stated` is `None`, the object comes from a JSON
+    /// line, which states all of its fields.
     fn put(
         &mut self,
         mut object: NewObject,

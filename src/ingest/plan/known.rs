@@ -79,7 +79,7 @@ impl Known {
         self.place(id).map(|place| &self.objects[place].object)
     }
 
-    /// Adds an object, which is not known yet, and the headings and entries below it.
+    /// Adds an object that is not yet known, with the headings and entries below it.
     fn walk(&mut self, root: Object, existing: &dyn Existing) -> Result<()> {
         let mut open = vec![self.add(root)];
         while let Some(place) = open.pop() {

@@ -65,7 +65,7 @@ impl DamagedLog {
     /// Finds the segments of a log. Acquires no lock and writes nothing.
     ///
     /// # Errors
-    /// `NotFound` if the folder contains no log. `UnsupportedFormat` if a newer version wrote the log. `Corrupt` if the
+    /// `NotFound` if the folder contains no log. `UnsupportedFormat` if a newer program wrote the log. `Corrupt` if the
     /// format file is lost and no batch is complete, because the hash function is then unknown. `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
         let (mut marks, mut found) = (read_marks(&*disk)?, Vec::new());

@@ -26,7 +26,7 @@ use words::{Grams, Words, dice, grams, is_number};
 const REPORT: f32 = 0.37;
 /// The smallest similarity at which two texts are merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// The smallest cover at which a rejected pair is reported as a conflict, because both texts have the same topic.
+/// The smallest `cover` at which two contradicting texts are a conflict. Below it, the texts have different topics.
 const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;

@@ -17,7 +17,7 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// The weight of the length of a session.
 const SESSION_B: f32 = 0.5;
-/// The number of terms whose presence in a document is stored as bits. Later terms have no influence on the context.
+/// The number of terms whose presence in a document is stored as bits. The signal `Context` ignores later terms.
 pub(crate) const MASK_TERMS: usize = 32;
 /// The maximal number of unknown terms for which similar terms are searched. Each search visits all terms of the index.
 const UNKNOWN_MAX: usize = 8;

@@ -31,7 +31,7 @@ macro_rules! signals {
 signals! {
     Base, "bm", 1.0, 1.0, "contains words of the question";
     Speaker, "spk", 0.5, 0.0, "the question names its speaker";
-    Answer, "pvq", 0.7, 0.0, "answers a question of another speaker that contains the words";
+    Answer, "pvq", 0.7, 0.0, "answers another speaker's question, which contains the words";
     Previous, "pv", 0.1, 0.1, "the previous message contains the words";
     Next, "nx", 0.2, 0.1, "the next message contains the words";
     PreviousTwo, "pv2", 0.25, 0.0, "the message before the previous one contains the words";

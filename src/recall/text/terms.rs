@@ -75,7 +75,7 @@ static FRAMES: LazyLock<HashSet<String>> =
 
 /// Returns the entry of a folded word.
 pub(crate) fn facts_of(word: &str) -> WordFacts {
-    // No word of the lists is longer.
+    // The lists contain no word that is longer than this.
     if word.len() > FACT_BYTES_MAX {
         return WordFacts::default();
     }

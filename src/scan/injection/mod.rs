@@ -1,14 +1,14 @@
 //! Finds prompt injections: orders to models, forged turns, and commands that fetch and run code.
 //!
-//! Rules read two copies of the text ([`views`]). They also read the decoded form of base64, hexadecimal digits and
-//! escapes in it, at most three layers deep. Findings are only advice: a plausible statement passes every rule, so the
+//! Rules read two copies of the text ([`views`]). They also read the decoded base64, hexadecimal digits and escapes of
+//! the text, at most three layers deep. Findings are only advice: a plausible statement passes every rule, so the
 //! origin of a text decides what the text may do.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-5: apart from the findings, the memory for any length of text is limited to a few pieces.
+//! - SCA-5: besides the text and its findings, a scan needs memory for only a few pieces, however long the text is.
 
 mod respell;
 #[cfg(test)]

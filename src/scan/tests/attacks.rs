@@ -38,8 +38,8 @@ const SEEDS: [(&str, &str); 13] = [
 /// writes digits for letters, because a shell does not run such commands.
 const PROOFS: &str = "execute, proofs";
 
-/// The minimal percentage of a category that must be detected. Half of a category has only about 18 seeds, so chance
-/// has an influence.
+/// The minimal percentage of attacks that the scan must detect in each category. Each half of a category has only about
+/// 18 seeds, so the percentage depends partly on chance.
 const LEAST_OF_A_CATEGORY: f64 = 80.0;
 
 /// The kind of seed, which determines the expected result of the scan.

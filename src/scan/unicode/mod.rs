@@ -174,7 +174,7 @@ fn flag_of_tags(text: &str, before: &str) -> Option<usize> {
     flags.find(|flag| text.starts_with(**flag)).map(|flag| flag.len())
 }
 
-/// Returns whether the copies of a text that rules read omit `char`.
+/// Returns whether `char` is removed from the copies of a text that the rules read.
 pub(in crate::scan) fn is_ignored(char: char) -> bool {
     CLASSES.suspicious.has(char) && !matches!(char, '\u{85}' | '\u{2028}' | '\u{2029}')
 }

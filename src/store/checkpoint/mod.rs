@@ -174,8 +174,8 @@ pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
     if outdated.is_empty() {
         return failed.map(|()| 0);
     }
-    // The epoch of an unfinished file is unknown. If another process is still writing the file, that process must start
-    // again, which only costs time.
+    // Also removes every unfinished file, because its epoch is unknown. If another process is still writing the file,
+    // that process must start again, which only costs time.
     files.extend(outdated);
     remove_files(disk, &files).and_then(|count| failed.map(|()| count))
 }

@@ -21,7 +21,7 @@ use super::index::Index;
 /// The newest known state.
 pub(super) struct Guess<'a> {
     index: &'a Index,
-    /// The state. [`Self::follow`] replaces it.
+    /// The state that was last passed to [`Self::follow`]; empty before the first call.
     pub(super) state: Trie,
     /// The seq of the state's commit.
     pub(super) seq: Option<u64>,

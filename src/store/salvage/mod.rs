@@ -112,8 +112,8 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
     let mut commits: Vec<_> = index.commits.iter().collect();
     commits.sort_by_key(|(digest, commit)| (commit.seq, **digest));
     line.extend(commits.iter().map(|(digest, commit)| (commit.seq, **digest)));
-    // Visits the commits from the newest to the oldest. A commit in the chain determines the previous digest, because
-    // it names its parent.
+    // Visits the commits from the newest to the oldest. Each commit in the chain names its parent, which is the
+    // previous digest in the chain.
     for (digest, commit) in commits.into_iter().rev() {
         if let (Some(parent), Some(before)) = (commit.parents.first(), commit.seq.checked_sub(1))
             && line.get(&commit.seq) == Some(digest)

@@ -12,7 +12,7 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// The number of operations before and after the faulty operation. Those before it give its handle a history.
+/// The number of operations before and after the faulty operation. The earlier ones use the handle before the fault.
 const AROUND: usize = 4;
 /// The number of calls that a lasting fault affects, which is more than any operation makes.
 const LASTING: u64 = 10_000;

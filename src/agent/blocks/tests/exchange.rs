@@ -67,7 +67,7 @@ fn file(path: &str, text: &str) -> FoundFile {
 }
 
 fn came(agent: &Agent, files: &[FoundFile], take: &TakeBlocks) -> Vec<(String, &'static str)> {
-    let taken = take_blocks(&agent, files, take, &Writer::user()).unwrap();
+    let taken = take_blocks(agent, files, take, &Writer::user()).unwrap();
     taken
         .files
         .into_iter()
@@ -91,7 +91,7 @@ fn files_that_nobody_edited_change_nothing() {
     let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["tea.md", "warehouse/snow.flake.md"]);
     let windows = edited(&edited(&found[0], "\n", "\r\n"), "---\r\nid", "\u{feff}---\r\nid");
-    let taken = take_blocks(&agent, &[windows, found[1].clone()], &take(), &Writer::user()).unwrap();
+    let taken = take_blocks(agent, &[windows, found[1].clone()], &take(), &Writer::user()).unwrap();
     assert!(
         taken.files.iter().all(|file| file.taken == Taken::Unchanged),
         "{taken:?}"
@@ -181,7 +181,7 @@ fn a_file_is_edited_and_taken_again_and_again() {
     for (from, to) in [("green", "black"), ("black", "white"), ("white", "none")] {
         test.clock.add(DAY);
         file = edited(&file, from, to);
-        let taken = take_blocks(&agent, std::slice::from_ref(&file), &take(), &Writer::user()).unwrap();
+        let taken = take_blocks(agent, std::slice::from_ref(&file), &take(), &Writer::user()).unwrap();
         assert_eq!(taken.files[0].taken, Taken::Updated, "{taken:?}");
         let fresh = taken.files[0].fresh.clone().unwrap();
         // Only the line `updated` changes. All other bytes stay as the person wrote them.
@@ -247,7 +247,7 @@ fn a_file_reaches_no_further_than_its_block() {
             bytes: Err("it is a link".to_owned()),
         },
     ];
-    let taken = take_blocks(&agent, &bad, &take(), &Writer::user()).unwrap();
+    let taken = take_blocks(agent, &bad, &take(), &Writer::user()).unwrap();
     for file in &taken.files {
         assert!(file.taken == Taken::Refused && !file.said.is_empty(), "{file:?}");
     }
@@ -294,13 +294,13 @@ fn a_block_goes_only_if_its_file_is_gone_and_that_is_asked_for() {
         bytes: Err("the path is not a file".to_owned()),
     };
     let found = [files(agent)[0].clone(), unreadable];
-    let taken = take_blocks(&agent, &found, &take(), &Writer::user()).unwrap();
+    let taken = take_blocks(agent, &found, &take(), &Writer::user()).unwrap();
     assert_eq!((taken.missing.len(), taken.pruned.len()), (1, 0));
     let prune = TakeBlocks {
         prune: true,
         ..take()
     };
-    let taken = take_blocks(&agent, &found, &prune, &Writer::user()).unwrap();
+    let taken = take_blocks(agent, &found, &prune, &Writer::user()).unwrap();
     assert_eq!(taken.pruned, [Id::new("c").unwrap()]);
     assert!(get(agent, "b").is_some() && get(agent, "c").is_none());
     agent.memory().undo(&Writer::user()).unwrap();
@@ -319,7 +319,7 @@ fn what_no_file_can_hold_is_said_and_never_pruned() {
         prune: true,
         ..take()
     };
-    let taken = take_blocks(&agent, &[], &prune, &Writer::user()).unwrap();
+    let taken = take_blocks(agent, &[], &prune, &Writer::user()).unwrap();
     assert!(taken.pruned.is_empty() && taken.missing.is_empty());
 }
 
@@ -334,7 +334,7 @@ fn an_edit_goes_through_the_scan() {
         "said: \"42\"",
         &format!("said: {key}"),
     );
-    let taken = take_blocks(&agent, &[secret], &take(), &Writer::user()).unwrap();
+    let taken = take_blocks(agent, &[secret], &take(), &Writer::user()).unwrap();
     assert_eq!(taken.files[0].taken, Taken::Updated);
     let after = get(agent, "tea").unwrap();
     assert!(!format!("{:?} {:?}", after.content(), after.attributes()).contains(&key));
@@ -359,7 +359,7 @@ fn no_answer_about_a_file_has_a_secret_of_the_file() {
             ("updated: ", format!("scope: {key}\nupdated: ")),
             ("said: \"42\"", format!("{key}: 1\n{key}: 2")),
         ] {
-            let answer = take_blocks(&agent, &[edited(file, from, &to)], &take(), &Writer::user());
+            let answer = take_blocks(agent, &[edited(file, from, &to)], &take(), &Writer::user());
             let answer = answer.unwrap();
             let [file] = answer.files.as_slice() else {
                 panic!("{answer:?}")
@@ -382,7 +382,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     let origin = |id: &str| get(agent, id).unwrap().origin();
     put(agent, "tea", "green");
     let own = edited(&files(agent)[0], "green", "black");
-    let taken = take_blocks(&agent, &[own], &as_me, &Writer::user()).unwrap();
+    let taken = take_blocks(agent, &[own], &as_me, &Writer::user()).unwrap();
     assert_eq!(
         (taken.files[0].taken, taken.files[0].said.len()),
         (Taken::Updated, 0)
@@ -390,7 +390,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     assert_eq!(origin("tea"), Origin::DirectUser);
     // An edit has at most the class of its writer, and never raises the class of the block.
     let other = edited(&files(agent)[0], "black", "white");
-    let taken = take_blocks(&agent, &[other], &take(), &Writer::user()).unwrap();
+    let taken = take_blocks(agent, &[other], &take(), &Writer::user()).unwrap();
     assert!(taken.files[0].said[0].contains("--as-me"), "{taken:?}");
     assert_eq!(origin("tea"), Origin::Document);
     let again = edited(&files(agent)[0], "white", "red");
@@ -398,7 +398,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     assert_eq!(origin("tea"), Origin::Document);
     let new = file("new.md", "---\nid: new\n---\n\nmine\n");
     let model = Writer::of(Origin::Model);
-    drop(take_blocks(&agent, std::slice::from_ref(&new), &as_me, &model).unwrap());
+    drop(take_blocks(agent, std::slice::from_ref(&new), &as_me, &model).unwrap());
     assert_eq!(origin("new"), Origin::Model);
 }
 
@@ -420,7 +420,7 @@ fn who_is_less_trusted_than_a_block_neither_edits_nor_prunes_it() {
             as_me: place % 2 == 0,
             ..take()
         };
-        let taken = take_blocks(&agent, &[edit.clone(), new.clone()], &insist, &writer).unwrap();
+        let taken = take_blocks(agent, &[edit.clone(), new.clone()], &insist, &writer).unwrap();
         let tea = taken.files.iter().find(|file| file.path == "tea.md").unwrap();
         assert_eq!(tea.taken, Taken::Refused);
         assert!(tea.said[0].contains(class.name()), "{tea:?}");
@@ -429,7 +429,7 @@ fn who_is_less_trusted_than_a_block_neither_edits_nor_prunes_it() {
             prune: true,
             ..take()
         };
-        let error = take_blocks(&agent, std::slice::from_ref(&new), &prune, &writer).unwrap_err();
+        let error = take_blocks(agent, std::slice::from_ref(&new), &prune, &writer).unwrap_err();
         assert_eq!(
             (error.code(), error.ids()),
             (crate::error::ErrorCode::LessTrusted, &["tea".to_owned()][..])

@@ -3,13 +3,13 @@
 use super::*;
 
 fn stage(agent: &Agent, name: &str, text: &str, writer: &Writer) {
-    drop(super::stage(&agent, name, lines(agent, text), &TrustRules::default(), writer).unwrap());
+    drop(super::stage(agent, name, lines(agent, text), &TrustRules::default(), writer).unwrap());
 }
 
 fn commit(agent: &Agent, name: &str, policy: &str) -> Vec<String> {
     let checks = Checks::new(Policy::parse(policy).unwrap());
-    let checked = check_staged(&agent, name, &checks, &Writer::user()).unwrap();
-    match commit_staged(&agent, name, &checks, &Writer::user()).unwrap() {
+    let checked = check_staged(agent, name, &checks, &Writer::user()).unwrap();
+    match commit_staged(agent, name, &checks, &Writer::user()).unwrap() {
         Guarded::Kept { report, .. } => {
             assert!(report.is_passed() && checked.is_passed());
             Vec::new()

@@ -14,7 +14,7 @@ fn forge(agent: &Agent, session: &str) {
 }
 
 fn is_trusted(agent: &Agent, session: &str) -> bool {
-    let prompt = end_prompt(&agent, &agent.memory().view(), &Reach::All, session, None);
+    let prompt = end_prompt(agent, &agent.memory().view(), &Reach::All, session, None);
     prompt.unwrap().is_trusted
 }
 
@@ -115,8 +115,8 @@ fn an_outsider_puts_nothing_over_what_a_trusted_session_left() {
     let agent = &test.agent;
     let outside = Writer::of(Origin::Document);
     let summarise =
-        |writer: &Writer| summarise(&agent, &Reach::All, "s1", &|_| Some("of it".to_owned()), writer);
-    let end = |writer: &Writer| end_session(&agent, &Reach::All, "s1", None, None, writer);
+        |writer: &Writer| summarise(agent, &Reach::All, "s1", &|_| Some("of it".to_owned()), writer);
+    let end = |writer: &Writer| end_session(agent, &Reach::All, "s1", None, None, writer);
     append(agent, "s1", None, vec![at(19_999, "user", "I drink green tea.")]);
     let seen = summarise(&Writer::user()).unwrap().written.len();
     drop(end(&Writer::user()).unwrap());
@@ -133,7 +133,7 @@ fn an_outsider_puts_nothing_over_what_a_trusted_session_left() {
     // An untrusted writer may end its own session.
     append(agent, "s2", None, vec![said("browser", "a page")]);
     for _ in 0..2 {
-        drop(end_session(&agent, &Reach::All, "s2", None, None, &outside).unwrap());
+        drop(end_session(agent, &Reach::All, "s2", None, None, &outside).unwrap());
         append(agent, "s2", None, vec![said("browser", "another page")]);
     }
 }
@@ -230,15 +230,7 @@ fn what_a_page_said_is_no_fact_that_was_learned() {
     }
     drop(agent.memory().commit(draft, "put").unwrap());
     append(agent, "s1", None, talk());
-    let ended = end_session(
-        &agent,
-        &Reach::All,
-        "s1",
-        Some(REPLY),
-        Some(true),
-        &Writer::user(),
-    )
-    .unwrap();
+    let ended = end_session(agent, &Reach::All, "s1", Some(REPLY), Some(true), &Writer::user()).unwrap();
     assert_eq!(fates(&ended), ["stored", "stored"]);
 }
 

@@ -354,7 +354,7 @@ impl World {
             r#"{{"summary":"of {session}","facts":[{{"scope":"user","fact":"I drink green tea {session}."}}]}}"#
         );
         let ended = end_session(
-            &agent,
+            agent,
             &Reach::All,
             &session,
             Some(&reply),

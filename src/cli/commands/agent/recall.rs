@@ -52,7 +52,7 @@ pub(crate) struct Recall {
     pub(crate) budget: Option<usize>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Only items of this speaker; items without a speaker match by subject
+    /// Only items of this speaker; an item without a speaker matches if its subject is P
     #[arg(long, value_name = "P")]
     pub(crate) speaker: Option<String>,
     /// Only items of this kind; may be repeated

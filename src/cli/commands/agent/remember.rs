@@ -247,7 +247,7 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
     Ok(())
 }
 
-/// Formats another item as one line: its id and the beginning of its text, safe for a terminal.
+/// Formats a similar item as one line: its id and the beginning of its text, safe for a terminal.
 fn shown(one: &Alike) -> String {
     let words = one.text.split_whitespace();
     let text = words.take(SHOWN_CHARS).collect::<Vec<_>>().join(" ");

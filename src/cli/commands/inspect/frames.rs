@@ -51,7 +51,7 @@ pub(super) struct Frames {
 pub(super) struct FrameRow {
     /// The location in the form `SEGMENT:OFFSET`, which `inspect hex` accepts.
     frame: String,
-    /// The kind of record, `gap` or `unused`.
+    /// The kind of the record. For bytes without a record: `gap` if they are damaged, otherwise `unused`.
     kind: &'static str,
     batch: Option<u64>,
     body_bytes: u64,

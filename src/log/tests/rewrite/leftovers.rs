@@ -8,7 +8,7 @@ use crate::testing::sim_disk::Fault;
 fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_checks_and_the_next_rewrite() {
     let (disk, mut log) = store();
     rewrite_all(&mut log).unwrap();
-    // The second rewrite contains more batches than the result of the first, but at most as many as it may replace.
+    // The second rewrite writes more batches than the first one left, but not more than the last batch number allows.
     let mut rewrite = begin(&mut log).unwrap();
     for number in 1..=80 {
         let text = format!("batch {number} again");
