@@ -96,8 +96,8 @@ impl Moment {
 }
 
 impl fmt::Display for Moment {
-    /// Writes the time to the second, as in `2026-01-31T08:15:00`. Years outside 0000 to 9999 have a sign and six
-    /// digits.
+    /// Writes the time without its microseconds, as in `2026-01-31T08:15:00`. A year outside 0000 to 9999 has a sign
+    /// and six digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = self.date;
         if self.has_plain_year() {

@@ -1,8 +1,8 @@
 //! Digests: their domains, their padding, and one type for each meaning.
 //!
 //! A digest covers a preimage, padded with zeros to a multiple of 64 bytes, under the context of its [`Domain`]. So a
-//! digest of one domain can never be mistaken for a digest of another. Different preimages stay different after
-//! padding, because each one either has a fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
+//! digest of one domain can never be mistaken for a digest of another domain. Different preimages stay different after
+//! padding, because each preimage either has a fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
 //!
 //! # Layer
 //! Layer 0. The only file that names blake3 and sha2.
@@ -60,7 +60,7 @@ named! {
 }
 
 /// Returns the SHA-256 of the bytes, without domain or padding, as other standards require. No digest of a store uses
-/// it.
+/// this function.
 pub fn sha256(bytes: &[u8]) -> [u8; DIGEST_LEN] {
     sha2::Sha256::digest(bytes).into()
 }
@@ -86,7 +86,7 @@ named! {
     pub enum HashAlgorithm {
         /// BLAKE3 in key derivation mode: the default.
         Blake3 = 1 => "blake3",
-        /// SHA-256, with a block for the domain before the preimage. The performance goals do not apply to it.
+        /// SHA-256, with a block for the domain before the preimage. The performance goals do not apply to SHA-256.
         Sha256 = 2 => "sha256",
     }
 }
@@ -106,7 +106,8 @@ impl HashAlgorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashSuite {
     algorithm: HashAlgorithm,
-    /// The number of leading bits of a key path that are kept. Only tests of collisions and depth use fewer than 256.
+    /// The number of leading bits that a key path keeps; the other bits are zero.
+    /// Only tests of collisions and depth use fewer than 256.
     key_bits: u16,
 }
 
@@ -133,7 +134,7 @@ impl HashSuite {
         self.algorithm
     }
 
-    /// Returns the digest of a preimage of fixed length, given in parts and padded with zeros to a multiple of 64 bytes.
+    /// Returns the digest of a preimage of fixed length, given in parts and zero-padded to a multiple of 64 bytes.
     pub fn hash_fixed(self, domain: Domain, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
         use blake3::hazmat::HasherExt as _;
         let length: usize = parts.iter().map(|part| part.len()).sum();
@@ -318,7 +319,7 @@ impl KeyPath {
 mod tests;
 
 /// Returns the BLAKE3 digest of `bytes` under `key`. To a reader without the key, the digest reveals nothing about the
-/// bytes. The agent uses it as the fingerprint of a secret. It is not part of the format.
+/// bytes. The agent uses this digest as the fingerprint of a secret. The digest is not part of the format.
 #[cfg(feature = "agent")]
 pub(crate) fn keyed(key: &[u8; 32], bytes: &[u8]) -> [u8; 32] {
     *blake3::keyed_hash(key, bytes).as_bytes()

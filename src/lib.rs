@@ -11,7 +11,7 @@
 //! # drop(std::fs::remove_dir_all(&folder));
 //! let memory = Memory::create(&folder)?;
 //!
-//! // Write. A commit is durable when it returns.
+//! // Write. The commit is durable when the call returns.
 //! let id = Id::new("facts/editor")?;
 //! let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
 //! fact.content = Some("The user edits with Helix.".to_owned());
@@ -41,7 +41,7 @@
 //! |---|---|
 //! | open or create a store | [`Memory::open`], [`Memory::create`], [`Options`] |
 //! | read a state | [`Memory::view`], [`Memory::at`], [`View`], [`Query`] |
-//! | change it | [`Memory::put`], [`Draft`], [`Memory::commit`], [`Memory::attempt`] |
+//! | change a state | [`Memory::put`], [`Draft`], [`Memory::commit`], [`Memory::attempt`] |
 //! | name the writer, and restrict what it may change | [`Writer`], [`Authorisation`] |
 //! | go back | [`Memory::undo`], [`Memory::rollback`], [`Draft::restore`], [`Memory::snapshot`] |
 //! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |

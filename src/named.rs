@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 0. Imports nothing of this crate.
 
-/// Declares an enum of plain variants. Each has a name, which JSON, attributes and the command line use.
+/// Declares an enum of plain variants. Each variant has a name, which JSON, attributes and the command line use.
 ///
 /// `Display` and JSON write the name. Only this crate can use `ALL`, `name` and `from_name`.
 macro_rules! named {

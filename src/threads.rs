@@ -1,8 +1,8 @@
 //! Primitives for threads: locks, a swappable pointer, parallel work and sleeping.
 //!
 //! Only this file and the command line use these primitives directly. The package `schedules/` (`cargo schedules`)
-//! replaces them by test versions. These let one thread run at a time, and call a scheduler that chooses the next
-//! thread.
+//! replaces them by test versions. The test versions let one thread run at a time, and call a scheduler that chooses
+//! the next thread.
 //!
 //! # Layer
 //! Layer 0.
@@ -26,7 +26,7 @@ pub(crate) use parking_lot::MutexGuard;
 pub(crate) use shuttle_parking_lot::MutexGuard;
 
 #[cfg(not(shuttle))]
-/// Runs `here` on this thread and `there` on another one. If no thread can be started, runs `there` after `here`.
+/// Runs `here` on this thread and `there` on another thread. If no thread can be started, runs `there` after `here`.
 /// Returns after both have finished.
 pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
     let there = Mutex::new(Some(there));
@@ -56,7 +56,7 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
 
 /// Returns how many threads can run at the same time.
 pub(crate) fn processors() -> usize {
-    // Asks the system only once, because each query reads files that the kernel generates for it.
+    // Asks the system only once, because the kernel generates the files to read again for each query.
     static PROCESSORS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
@@ -76,7 +76,7 @@ mod tests {
     fn both_are_done_at_the_same_time() {
         let (ask, asked) = channel();
         let (answer, answered) = channel();
-        // Each closure waits for the other. If they ran one after the other, the test would never end.
+        // Each closure waits for the other. If the closures ran one after the other, the test would never end.
         let found = beside(
             || {
                 ask.send(20).unwrap();

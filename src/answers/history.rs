@@ -153,7 +153,7 @@ pub(crate) struct SnapshotLine {
 
 impl SnapshotLine {
     /// Returns the names of the snapshots of each commit, by the seq of the commit. The name of a snapshot in the ring
-    /// of another lane includes that lane.
+    /// of a lane other than `lane` includes the other lane.
     pub(crate) fn names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String>>> {
         let mut names: HashMap<u64, Vec<String>> = HashMap::new();
         for info in memory.snapshots()? {

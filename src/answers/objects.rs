@@ -25,7 +25,7 @@ pub(crate) struct Listed {
     pub(crate) kind: String,
     pub(crate) scope: String,
     pub(crate) parent: Option<String>,
-    /// The order key among the children of its parent.
+    /// The key that orders the object among the children of its parent.
     pub(crate) position: Option<String>,
     pub(crate) attributes: Map<String, Json>,
     pub(crate) origin: Origin,

@@ -1,4 +1,4 @@
-//! Opens a store as an agent, and determines the agent's settings, its place, and the scopes to read.
+//! Opens a store as an agent, and determines the agent's settings and place, and the scopes that a verb reads.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -127,7 +127,7 @@ impl Context {
         }
     }
 
-    /// Returns the scope that the option names, else the default scope of the agent's place.
+    /// Returns the scope that `named` selects. Without `named`, returns the default scope of the agent's place.
     pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope> {
         match named {
             Some(word) => self.place().scope(word),
@@ -167,12 +167,12 @@ impl Context {
     }
 }
 
-/// Whether `TREERING_DISABLE` disables the verbs of an agent.
+/// Returns whether `TREERING_DISABLE` disables the verbs of an agent.
 pub(crate) fn is_switched_off() -> bool {
     env::var_os("TREERING_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// The note for people if `TREERING_DISABLE` disables a verb.
+/// The text for people if `TREERING_DISABLE` disables a verb.
 pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE disables the memory";
 
 /// The answer of a writing verb while `TREERING_DISABLE` disables the memory.

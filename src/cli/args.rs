@@ -64,7 +64,7 @@ pub(crate) struct LaneOptions {
     /// The actor, which names the lane if no session is given
     #[arg(long, global = true, value_name = "A")]
     pub(crate) actor: Option<String>,
-    /// The session, which names the lane of undo and snap:N; without a session, the actor names it
+    /// The session, which names the lane of undo and snap:N; without a session, the actor names the lane
     #[arg(long, global = true, value_name = "S")]
     pub(crate) session: Option<String>,
 }

@@ -125,7 +125,7 @@ impl Context {
         })
     }
 
-    /// Returns the folder that the user named.
+    /// Returns the folder of `--store`, else of `TREERING_STORE`. Returns `None` if the user named no store.
     pub(crate) fn named_store(&self) -> Option<PathBuf> {
         let store = self.options.store.clone();
         store.or_else(|| path_in("TREERING_STORE"))
@@ -249,7 +249,7 @@ impl Context {
         digits
     }
 
-    /// Returns a check that long work calls while it prints nothing. The check fails once the user stops the command.
+    /// Returns a check for long work that prints nothing. Each call of the check fails once the user stops the command.
     pub(crate) fn stopper(&self) -> impl Fn() -> Result<()> + use<> {
         let stop = self.output.stop();
         move || check_stop(&stop)
@@ -275,7 +275,7 @@ impl Context {
             Err(why) if why.kind() == ErrorKind::UnsupportedFormat => {
                 format!("the store cannot be opened: {why}")
             }
-            // The folder contains no store, or `create` fails with the same error.
+            // Either the folder contains no store, or `create` fails with the same error as `open`.
             Err(_) => {
                 refuse_other_folder(path)?;
                 let created = self.engine_options().hash(hash).create(path);
@@ -340,7 +340,8 @@ fn project_store() -> Option<PathBuf> {
         .find(|folder| folder.is_dir())
 }
 
-/// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if it is unset.
+/// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if `variable` is
+/// unset.
 pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name| {
         let value = env::var_os(name).map(PathBuf::from);
@@ -350,7 +351,7 @@ pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     Some(folder.join("treering"))
 }
 
-/// Whether a folder has at least two of the names of a store, even if the store is damaged.
+/// Returns whether a folder has at least two of the names of a store, even if the store is damaged.
 pub(crate) fn looks_like_store(path: &Path) -> bool {
     STORE_NAMES.iter().filter(|name| path.join(name).exists()).count() >= 2
 }

@@ -78,7 +78,7 @@ pub(crate) fn output_error(error: io::Error) -> Error {
     error.with_hint(hint)
 }
 
-/// Whether the reader of the output closed the pipe. The verb then ends with success (CLI-3).
+/// Returns whether the reader of the output closed the pipe. In that case the verb ends with success (CLI-3).
 pub(crate) fn is_closed_pipe(error: &Error) -> bool {
     error.code() == ErrorCode::AnswerLost && system_kind(error) == Some(io::ErrorKind::BrokenPipe)
 }

@@ -25,7 +25,7 @@ const SHORT_DIGITS: usize = 12;
 const GAP: usize = 2;
 /// The smallest width of a text column.
 const COLUMN_MIN: usize = 8;
-/// The largest width of a padded column. A longer text shifts only the following cells of the same line.
+/// The largest width of a padded column. A longer text shifts only the cells that follow in its line.
 const COLUMN_MAX: usize = 40;
 /// The number of rows that set the column widths before the first line is written.
 pub(crate) const ROWS_ALIGNED: usize = 256;

@@ -148,7 +148,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Reads the lines as values, with their numbers. The error for a bad line names its number.
+    /// Reads the lines as values, with their numbers. The error for a bad line contains the number of the line.
     pub(crate) fn read<T>(
         &mut self,
         read: impl Fn(&str) -> Result<T>,

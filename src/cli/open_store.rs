@@ -72,7 +72,8 @@ impl OpenStore {
     }
 }
 
-/// The folder of an open store. After a move of the folder, a reader still has its files open but sees no new commits.
+/// The folder of an open store. After a move of the folder, a reader still has the moved files open, but it sees no new
+/// commits.
 pub(crate) struct StoreFolder {
     path: PathBuf,
     /// The device and inode of the folder. `None` if reading them failed.

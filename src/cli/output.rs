@@ -39,7 +39,7 @@ const WIDTH_LEAST: usize = 40;
 /// The time after which long work shows a progress bar.
 const BAR_AFTER: Duration = Duration::from_millis(300);
 
-/// The largest number of bytes that wait for their Markdown fence.
+/// The largest number of bytes that are buffered before their Markdown fence is written.
 const FENCED_MAX: usize = 4 << 20;
 /// The largest number of characters of a message for people.
 const MESSAGE_MAX: usize = 4_000;
@@ -75,7 +75,7 @@ impl Wait {
         }
     }
 
-    /// Returns a buffered writer to `out`. Its first written byte ends the wait.
+    /// Returns a buffered writer to `out`. The first byte that reaches `out` ends the wait.
     fn screen(&self, out: Box<dyn io::Write>) -> BufWriter<Screen> {
         let wait = self.clone();
         BufWriter::with_capacity(1 << 16, Screen { wait, out })
@@ -95,7 +95,7 @@ impl Wait {
 
     /// Draws the bar if the wait is longer than [`BAR_AFTER`]. All work for one answer shares one bar.
     fn show(&self, progress: &Progress) {
-        // Holds the lock while it draws the bar, because another thread may end the wait.
+        // Holds the lock until the bar is drawn, because another thread may end the wait.
         let since = self.since.lock();
         // Without a total the bar cannot show progress.
         if progress.total == 0 || since.is_none_or(|since| since.elapsed() < BAR_AFTER) {
@@ -161,7 +161,7 @@ pub(crate) struct Output {
     /// Set when the user interrupts the answer.
     stop: Arc<AtomicBool>,
     pub(crate) wait: Wait,
-    /// Whether a pager shows the answers. Notes then go to the pager too.
+    /// Whether a pager shows the answers. If so, the pager also shows the notes, which else go to standard error.
     paged: bool,
     notes: Vec<Note>,
 }
@@ -185,7 +185,7 @@ impl Output {
         output
     }
 
-    /// Whether answers are JSON.
+    /// Returns whether answers are JSON.
     fn is_json(&self) -> bool {
         self.mode == Mode::Json
     }
@@ -215,7 +215,7 @@ impl Output {
         if self.is_json() { all } else { all.min(most) }
     }
 
-    /// Refuses a verb's other output format if `--json` was given.
+    /// Refuses an output format other than JSON, such as a diagram on standard output, if `--json` is set.
     pub(crate) fn check_form(&self) -> Result<()> {
         if self.is_json() {
             let text = "this output format cannot be combined with --json";
@@ -225,17 +225,17 @@ impl Output {
         Ok(())
     }
 
-    /// Whether the program can ask a person at a terminal.
+    /// Returns whether the program can ask a person at a terminal.
     pub(crate) fn can_ask(&self) -> bool {
         !self.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Whether the output must use few tokens.
+    /// Returns whether the output must use few tokens.
     pub(crate) fn is_compact(&self) -> bool {
         self.mode == Mode::Agent
     }
 
-    /// The output mode of answers.
+    /// Returns the output mode of answers.
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }
@@ -250,7 +250,7 @@ impl Output {
         };
     }
 
-    /// Whether tables begin with a line of column names.
+    /// Returns whether tables begin with a line of column names.
     pub(crate) fn has_headings(&self) -> bool {
         self.headings || matches!(self.mode, Mode::Markdown | Mode::Agent)
     }
@@ -433,7 +433,7 @@ impl Output {
         let flushed = self.flush();
         let done = done.and_then(|code| flushed.map(|()| code));
         let json = self.is_json();
-        // After a failed flush, dropping the buffer must not write it again.
+        // After a failed flush, dropping the buffer must not write the buffered bytes again.
         drop(self.out.into_parts());
         match done {
             Ok(code) => {
@@ -469,7 +469,7 @@ fn report(failure: &Error, json: bool, notes: Vec<Note>) {
     let coloured = coloured_errors();
     let mut text = paint(coloured, Meaning::Bad, "error: ");
     text.push_str(&printable(&human::cut(&error.message, MESSAGE_MAX)));
-    // The message already names some of the ids, so they are not repeated.
+    // Omits the ids that the message already contains.
     let mut others = error.ids.clone();
     others.retain(|id| !text.contains(id));
     for id in others {
@@ -539,7 +539,7 @@ pub fn report_bugs_in_one_line() {
     }));
 }
 
-/// Whether the arguments contain `--json`, for a command line that could not be parsed.
+/// Returns whether the arguments contain `--json`, for a command line that could not be parsed.
 pub(crate) fn wants_json(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
     arguments
         .by_ref()

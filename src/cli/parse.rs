@@ -163,7 +163,7 @@ impl Parsed {
                 ));
             }
         }
-        // clap refuses the two options only if both are on the same side of the verb.
+        // clap refuses the two options only if both precede the verb or both follow it.
         if options.json && options.agent {
             return Err(two_modes("--agent"));
         }

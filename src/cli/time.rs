@@ -40,14 +40,15 @@ pub(crate) fn span(text: &str) -> Result<Duration> {
         }
     }
     let hint = "write 12h, 30d, 8w, 2y, 0 or forever";
-    // Refuses a number without a unit, because it would mean seconds, which is too short for history.
+    // Refuses a number without a unit, because the number would mean seconds, which are too short for
+    // history.
     if text.parse::<f64>().is_ok_and(|count| count != 0.0) {
         return Err(Error::invalid(format!("'{text}' has no unit")).with_hint(hint));
     }
     duration(text).map_err(|error| error.with_hint(hint))
 }
 
-/// Parses a time: an RFC 3339 time, a date (its start in UTC), or an age before `now`: `90s`, `2h`, `3d`.
+/// Parses a time: an RFC 3339 time, a date (the start of the day in UTC), or an age before `now`: `90s`, `2h`, `3d`.
 pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a time"))

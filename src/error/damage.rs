@@ -168,7 +168,7 @@ causes! {
     Stray = "the file does not belong to the log",
     TornTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; recovery wrote any complete batch among them to the next segment",
     TornTails { bytes: u64, segments: u64 } = "crashes left {bytes} bytes after the last batches of {segments} segments; recovery wrote any complete batch among them to the next segment",
-    UnacknowledgedTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; they were never acknowledged",
+    UnacknowledgedTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; these bytes were never acknowledged",
     UnprovenTail { bytes: u64 } = "a crash or damage left {bytes} bytes after the last complete commit",
     // Causes that salvage reports.
     OnlyOlderSegments { listed: usize } = "the {listed} segments that the manifest lists are missing; salvage read older segments, which may contain data that was later thinned or erased",

@@ -145,7 +145,7 @@ pub(crate) struct ItemsForgotten {
     pub(crate) forgotten: Vec<ItemLine>,
     /// The items that `forget` kept because they are pinned.
     pub(crate) pinned: Vec<Id>,
-    /// The items that are named by id but do not meet another condition.
+    /// The items whose ids the caller named, but which do not meet another condition of the call.
     pub(crate) others: Vec<Id>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,

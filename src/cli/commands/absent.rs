@@ -7,8 +7,8 @@ use crate::engine::{HistoryEntry, Memory, View};
 use crate::error::{Error, ErrorKind};
 use crate::object::Id;
 
-/// Returns the error for an object that is missing from a state. `other` is a change of the object in another commit,
-/// which the hint names.
+/// Returns the error for an object that is missing from a state. `other` is a change of the object in another commit.
+/// The hint names that commit.
 pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&HistoryEntry>) -> Error {
     let seq = view.commit().commit.seq;
     let error = Error::not_found(format!("there is no object '{id}' at seq:{seq}"));

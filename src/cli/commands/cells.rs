@@ -80,7 +80,7 @@ pub(super) fn optional(text: Option<&str>) -> Cell {
     plain(text.unwrap_or_default())
 }
 
-/// Returns the reason or source of a commit on one line, or the cause of its absence.
+/// Returns the reason or source of a commit on one line. For a missing text, returns why it is missing, if known.
 pub(super) fn recorded(text: Option<&str>, is_erased: bool, is_lost: bool) -> Option<String> {
     match text {
         Some(text) => Some(human::one_line(text)),

@@ -198,8 +198,8 @@ fn check_options(verb: &Export) -> Result<()> {
     refuse_unused("export", &options)
 }
 
-/// Refuses the first option that the user typed and the verb does not use. Each option has its name, whether the user
-/// typed it, and whether the verb uses it.
+/// Refuses the first option that the user typed and the verb does not use. Each entry of `options` contains the name of
+/// an option, whether the user typed the option, and whether the verb uses the option.
 pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Result<()> {
     let mut options = options.iter();
     let unused = options.find(|(_, is_given, is_used)| *is_given && !is_used);
@@ -283,7 +283,7 @@ fn note_lowered(context: &mut Context, lowered: &[Id]) {
     }
 }
 
-/// Whether a path names a folder: an existing folder, or a new path without an extension or with a final slash.
+/// Returns whether a path names a folder: an existing folder, or a new path without an extension or with a final slash.
 fn is_folder(path: &Path) -> bool {
     path.is_dir()
         || (!path.exists() && path.extension().is_none())

@@ -20,7 +20,7 @@ const NAMED_MAX: usize = 5;
 /// If the settings cannot be read, the defaults apply.
 pub(super) fn note_flags(context: &mut Context, memory: &Memory, changes: Vec<Change>) -> Result<()> {
     let (settings, _) = context.settings().unwrap_or_default();
-    // This scanner redacts nothing, so it does not use its marker key.
+    // The zeros are the key for markers of redacted text. This scanner redacts nothing, so the key has no effect.
     let scanner = Scanner::new(settings.scan, [0; 32]);
     let after = memory.view();
     let (mut rules, mut ids) = (BTreeSet::new(), Vec::new());

@@ -100,7 +100,7 @@ impl Gc {
         }
     }
 
-    /// Whether the policy keeps less than the standard policy, or `--now` sets the time for ages.
+    /// Returns whether the policy keeps less than the standard policy, or `--now` sets the time for ages.
     fn is_stricter(&self, retention: &Retention) -> bool {
         let standard = Retention::default();
         retention.all < standard.all

@@ -36,8 +36,8 @@ const SUPPORTED: &str = ".org, .md and .jsonl are supported; pass the format of 
 ///
 /// # Notes
 /// Reads every .org, .md and .jsonl file below a folder. Ingesting a document again updates its changed objects and
-/// removes the objects that it no longer contains; unchanged input makes no commit. All changes are one commit, after a
-/// snapshot in the ring of your lane (snap:0).
+/// removes the objects that the document no longer contains; unchanged input makes no commit. All changes are one
+/// commit, after a snapshot in the ring of your lane (snap:0).
 ///
 /// # Examples
 /// ```text
@@ -149,8 +149,8 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// Writes the documents. If the memory refuses a document, skips that document with `skip_bad`, else fails without a
-/// commit.
+/// Writes the documents. If the memory refuses a document, skips that document if `skip_bad` is set. Otherwise fails
+/// without a commit.
 fn write(
     memory: &Memory,
     read: &mut Read,
@@ -226,7 +226,7 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     Ok(documents)
 }
 
-/// Whether a document's path is `folder`, or is below it.
+/// Returns whether a document's path is `folder` or is below `folder`.
 fn is_below(id: &Id, folder: &str) -> bool {
     let (path, folder) = (Path::new(id.as_str()), Path::new(folder));
     path.starts_with(folder) && path.is_absolute() == folder.is_absolute()
@@ -306,7 +306,7 @@ fn files_of(
         } else if format.is_some() || form_of(path).is_some() {
             files.push(path.clone());
         } else {
-            // A name that is not UTF-8 has no known format either, but its error must name the encoding as the cause.
+            // Fails first if the name is not UTF-8, because the error for an unknown format would hide that cause.
             known_path(path)?;
             let text = format!("{} has an unknown format", shown(path));
             return Err(refused(ErrorCode::UnsupportedDocument, text, SUPPORTED));

@@ -142,7 +142,7 @@ fn newest(rows: impl Iterator<Item = Result<Listed>>, limit: usize) -> Result<Ne
     Ok(newest)
 }
 
-/// Whether any object is hidden only because it has expired.
+/// Returns whether any object is hidden only because it has expired.
 fn has_expired(view: &View, query: Query) -> Result<bool> {
     let mut expired = view.query(&query.with_expired().limit(1))?;
     Ok(expired.next().transpose()?.is_some())

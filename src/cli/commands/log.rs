@@ -34,7 +34,7 @@ pub(crate) struct Log {
     /// Print each new commit, until Ctrl-C or --limit
     #[arg(long, conflicts_with_all = ["refs", "until"])]
     follow: bool,
-    /// Instead list the references: snapshots, drafts, rejected changes
+    /// List the references instead of the commits: snapshots, drafts, rejected changes
     #[arg(long, conflicts_with = "op")]
     refs: bool,
     /// Only commits of this operation: put, ingest, remove, rollback, undo, ...

@@ -21,7 +21,7 @@ pub(super) const REFUSED_SHOWN: usize = 20;
 pub(super) struct BatchProgress {
     /// The outcome of the lines in stored batches.
     kept: Tally,
-    /// The number of the last line up to which every line is stored or refused.
+    /// The largest line number up to which all lines are stored or refused. 0 before the first such line.
     done: u64,
     /// The commit of the newest stored batch.
     seq: Option<u64>,
@@ -41,7 +41,7 @@ struct Tally {
     /// The number of lines that are stored or were already present. For an uncommitted batch, the number of all its
     /// lines.
     count: u64,
-    /// The number of those lines that the scan flagged.
+    /// The number of lines, among the lines of `count`, that the scan flagged.
     flagged: u64,
     /// The lines that are not stored: their numbers and the reasons.
     refused: Vec<(u64, String)>,
@@ -167,13 +167,13 @@ impl BatchProgress {
 
     /// Returns a hint about the stored lines if the input has unsent lines. `rest` is the remaining step of the change.
     fn done(&self, rest: &str) -> Option<String> {
-        // If no line is stored, the change in the error is not a change of these lines.
+        // If no line is stored or refused, the committed change in the error contains no line of this input.
         let has_rest = self.done > 0 && !self.has_ended;
         has_rest.then(|| format!("{}{}; {rest}", self.before(), self.more_from(self.done + 1)))
     }
 
-    /// Returns a hint for a batch with an unknown outcome. Returns `None` if the batch is the whole input, because the
-    /// error itself then suffices.
+    /// Returns a hint for a batch with an unknown outcome. Returns `None` if the batch is the whole input, because then
+    /// the hint of the error suffices.
     fn unknown(&self) -> Option<String> {
         let (from, last) = (self.done + 1, self.last);
         let which = match from {

@@ -52,7 +52,7 @@ pub(crate) struct Put {
     /// The parent of the object
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// The order key among the children of its parent
+    /// The key that orders the object among the children of its parent
     #[arg(long, value_name = "KEY")]
     position: Option<String>,
     /// The text of the object; - reads the text from standard input

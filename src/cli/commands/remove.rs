@@ -20,7 +20,7 @@ use crate::answers::commits::{Removed, counts};
 pub(crate) struct Remove {
     /// The object to remove
     id: String,
-    /// Also remove all objects below it
+    /// Also remove all objects below the object
     #[arg(long)]
     recursive: bool,
 }

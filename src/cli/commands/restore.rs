@@ -30,7 +30,7 @@ pub(crate) struct Restore {
     /// The objects to restore
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Also restore all objects below them
+    /// Also restore all objects below the named objects
     #[arg(long)]
     recursive: bool,
     /// Print what would change, and change nothing

@@ -22,7 +22,7 @@ pub(crate) struct Stats {
     /// Also show the space of the log by record kind, and the space that gc would free; this reads the whole log
     #[arg(long)]
     space: bool,
-    /// Instead count objects and bytes by kind, scope, origin, or the attribute NAME
+    /// Only count objects and bytes, by kind, scope, origin, or the attribute NAME
     #[arg(long, value_name = "NAME", conflicts_with = "space")]
     by: Option<String>,
 }

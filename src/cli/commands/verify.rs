@@ -64,7 +64,7 @@ impl Verb for Verify {
 
 /// Reads every object in the state of `--at`, with its content, to verify it.
 fn read_state(context: &Context) -> Result<StateAt> {
-    // The report already contains every warning, so this opens the store without printing warnings.
+    // The report already contains every warning, so this call opens the store without printing warnings.
     let memory = context.reading_options().open(context.store()?)?;
     let view = context.view(&memory)?;
     for object in view.objects() {

@@ -1,8 +1,8 @@
 //! Completion and hints at the prompt. Candidates are commands, ids, revisions and digests.
 //!
 //! # Layer
-//! Layer 10, part of cli. A key press reads no object and does not block: a background thread indexes ids, and
-//! completion offers them once they are indexed.
+//! Layer 10, part of cli. A key press reads no object and does not block. A background thread indexes the ids,
+//! and completion offers an id once the thread has indexed that id.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -7,8 +7,8 @@ use crate::cli::commands::prelude::*;
 use crate::cli::context::{explain, looks_like_store};
 use crate::cli::open_store::OpenStore;
 
-/// Opens the store and stores it in the context. `--at`, `--session` and `--actor` become defaults of the shell. Only
-/// an interactive shell waits for indexes.
+/// Opens the store and keeps the open store in the context. `--at`, `--session` and `--actor` become defaults of the
+/// shell. Only an interactive shell waits for indexes.
 ///
 /// # Errors
 /// Fails if the store cannot be opened. Damage is an error only if `writable` is set.

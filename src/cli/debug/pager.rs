@@ -34,7 +34,7 @@ impl Pager {
 
     /// Sends the output to the terminal again, and waits until the user exits the pager.
     pub(super) fn finish(mut self, output: &mut Output) {
-        // If the user exits the pager early, the output ignores the failed write.
+        // The buffered output cannot be written if the user exited the pager. This failure is ignored.
         drop(output.redirect(None));
         drop(self.0.wait());
     }

@@ -26,7 +26,7 @@ use crate::cli::verb::Groups;
 const HISTORY_LINES: usize = 5_000;
 
 /// Verbs whose arguments may contain a secret, such as a search for a secret to erase. The history file never contains
-/// their lines.
+/// a line with one of these verbs.
 const PRIVATE_VERBS: [&str; 10] = [
     "put", "find", "remember", "recall", "note", "session", "guard", "envelope", "import", "erase",
 ];
@@ -70,7 +70,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     Ok(DONE)
 }
 
-/// Whether the history file may contain a line.
+/// Returns whether the history file may contain a line.
 fn is_kept(line: &str) -> bool {
     let verb = line.split_whitespace().next();
     verb.is_some_and(|verb| !PRIVATE_VERBS.contains(&verb))

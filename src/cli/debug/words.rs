@@ -1,4 +1,5 @@
-//! Splits a line of the shell into words: blanks separate words, quotes group them, `#` begins a comment.
+//! Splits a line of the shell into words: blanks separate words, a quoted text is part of one word, `#` begins a
+//! comment.
 //!
 //! Within `'` every character is literal. Within `"` and outside of quotes, a backslash makes the next character
 //! literal.

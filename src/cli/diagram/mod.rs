@@ -81,7 +81,7 @@ impl Mark {
     }
 }
 
-/// One line of a diagram. The page reads its fields as JSON.
+/// One line of a diagram. The HTML page reads the fields of a row as JSON.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
     /// The number of the parent row, which precedes this row.

@@ -41,7 +41,7 @@ fn diagrams(memory: &Memory) -> [Diagram; 3] {
     ]
 }
 
-/// Whether tags open and close in pairs, and all text is escaped. Supports only the XML of these diagrams.
+/// Returns whether tags open and close in pairs, and all text is escaped. Supports only the XML of these diagrams.
 fn is_well_formed(xml: &str) -> bool {
     let mut open = Vec::new();
     let mut rest = xml;

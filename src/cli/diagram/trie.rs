@@ -58,8 +58,8 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
     Ok(diagram)
 }
 
-/// Returns the child of a node at `path`. If `node` is a leaf and the other state has a branch there, the leaf counts
-/// as a child of itself.
+/// Returns the child at `path` of `node`. If `node` is a leaf and `other`, the node of the other state, is a branch,
+/// the leaf counts as its own child at the digit of its key path.
 fn child(view: &View, node: Option<&Node>, other: Option<&Node>, path: &[u8]) -> Result<Option<Node>> {
     let Some(leaf) = node.filter(|node| matches!(node.kind, NodeKind::Leaf(_))) else {
         return view.trie_node(path);
@@ -71,7 +71,7 @@ fn child(view: &View, node: Option<&Node>, other: Option<&Node>, path: &[u8]) ->
     Ok((is_opened && is_at_path).then(|| leaf.clone()))
 }
 
-/// Draws the shared children of a branch as one row, and queues the others.
+/// Draws the shared children of a branch as one row, and adds all other children to `waiting`.
 fn push_children(
     diagram: &mut Diagram,
     waiting: &mut Vec<Waiting>,

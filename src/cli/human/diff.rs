@@ -26,7 +26,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The indentation of every line about an object.
 const INDENT: &str = "    ";
 
-/// Formats the change of an erased object. No record contains its id, so the line shows the start of its key path.
+/// Formats the change of an erased object. No record contains the erased id, so the line shows the
+/// start of the key path of that id.
 pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     let (mark, meaning) = match change.kind {
         ChangeKind::Added => ('+', Meaning::Good),

@@ -13,7 +13,7 @@ use crate::object::NewObject;
 
 /// The number of acknowledged commits before the process is killed.
 const ACKNOWLEDGED: usize = 100;
-/// The number of commits after which the writer exits if nothing killed it.
+/// The number of commits after which the writer exits if it was not killed.
 const COMMITS_MAX: u64 = 20_000;
 
 /// The snapshot that permits the test in a store, because the test fills the store with commits. The tour creates this
@@ -110,7 +110,7 @@ fn write_until_killed(context: &mut Context) -> Done {
     Ok(DONE)
 }
 
-/// Whether the store contains the acknowledged commit and its object.
+/// Returns whether the store contains the acknowledged commit and its object.
 fn is_kept(memory: &Memory, acknowledged: &Acknowledged) -> Result<bool> {
     let found = memory.resolve(&Revision::Seq(acknowledged.seq), "")?;
     let is_same = found.digest.to_hex() == acknowledged.commit;

@@ -138,7 +138,7 @@ impl<'a> Guide<'a> {
             verb.is_some_and(|verb| self.definition.find_subcommand(verb).is_some())
         };
         if !commands.iter().all(is_known) {
-            // Skips a step whose verb is not in this build, which has no verbs of an agent.
+            // Skips the step: it uses a verb of an agent, and this build has no such verbs.
             return Ok(());
         }
         let number = self.steps.len() + 1;
@@ -237,7 +237,7 @@ fn last_document(answer: &str) -> Result<Value> {
     serde_json::from_str(last).map_err(|error| output_error(error.into()))
 }
 
-/// A temporary folder with the input files. It is the current folder during the tour.
+/// A temporary folder with the input files. This folder is the current folder during the tour.
 struct TourFolder {
     store: PathBuf,
     /// The current folder before the tour.
@@ -247,7 +247,7 @@ struct TourFolder {
 }
 
 impl TourFolder {
-    /// Creates the temporary folder. The store is in it, or in the folder `keep`, which must be empty or absent.
+    /// Creates the temporary folder. The store is inside, or is the folder `keep`, which must be empty or absent.
     fn new(keep: Option<&Path>) -> Result<Self> {
         keep.map(check_empty).transpose()?;
         let failed = |error| Error::io("preparing the folder of the tour", error);
@@ -275,7 +275,7 @@ impl TourFolder {
 
 impl Drop for TourFolder {
     fn drop(&mut self) {
-        // The tour is complete, so it ignores an error.
+        // Returns to the earlier folder. An error is ignored, because the tour is complete.
         drop(env::set_current_dir(&self.before));
     }
 }

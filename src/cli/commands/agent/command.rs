@@ -1,4 +1,5 @@
-//! Runs a command that answers a prompt. Runs it without a shell, with the prompt on standard input and a time limit.
+//! Runs a command that answers a prompt. The command runs without a shell, with the prompt on
+//! standard input and a time limit.
 //!
 //! # Layer
 //! Layer 10, part of cli.

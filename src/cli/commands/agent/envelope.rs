@@ -18,7 +18,7 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 /// # Notes
 /// The text contains rules, decisions, facts and summaries, each escaped and with its trust, and ends with the root of
 /// the state. With a QUERY, it contains the facts that match the query. Notes appear only with --compaction, and only
-/// notes of that session; transcript entries never appear. Never send the text as a system message.
+/// notes of --session; transcript entries never appear. Never send the text as a system message.
 ///
 /// # Examples
 /// ```text
@@ -49,7 +49,7 @@ pub(crate) struct Envelope {
     /// A random word of 16 to 64 letters and digits for the session, which marks the first and last line
     #[arg(long, value_name = "WORD")]
     pub(crate) boundary: Option<String>,
-    /// Instead remove envelopes from the text in FILE; - reads standard input
+    /// Print the text in FILE without its envelopes, instead of a context; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "budget", "scopes", "all_scopes", "compaction", "with_untrusted", "sensitivity", "boundary"])]
     pub(crate) scrub: Option<PathBuf>,
 }

@@ -184,7 +184,8 @@ fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -
     context.line(text)
 }
 
-/// Writes the time of each new version into its imported file. Skips files that changed since they were read.
+/// Writes the time of each new version into the file from which the version was imported. Skips a file that changed
+/// after the import read it.
 fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &[TakenFile]) {
     let read: HashMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let refresh = |file: &TakenFile| {

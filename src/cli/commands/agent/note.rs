@@ -63,7 +63,8 @@ pub(crate) enum NoteVerb {
     /// Write a note, or replace a note
     ///
     /// # Notes
-    /// The note belongs to the root session of --session. Only that session can replace it.
+    /// The note belongs to the topmost parent of --session, or to --session if the session has no parent. Only
+    /// sessions with the same topmost parent can replace the note.
     ///
     /// # Examples
     /// ```text

@@ -145,7 +145,7 @@ pub(crate) struct SessionAppend {
     /// The speaker: user, assistant, tool, system, or a name
     #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
     pub(crate) speaker: Option<String>,
-    /// The name that means the user as a speaker, from now on in this session
+    /// A further speaker name, besides user, that means the person in this session, from this call on
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
     /// The time of the entry: a date, a time, or an age (3d)
@@ -198,7 +198,7 @@ pub(crate) struct SessionSummaries {
     /// Only summaries around this time: the summaries of its day, the nearest earlier and the nearest later summary
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
-    /// Instead list the missing summaries
+    /// List the missing summaries instead of the stored summaries
     #[arg(long, conflicts_with_all = ["query", "when"])]
     pub(crate) due: bool,
     /// The scope of the session, if not one of the current scopes

@@ -1,4 +1,4 @@
-//! `inspect recovery`: shows the plan of the next writer, which it executes before it appends.
+//! `inspect recovery`: shows the plan that the next writer executes before it appends.
 //!
 //! # Layer
 //! Layer 10, part of cli.

@@ -38,9 +38,9 @@ pub(super) struct NodeBytes {
     digits: String,
     digest: String,
     leaves: u64,
-    /// The id of a leaf.
+    /// The id, if the node is a leaf.
     id: Option<String>,
-    /// The children of a branch.
+    /// The children, if the node is a branch.
     children: Option<Vec<Child>>,
     /// The bytes that the digest covers.
     preimage: String,
