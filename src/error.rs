@@ -24,7 +24,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The named object, commit or file does not exist or was erased: name another one.
+    /// The named object, commit or file does not exist or was erased: name another object, commit or file.
     NotFound,
     /// The input breaks a rule or a limit: correct the input.
     InvalidInput,

@@ -38,11 +38,11 @@ codes! {
     AlreadyOpen = "already_open",
     /// A prefix or name matches several candidates.
     Ambiguous = "ambiguous",
-    /// The verb succeeded, but its answer could not be written.
+    /// The answer could not be written. If the verb made a change, the change is committed.
     AnswerLost = "answer_lost",
-    /// Documents cannot be read, and the call does not allow skipping documents.
+    /// Some documents cannot be read, and the call does not allow skipping documents.
     BadDocuments = "bad_documents",
-    /// The text is not a valid id in this place.
+    /// The settings allow only ids in the form of block ids, and the id of the item has another form.
     BadId = "bad_id",
     /// A policy file breaks a rule of its format.
     BadPolicy = "bad_policy",
@@ -50,15 +50,15 @@ codes! {
     BadSettings = "bad_settings",
     /// Another process holds the lock.
     Busy = "busy",
-    /// The item changed since the caller read it.
+    /// The current version of the item is not the version that the caller expects.
     Changed = "changed",
-    /// A later commit changed an object that the undo would reverse.
+    /// A later commit changed an object that the undo or redo would change.
     ChangedSince = "changed_since",
     /// A checkpoint is damaged. No data is lost, because the log contains all data.
     CheckpointDamaged = "checkpoint_damaged",
     /// The command that answers a prompt failed or exceeded its time limit.
     CommandFailed = "command_failed",
-    /// The policy does not allow commands to run.
+    /// The policy contains a command, but the user did not pass the policy file with `--policy`.
     CommandNotAllowed = "command_not_allowed",
     /// Another writer changed the state on which the work is based.
     Conflict = "conflict",
@@ -66,17 +66,17 @@ codes! {
     Corrupt = "corrupt",
     /// The version is the current version of its object, so erasing it requires the id.
     Current = "current",
-    /// Items would supersede each other in a cycle.
+    /// A session would be its own ancestor.
     Cycle = "cycle",
-    /// The store is damaged, so the verb refuses to work on it.
+    /// `verify` found damage in the store.
     Damaged = "damaged",
     /// A policy refused the change.
     Denied = "denied",
-    /// The settings disable the memory.
+    /// The settings or `TREERING_DISABLE` disable the memory.
     Disabled = "disabled",
-    /// The content was erased.
+    /// The object, content or text was erased.
     Erased = "erased",
-    /// The target already exists.
+    /// The target folder already exists, or contains a file that does not belong to a store.
     Exists = "exists",
     /// The output file already exists.
     FileExists = "file_exists",
@@ -84,13 +84,13 @@ codes! {
     ForeignDraft = "foreign_draft",
     /// The view belongs to another open store.
     ForeignView = "foreign_view",
-    /// The object has children.
+    /// The change would remove an object but not all its children.
     HasChildren = "has_children",
     /// The head is not the commit that the caller expects.
     HeadMoved = "head_moved",
-    /// The id belongs to another object of the batch.
+    /// The id belongs to an object of another document.
     IdInUse = "id_in_use",
-    /// The id already names another object.
+    /// The id belongs to an object of another kind or scope.
     IdTaken = "id_taken",
     /// A bug in Treering.
     Internal = "internal",
@@ -102,11 +102,11 @@ codes! {
     Io = "io",
     /// Two ids have the same key path.
     KeyPathTaken = "key_path_taken",
-    /// The key already names another item.
+    /// The idempotency key was already used for another text.
     KeyTaken = "key_taken",
-    /// The writer is less trusted than an object that the change touches.
+    /// The writer is not trusted enough to change an object, or to name the person of a session.
     LessTrusted = "less_trusted",
-    /// The content was lost in damage and could not be salvaged.
+    /// The object, content or text was lost to damage and could not be salvaged.
     Lost = "lost",
     /// The name is in use.
     NameTaken = "name_taken",
@@ -114,11 +114,11 @@ codes! {
     NetworkFileSystem = "network_file_system",
     /// The call contains no condition that selects items.
     NoCriteria = "no_criteria",
-    /// The file does not exist.
+    /// The file or folder does not exist.
     NoFile = "no_file",
     /// The folder of the log is missing.
     NoLog = "no_log",
-    /// No record begins at the offset.
+    /// The segment ends before the offset.
     NoOffset = "no_offset",
     /// The parent does not exist in the state.
     NoParent = "no_parent",
@@ -136,11 +136,11 @@ codes! {
     NoStore = "no_store",
     /// The text is empty.
     NoText = "no_text",
-    /// The path does not name a folder.
+    /// A part of the output path exists and is not a folder.
     NotAFolder = "not_a_folder",
     /// The operation requires a person, but the writer is not a person.
     NotAPerson = "not_a_person",
-    /// The folder contains something other than a store.
+    /// The folder contains other files, so it cannot become a store.
     NotAStore = "not_a_store",
     /// The bytes that were read back differ from the bytes that were written.
     NotAsWritten = "not_as_written",
@@ -150,13 +150,13 @@ codes! {
     NotExportable = "not_exportable",
     /// The target of the call, such as an object, commit or file, does not exist.
     NotFound = "not_found",
-    /// The note belongs to another session.
+    /// The object is a session or belongs to a session, and this call may not write the object.
     NotOwner = "not_owner",
     /// A path of the store is a folder, a link, a pipe, a socket or a device instead of a regular file.
     NotRegularFile = "not_regular_file",
-    /// The import accepted none of the objects.
+    /// The import refused every part of its input.
     NothingTaken = "nothing_taken",
-    /// The input contains nothing to import.
+    /// The folder contains no block, so `--prune` would remove every block.
     NothingToImport = "nothing_to_import",
     /// The lane has no commit to redo.
     NothingToRedo = "nothing_to_redo",
@@ -164,9 +164,9 @@ codes! {
     NothingToUndo = "nothing_to_undo",
     /// Other lanes committed after the target state.
     OtherLanes = "other_lanes",
-    /// The session has another parent.
+    /// The session already has another parent.
     OtherParent = "other_parent",
-    /// The item belongs to another scope.
+    /// The item or session belongs to another scope.
     OtherScope = "other_scope",
     /// The change may have succeeded despite the error.
     OutcomeUnknown = "outcome_unknown",
@@ -180,31 +180,31 @@ codes! {
     ProofFailed = "proof_failed",
     /// The change waits in quarantine for a person.
     Quarantined = "quarantined",
-    /// The handle was opened for reading.
+    /// The handle or the shell was opened for reading only.
     ReadOnly = "read_only",
-    /// The scan or a rule of the agent refused the text.
+    /// The scan or a rule of the agent refused a text, a name or a change.
     Refused = "refused",
     /// A check or write policy rejected the change.
     Rejected = "rejected",
-    /// The key is reserved for the engine.
+    /// A file cannot set the attribute, because only verbs of an agent set this attribute.
     ReservedKey = "reserved_key",
     /// The name of the operation is reserved for the engine.
     ReservedOp = "reserved_op",
     /// Another process rewrote the log during the operation.
     Rewritten = "rewritten",
-    /// Other objects share the content.
+    /// The content to erase is also the content of other versions, or other versions name the erased parent.
     Shared = "shared",
     /// The folder already contains a store.
     StoreExists = "store_exists",
-    /// Another folder replaced the folder of the store while the store was open.
+    /// The folder of the open store was moved, removed or replaced.
     StoreMoved = "store_moved",
     /// The commit was thinned, so its state is gone.
     Thinned = "thinned",
-    /// The input cannot be read.
+    /// No part of the imported file can be read in the selected format.
     Unreadable = "unreadable",
     /// The format of the document is not supported.
     UnsupportedDocument = "unsupported_document",
-    /// A newer program wrote the store.
+    /// A newer program wrote the store, or the output format cannot be combined with `--json`.
     UnsupportedFormat = "unsupported_format",
     /// The command line is invalid.
     Usage = "usage",

@@ -227,7 +227,7 @@ fn lines_that_could_not_be_written_and_those_that_are_not_stored_are_told_apart(
     let not_held = "send line 7 and all later lines again; the quarantined content may be lost";
     sweep(Verb::Remember, "pwrite64", 4..=12, 5, not_held);
     let whole = "7 lines of the input are stored: do not send them again; lines 10 to 12 are either all stored or all missing: the next \
-                 write decides. After it, check `treering log` before you send these lines again; if the input has more lines, send line 13 \
+                 write decides. After that write, check `treering log` before you send these lines again; if the input has more lines, send line 13 \
                  and all later lines again\" line 2";
     sweep(Verb::Remember, "fdatasync", 4..=5, 2, whole);
 }

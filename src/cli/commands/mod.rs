@@ -1,9 +1,9 @@
 //! The verbs, one file for each.
 //!
-//! The file of a verb contains three parts. A struct declares the arguments, and its comments are the help. The
-//! struct's [`Verb`](super::verb::Verb) implementation lists the forms of the answer and runs the verb. The last part prints the output
-//! for people. To add a verb, write its file and add one line to [`GROUPS`]. The help, the overview, completions, man
-//! pages and `schema` use [`GROUPS`].
+//! The file of a verb contains three parts. A struct declares the arguments, and the comments of the struct
+//! are the help. The struct's [`Verb`](super::verb::Verb) implementation lists the forms of the answer and runs the
+//! verb. The last part prints the output for people. To add a verb, write its file and add one line to [`GROUPS`]. The
+//! help, the overview, completions, man pages and `schema` use [`GROUPS`].
 //!
 //! ```text
 //! /// Show the present root                                  <- the summary in the overview and in `-h`

@@ -184,7 +184,7 @@ impl BatchProgress {
         let after = self.more_from(last + 1);
         Some(format!(
             "{which}lines {from} to {last} are either all stored or all missing: \
-             the next write decides. After it, check `treering log` before you send these lines again{after}"
+             the next write decides. After that write, check `treering log` before you send these lines again{after}"
         ))
     }
 
