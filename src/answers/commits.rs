@@ -85,7 +85,7 @@ pub(crate) struct Moved {
     pub(crate) counts: ChangeCounts,
     /// The operation. Null if the store was already in the requested state.
     pub(crate) op: Option<String>,
-    /// The commit that a rollback, undo or redo refers to.
+    /// The commit whose state a rollback restored, whose changes an undo reversed, or whose changes a redo repeated.
     pub(crate) target: Option<CommitDigest>,
 }
 

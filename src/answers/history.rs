@@ -24,7 +24,7 @@ pub(crate) struct LogLine {
     pub(crate) root: Root,
     pub(crate) time: Time,
     pub(crate) op: String,
-    /// The commit that a rollback, undo or redo refers to.
+    /// The commit whose state a rollback restored, whose changes an undo reversed, or whose changes a redo repeated.
     pub(crate) target: Option<CommitDigest>,
     pub(crate) actor: Option<String>,
     pub(crate) session: Option<String>,

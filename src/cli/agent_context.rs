@@ -135,7 +135,7 @@ impl Context {
         }
     }
 
-    /// Prints a note for each quarantined change, because a person must review it.
+    /// Prints a note for each quarantined change, because a person must review the change.
     pub(crate) fn note_held(&mut self, agent: &Agent, held: impl IntoIterator<Item: AsRef<str>>) {
         for held in held {
             let held = held.as_ref();

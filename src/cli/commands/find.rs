@@ -201,8 +201,8 @@ fn texts(fields: &[(&str, Option<&str>)]) -> Texts {
     texts.collect()
 }
 
-/// Returns the fields of an object with their texts. An attribute yields its printed value, its name, and each text
-/// inside its value.
+/// Returns the fields of an object with their texts. For an attribute, returns the printed value, the name, and
+/// each text inside the value.
 fn fields_of(object: &Object) -> Vec<(String, String)> {
     let mut texts = texts(&[
         ("id", Some(object.id().as_str())),

@@ -29,7 +29,8 @@ pub(crate) struct Lineage {
 /// A version of an object in the lineage.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Relative {
-    /// The relation: `itself`, `from, N up` or `into`.
+    /// The relation to the object: `itself`, `from, N up` (a source N levels above), `from` (a source that the store no
+    /// longer contains) or `into` (derived from the object).
     relation: String,
     /// The id of the object. Null if the store no longer contains the version.
     id: Option<String>,

@@ -57,7 +57,8 @@ impl Completion {
         let is_free = self.indexing.as_ref().is_none_or(JoinHandle::is_finished);
         if is_free && view.indexed_ids("").is_none() {
             let thread = thread::Builder::new().name("treering-ids".to_owned());
-            // This thread ignores an unreadable object, because the command that reads the object reports it.
+            // This thread ignores an unreadable object, because the command that reads the object reports
+            // the error.
             self.indexing = thread.spawn(move || drop(view.index_ids())).ok();
         }
     }

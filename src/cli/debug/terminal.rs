@@ -41,7 +41,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     let mut editor = editor(shell.context.verbs, coloured)?;
     let history = history_file();
     if let Some(file) = &history {
-        // The load fails in the first session, which has no history file.
+        // The load fails in the first run of the shell, because no history file exists yet.
         drop(editor.load_history(file));
     }
     greet(shell.context)?;

@@ -69,7 +69,7 @@ pub(crate) struct Import {
     /// Also import files whose block changed, or may have changed, since the export
     #[arg(long)]
     pub(crate) force: bool,
-    /// Edited blocks keep their trust, because you made the edits. A program must not pass this option on a person's
+    /// Keep the trust of edited blocks, because you made the edits. A program must not pass this option on a person's
     /// behalf
     #[arg(long)]
     pub(crate) as_me: bool,

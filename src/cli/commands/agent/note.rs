@@ -101,7 +101,7 @@ pub(crate) enum NoteVerb {
     /// ```
     #[command(args = args::reads(), verbatim_doc_comment)]
     List {
-        /// List only notes of the session
+        /// List only the notes of --session
         #[arg(long)]
         own: bool,
         /// The scope of the notes [default: the project]
