@@ -163,7 +163,8 @@ impl Error {
         self
     }
 
-    /// Marks the error as the failure of a step after a successful commit. `rest` names the failed step.
+    /// Marks the error as a failure after a successful commit. `rest` states the consequence or the next step, for the
+    /// hint.
     #[must_use]
     pub(crate) fn behind_change(mut self, rest: &'static str) -> Self {
         self.0.behind = Some(rest);
@@ -171,14 +172,15 @@ impl Error {
             .with_hint(format!("the change is committed: do not repeat it; {rest}"))
     }
 
-    /// Returns the step that failed after the commit. Returns `None` if the commit may have failed.
+    /// Returns the consequence or the next step after a failure that followed a successful commit. Returns `None` if
+    /// the commit may have failed.
     #[cfg(feature = "cli")]
     pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
         // An error with another code belongs to a later operation.
         self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
     }
 
-    /// Adds the ids of the affected objects.
+    /// Adds the ids of the affected objects, or the names of the affected documents or lanes.
     #[must_use]
     pub(crate) fn with_ids(mut self, ids: Vec<String>) -> Self {
         self.0.ids = ids;
@@ -228,7 +230,7 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// Returns the ids of the objects that a conflict or refusal names.
+    /// Returns the ids of the affected objects, or the names of the affected documents or lanes.
     pub fn ids(&self) -> &[String] {
         &self.0.ids
     }

@@ -81,7 +81,7 @@ pub(crate) struct Refused {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// The objects, commits or files that caused the error.
+    /// The ids of the affected objects, or the names of the affected documents or lanes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) ids: Vec<String>,
 }

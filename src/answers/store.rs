@@ -51,7 +51,7 @@ pub(crate) struct Head {
 pub(crate) struct Statistics {
     pub(crate) objects: u64,
     pub(crate) history: Option<u64>,
-    /// The number of commits ever made.
+    /// The number of commits up to this state, including thinned commits.
     pub(crate) commits: u64,
     /// The number of thinned commits.
     pub(crate) thinned: Option<u64>,

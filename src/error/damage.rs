@@ -50,9 +50,9 @@ named! {
         Missing => "missing",
         /// The file is too short.
         Cut => "cut",
-        /// The log lacks batches that a derived file covers.
+        /// The log is older than a checkpoint, or recovery moved the end of the log after the checkpoint was made.
         Older => "older",
-        /// The file belongs to another store or has the wrong name or type.
+        /// The file belongs to another store or program version, or has the wrong name or type.
         Foreign => "foreign",
         /// The files do not show whether the bytes were ever acknowledged.
         Unproven => "unproven",
@@ -159,7 +159,7 @@ causes! {
     FormatMissing = "the file is missing, but the folder contains a log",
     // Causes in leftover files of crashes, and in the bytes after the last batch.
     NoMark = "the file is damaged or belongs to another store; the log is read without the file",
-    UnlistedNewer = "the manifest does not list the file, but the file contains newer batches",
+    UnlistedNewer = "the manifest does not list the file, but the file contains batches newer than the listed segments",
     UnlistedOlder = "the manifest does not list the file, and the log does not need it; the next writer removes the file",
     UnlistedForeign = "the manifest does not list the file, and this log did not write it",
     Unfinished = "a crash left the file unfinished, or a process is writing the file",

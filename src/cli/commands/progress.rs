@@ -165,7 +165,8 @@ impl BatchProgress {
         format!("{}{of}{flagged}", counted(count, "line"))
     }
 
-    /// Returns a hint about the stored lines if the input has unsent lines. `rest` is the remaining step of the change.
+    /// Returns a hint about the stored lines if the input has unsent lines. `rest` is the text of
+    /// [`Error::rest_of_change`].
     fn done(&self, rest: &str) -> Option<String> {
         // If no line is stored or refused, the committed change in the error contains no line of this input.
         let has_rest = self.done > 0 && !self.has_ended;
