@@ -27,7 +27,7 @@ const GAP: usize = 2;
 const COLUMN_MIN: usize = 8;
 /// The largest width of a padded column. A longer text shifts only the cells that follow in its line.
 const COLUMN_MAX: usize = 40;
-/// The number of rows that set the column widths before the first line is written.
+/// The number of rows that a table aligns and writes together.
 pub(crate) const ROWS_ALIGNED: usize = 256;
 
 /// Returns the first digits of a version's digest.
@@ -104,8 +104,8 @@ pub(crate) fn right(text: impl AsRef<str>) -> Cell {
 /// A row: the name and the cell of each column.
 pub(crate) type Columns = Vec<(&'static str, Cell)>;
 
-/// Rows with aligned columns. The first rows set the widths, so a long stream is printed as it arrives. If the output
-/// has headings, the first line contains the names of the columns.
+/// Rows with aligned columns. The table writes [`ROWS_ALIGNED`] rows at once, so a long stream is printed as it arrives.
+/// Later rows can only widen the columns. If the output has headings, the first row contains the names of the columns.
 #[derive(Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,
@@ -133,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Writes the waiting rows, and returns the total number of written rows.
+    /// Writes the waiting rows, and returns the number of all written rows, including the row of headings.
     pub(crate) fn end(mut self, output: &mut Output) -> Result<u64> {
         self.write(output)?;
         Ok(self.written)

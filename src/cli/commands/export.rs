@@ -303,7 +303,7 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a path with a symlink below the folder, because the symlink may lead outside the folder (CLI-7).
+/// Refuses a path if a part below the folder is a symlink or a file. A symlink may lead outside the folder (CLI-7).
 fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
     let mut below = folder.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
@@ -323,8 +323,9 @@ fn not_written(path: &Path, error: io::Error) -> Error {
 /// A function that writes the next part of a text.
 pub(super) type Put<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
-/// Writes a temporary file in the same folder, syncs it, and renames it to `path`. If `path` is a symlink, replaces its
-/// target. The new file has the permissions of the replaced file. Writes directly to a pipe or a device.
+/// Writes a temporary file, syncs it, and renames it to `path` in the same folder. If `path` is a symlink, replaces the
+/// file to which the symlink leads. The new file has the permissions of the replaced file. Writes directly to a pipe or
+/// a device.
 pub(super) fn write_file(path: &Path, write: impl FnOnce(Put<'_>) -> Result<()>) -> Result<()> {
     let failed = |error| not_written(path, error);
     let there = fs::metadata(path).ok();
