@@ -150,7 +150,7 @@ pub(crate) struct Collected {
     pub(crate) dry_run: bool,
 }
 
-/// The records that `erase` removes, and their former locations.
+/// The records that `erase` removes, and the ids of the affected objects.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErasedParts {
     /// The number of versions among the records. If the records contain no version, the number of all records.

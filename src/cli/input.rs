@@ -25,7 +25,8 @@ const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 /// The longest line of a script, in bytes.
 const SCRIPT_LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Opens a file, or standard input for `-`. The debug shell reads its commands from standard input, so it refuses `-`.
+/// Opens a file, or standard input for `-`. Refuses `-` in the debug shell, which reads its
+/// commands from standard input.
 pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRead>> {
     if file == Path::new("-") {
         if context.kept.is_some() {

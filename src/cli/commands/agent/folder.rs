@@ -83,8 +83,8 @@ impl Folder {
         }
     }
 
-    /// Reads the file at a path. Returns `None` if no file exists there, or the reason why the path is unreadable.
-    /// Callers never overwrite an unreadable path.
+    /// Reads the file at a path. Returns `None` if no file exists at the path. The error is the reason why the path is
+    /// unreadable. Callers never overwrite an unreadable path.
     pub(super) fn look(&self, path: &str) -> std::result::Result<Option<Vec<u8>>, String> {
         match self.try_look(path) {
             Ok(bytes) => Ok(Some(bytes)),

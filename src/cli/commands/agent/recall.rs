@@ -294,7 +294,7 @@ struct Line {
 fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery, file: &str) -> Done {
     let mut input = open_input(context, Path::new(file))?;
     let mut lines = Lines::of(&mut *input);
-    // Builds the index before the first query, so the measured time of that query excludes it.
+    // Builds the index before the first query, so the measured time of that query excludes the build.
     agent.with_index(view, |_, _| Ok(()))?;
     let mut without_hits: u64 = 0;
     for line in lines.read(read_line) {
