@@ -21,9 +21,9 @@ pub(crate) struct OpenStore {
     /// Whether commands may change the store.
     pub(crate) writable: bool,
     folder: StoreFolder,
-    /// The revision that commands read, unless `--at` names another.
+    /// The revision that commands read, unless `--at` names another revision.
     pub(crate) at: Option<String>,
-    /// The lane of commands, unless `--session` or `--actor` names another.
+    /// The lane of commands, unless `--session` or `--actor` names another lane.
     pub(crate) lane: LaneOptions,
 }
 

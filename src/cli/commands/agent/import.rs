@@ -141,7 +141,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     context.answer(&answer, show_blocks_imported)?;
     let answer = answer.taken;
     if answer.conflicts > 0 {
-        let text = "a block changed both in the memory and in its file: export to another folder, merge the two, and import with --force";
+        let text = "a block changed both in the memory and in its file: export to another folder, merge the two versions, and import with --force";
         context.note("conflict", text);
     }
     if !answer.missing.is_empty() {

@@ -120,7 +120,7 @@ impl Verb for Remember {
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
         let text = content_from_input(context)?;
-        // The final line break of piped input is not part of the text.
+        // The blanks and line breaks at the end of piped input are not part of the text.
         verb.text = Some(text.trim_end().to_owned());
     }
     let scope = context.scope(verb.scope.as_deref())?;
