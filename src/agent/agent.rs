@@ -87,7 +87,7 @@ impl Agent {
         read: impl FnOnce(&DuplicateIndex) -> Result<T>,
     ) -> Result<T> {
         let mut kept = self.duplicate_index.lock();
-        // The slot is empty during the update, so a failed update leaves no partly updated index in it.
+        // The slot is empty during the update, so a failed update leaves no partly updated index in the slot.
         let (known, _) = DuplicateIndex::reach(kept.take(), view, Default::default)?;
         let done = read(&known);
         *kept = Some(known);

@@ -7,7 +7,7 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - A writer who sets the expiry of an item, pins it or promotes it makes it the newest item of its cycle (SUP-2).
+//! - A writer who sets the expiry of an item, pins it or promotes it makes that item the newest of its cycle (SUP-2).
 //!
 //! # Invariants
 //! - SUP-1: an item supersedes no item that is more trusted or in another scope. An expired item supersedes nothing.
@@ -35,7 +35,8 @@ pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
 
-/// Checks whether the object with the key `new` supersedes the object with the key `old`. Returns false if one was erased.
+/// Checks whether the object with the key `new` supersedes the object with the key `old`. Returns false if either
+/// object is absent or was erased.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
@@ -57,7 +58,7 @@ fn may_supersede(view: &View, new: &Object, old: &Object) -> bool {
     !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
 }
 
-/// Checks whether a chain of valid claims leads from one item to another.
+/// Checks whether a chain of valid claims to supersede leads from the item `from` to the item `to`.
 fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     let mut waiting = vec![from.clone()];
     let mut seen = BTreeSet::new();
@@ -81,7 +82,8 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the time of the last write, except writes of decay, and the id. The id orders items of the same commit.
+/// Returns the time of the last write of an object, and its id. Writes of decay do not count. The id orders items of
+/// the same commit.
 fn written(view: &View, object: &Object) -> Result<(Time, String)> {
     let item = Item::from(object.clone());
     Ok((decay::written(view, &item)?, object.id().to_string()))

@@ -43,8 +43,8 @@ impl Agent {
 
     /// Stores items from lines of JSON, with one commit of op `remember` for each batch.
     ///
-    /// A line with an id is stored even if another item has the same text. A line without an id is not stored in that case,
-    /// and counts as unchanged. The call does not search for near duplicates.
+    /// A line with an id is stored even if another item has the same text. A line without an id is not stored if
+    /// another item has the same text, and counts as unchanged. The call does not search for near duplicates.
     ///
     /// # Errors
     /// The errors of `lines`, and of [`Memory::commit`](crate::Memory::commit). After an error, earlier batches stay stored.
@@ -156,9 +156,9 @@ impl Agent {
         forget::expire(self, id, at, writer)
     }
 
-    /// Returns at most `limit` forgotten items, the last forgotten first. A writer or decay removed them, and the state of
-    /// `view` does not contain them. Erased items are omitted. Garbage collection may delete an item a month after it
-    /// was forgotten.
+    /// Returns at most `limit` forgotten items, the last forgotten first. A forgotten item was removed by `forget` or
+    /// decay, and is not in the state of `view`. Erased items are omitted. Garbage collection may delete an item a
+    /// month after it was forgotten.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if history cannot be read.

@@ -2,8 +2,8 @@
 //!
 //! The caller reads and writes the files. An unedited file changes nothing, even if its block changed after the export.
 //! An edited file becomes a new version with the origin `document`, because other people may write into the folder. A
-//! person may declare that the edits are their own. If the block changed too, or the edited version is unknown, the
-//! file is a conflict, unless the caller forces the import.
+//! person may declare that the edits are their own. If both the file and the block changed, or the edited version is
+//! unknown, the file is a conflict, unless the caller forces the import.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -57,8 +57,9 @@ pub(crate) struct TakeBlocks {
     pub prune: bool,
     /// Whether to import a file even if its block changed after the file was written, or may have changed.
     pub force: bool,
-    /// Whether a person declares that the edits are their own. Then a new block has the class of the writer, and an
-    /// edited block keeps its class, but never exceeds the writer's. Otherwise both get the class `document`.
+    /// Whether a person declares that the edits are their own. Then the new version of a block gets the least trusted
+    /// of three classes: the class of the writer, the class in the line `trust`, and the class of the old version.
+    /// Otherwise the new version gets the class `document`.
     pub as_me: bool,
 }
 
@@ -111,9 +112,9 @@ pub(crate) struct TakenBlocks {
     pub refused: usize,
     /// The results of the files, in the order of the call.
     pub files: Vec<TakenFile>,
-    /// The blocks without a file that stay.
+    /// The ids of the blocks that have no file and stay in the state.
     pub missing: Vec<Id>,
-    /// The blocks without a file that were removed.
+    /// The ids of the blocks that had no file and were removed from the state.
     pub pruned: Vec<Id>,
     /// The name of the reference below `rejected/` that contains the quarantined blocks.
     pub held: Option<String>,

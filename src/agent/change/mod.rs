@@ -105,8 +105,8 @@ pub(super) fn change<T>(
     }
 }
 
-/// Makes a change as [`change`] does, without a retry. The last value is the name of the draft with the
-/// quarantined items, or the error of saving that draft. The commit is made in both cases.
+/// Makes a change as [`change`] does, without a retry. The last value of the result is the name of the draft
+/// with the quarantined items, or the error of saving that draft. The commit is made in both cases.
 pub(super) fn change_once<T>(
     agent: &Agent,
     writer: &Writer,
@@ -173,7 +173,7 @@ impl<'a> Change<'a> {
         self.draft.get(id)
     }
 
-    /// Returns the object with an id as [`Self::get`] does, but `None` if the version was erased.
+    /// Returns the object with an id as [`Self::get`] does, but returns `None` if the version was erased.
     pub(super) fn present(&self, id: &Id) -> Result<Option<Object>> {
         unless_erased(self.draft.get(id))
     }

@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::{Category, Scanner, Verdict};
 
-/// An item in the form that is stored, and the findings of the scan in the form that the caller gave.
+/// A reviewed item in the form that is stored, and the findings of the scan of the original item.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct Reviewed {
     /// The item without secrets and invisible characters. The attribute `flags` lists the matching rules.
