@@ -156,9 +156,9 @@ impl Agent {
         forget::expire(self, id, at, writer)
     }
 
-    /// Returns at most `limit` forgotten items, the last forgotten first. A forgotten item was removed by `forget` or
-    /// decay, and is not in the state of `view`. Erased items are omitted. Garbage collection may delete an item a
-    /// month after it was forgotten.
+    /// Returns at most `limit` forgotten items, the last forgotten first. `forget`, decay or another verb of the agent
+    /// removed each item, and the state of `view` does not contain it. Erased items are omitted. Garbage collection may
+    /// delete an item a month after it was forgotten.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if history cannot be read.

@@ -59,7 +59,7 @@ impl<'a> Checks<'a> {
         Self { policy, own }
     }
 
-    /// Adds a check of the caller. If it returns an error, the change is refused, and the error is the reason.
+    /// Adds a check of the caller. If the check returns an error, the change is refused, and the error is the reason.
     #[must_use]
     pub fn and(mut self, name: impl Into<String>, check: impl Fn(&Draft) -> Result<(), String> + 'a) -> Self {
         self.own.push((name.into(), Box::new(check)));
@@ -161,7 +161,7 @@ impl Agent {
         let writer = draft.writer().clone();
         let change = |draft: &mut Draft| {
             let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));
-            // GRD-4: a refused change is saved as a draft too, so secrets are redacted before the checks. If the
+            // GRD-4: even a refused change is saved as a draft, so secrets are redacted before the checks. If the
             // redaction fails, the change is dropped.
             if let Err(error) = secrets::redact_staged(self, draft) {
                 *draft = drafts::begin(self, &writer)?;

@@ -4,8 +4,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - The checks of an unstaged change run on the state at its beginning, not on later commits of other writers. The
-//!   checks of a staged change run on the head.
+//! - The checks of an unstaged change run on the state at the beginning of the change, not on later commits of other
+//!   writers. The checks of a staged change run on the head.
 
 use serde_json::{Value as Json, json};
 

@@ -198,7 +198,7 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
         }
         // The empty list also means false or no value, so drop the field.
         fields.retain(|_, value| !matches!(value, Lisp::List(items) if items.is_empty()));
-        // The field `id` takes precedence over the key of the entry. In the history the key is a digest, not a name.
+        // The field `id` takes precedence over the key of the entry. In `:history-store`, the key is a digest.
         let stated = fields.get("id").and_then(Lisp::name).map(str::to_owned);
         match stated.or((name == MEMORY).then_some(key)) {
             None => say("the entry has no name and is ignored"),
@@ -211,7 +211,8 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
     Some(objects)
 }
 
-/// Returns the parent of each object: the parent that it names, otherwise the first object that lists it as a child.
+/// Returns the parent of each object: the parent that the object names, otherwise the first object that lists the
+/// object as a child.
 /// Adds a finding for a parent that is not in the file.
 fn parents<'a>(
     objects: &'a [SnapObject],
