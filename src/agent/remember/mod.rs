@@ -70,7 +70,8 @@ pub struct RememberOptions {
     /// The idempotency key, of 1 to 256 bytes. It determines the id of an item without an id. A second call with the same
     /// key and text stores nothing new.
     pub key: Option<String>,
-    /// The expected version of the id. With any other version, the call fails with `Conflict`.
+    /// The version of the item that the caller expects in the state. If the item has another version, the call fails
+    /// with `Conflict`.
     pub expected: Option<ObjectDigest>,
     /// Whether to skip the search for near duplicates and conflicts.
     pub is_quick: bool,
@@ -114,7 +115,7 @@ pub struct Alike {
 #[must_use = "the item may be in quarantine; see `status`"]
 #[derive(Clone, Debug)]
 pub struct Remembered {
-    /// The id of the stored item. If an existing item was used instead, the id of that item.
+    /// The id of the stored item. If an existing item was used instead of the new item, the id of the existing item.
     pub id: Id,
     /// The version of [`Self::id`]; `None` if the id is not in the state.
     pub digest: Option<ObjectDigest>,
@@ -148,11 +149,11 @@ impl Agent {
     /// must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store the text.
     ///
     /// # Errors
-    /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): it would replace a more trusted
-    /// object; (code `not_owner`): it would replace an object of a session. `Conflict`: the version is not the expected
-    /// one, the key was used for another text (code `key_taken`), or the id belongs to another scope (code
-    /// `other_scope`). `NotFound`: an item in `supersedes` does not exist. `InvalidInput`: the item exceeds a
-    /// quota (code `over_limit`) or is invalid. Also the errors of [`Memory::commit`](crate::Memory::commit).
+    /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): the item would replace a more
+    /// trusted object; (code `not_owner`): the item would replace an object of a session. `Conflict`: the version is
+    /// not the expected version, the key was used for another text (code `key_taken`), or the id belongs to another
+    /// scope (code `other_scope`). `NotFound`: an item in `supersedes` does not exist. `InvalidInput`: the item exceeds
+    /// a quota (code `over_limit`) or is invalid. Also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
         if options
             .key
