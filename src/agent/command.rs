@@ -61,8 +61,8 @@ pub(crate) fn run(
 /// The collected output of the program, and whether the program has closed its output.
 type Written = Arc<Mutex<(Vec<u8>, bool)>>;
 
-/// Collects the output of the program in a thread. After `bytes_max` bytes, the thread reads and discards all
-/// further bytes, so that the program does not block.
+/// Collects the output of the program in a thread. After `bytes_max` bytes, the thread reads and discards all further
+/// bytes, so that the program does not block.
 fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written {
     let written = Written::default();
     let taken = Arc::clone(&written);

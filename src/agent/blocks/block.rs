@@ -7,8 +7,8 @@ use crate::object::{Attributes, Id, Time};
 
 /// The keys of the front matter that are not attributes.
 pub(super) const KEYS: [&str; 6] = ["id", "scope", "created", "updated", "expires", WHITESPACE];
-/// The key that controls white space at the ends of the content. With the value `kept`, that white
-/// space belongs to the content.
+/// The key that controls white space at the ends of the content. With the value `kept`, that white space belongs to the
+/// content.
 pub(super) const WHITESPACE: &str = "whitespace";
 pub(super) const KEPT: &str = "kept";
 /// The maximum nesting depth of a JSON value in the front matter.

@@ -16,8 +16,8 @@ use crate::engine::View;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, NewObject, Object, Origin, Scope, Value};
 
-/// The key of the class of an untrusted block. A store that does not contain the block reads the class of
-/// the block from this line.
+/// The key of the class of an untrusted block. A store that does not contain the block reads the class of the block
+/// from this line.
 const TRUST: &str = "trust";
 /// The name of the current project's scope in files.
 const PROJECT: &str = "project";

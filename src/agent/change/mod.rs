@@ -105,8 +105,8 @@ pub(super) fn change<T>(
     }
 }
 
-/// Makes a change as [`change`] does, without a retry. The last value of the result is the name of the draft
-/// with the quarantined items, or the error of saving that draft. The commit is made in both cases.
+/// Makes a change as [`change`] does, without a retry. The last value of the result is the name of the draft with the
+/// quarantined items, or the error of saving that draft. The commit is made in both cases.
 pub(super) fn change_once<T>(
     agent: &Agent,
     writer: &Writer,

@@ -78,8 +78,7 @@ pub struct Forgot {
     pub items: Vec<Item>,
     /// The ids of the pinned items that met the conditions. These items stay in the state.
     pub pinned: Vec<Id>,
-    /// The ids of [`Forgetting::ids`] whose items fail another condition. These items stay in the
-    /// state.
+    /// The ids of [`Forgetting::ids`] whose items fail another condition. These items stay in the state.
     pub others: Vec<Id>,
     /// The commit; `None` in a dry run, or if no item was forgotten.
     pub commit: Option<CommitInfo>,

@@ -1,8 +1,8 @@
 //! Guarded changes in separate steps, for programs in any language: stage a change under a name, check it, then commit
 //! or drop it.
 //!
-//! A staged change is a saved draft (`drafts/NAME`). It outlives the process that staged it, and does not change
-//! the state. It is committed on the newest head. The commit conflicts if another writer changed the same objects.
+//! A staged change is a saved draft (`drafts/NAME`). It outlives the process that staged it, and does not change the
+//! state. It is committed on the newest head. The commit conflicts if another writer changed the same objects.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::object::Value;
 
-/// Matches a citation. Digits after a colon are a line number only if a colon or the end follows. Otherwise the
-/// digits belong to the file, as the port of an address does.
+/// Matches a citation. Digits after a colon are a line number only if a colon or the end follows. Otherwise the digits
+/// belong to the file, as the port of an address does.
 static FORM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("(?s)^(?<file>.*?)(?::(?<line>[0-9]+)(?::(?<note>.*))?)?$").expect("the regex is valid")
 });

@@ -81,8 +81,8 @@ impl Agent {
         Ok(found)
     }
 
-    /// Returns the notes of `scope`, newest first. With `session`, returns only the notes that the root of that
-    /// session owns.
+    /// Returns the notes of `scope`, newest first. With `session`, returns only the notes that the root of that session
+    /// owns.
     ///
     /// # Errors
     /// The errors of [`View::query`].

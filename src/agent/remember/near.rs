@@ -132,8 +132,8 @@ pub(super) fn merged(
     Ok(Some((merged, reviewed)))
 }
 
-/// Checks whether a merge would lose a field or an expiry of the new item. Ignores the session and order of
-/// the new item, because the log contains them.
+/// Checks whether a merge would lose a field or an expiry of the new item. Ignores the session and order of the new
+/// item, because the log contains them.
 fn loses(before: &Item, item: &NewItem) -> bool {
     fn differs<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
         new.is_some() && new != old
@@ -165,8 +165,7 @@ fn joined(old: &str, new: &str) -> String {
     }
 }
 
-/// Merges tags, citations and the pin of an item into an object, and sets the stricter of their
-/// two sensitivities.
+/// Merges tags, citations and the pin of an item into an object, and sets the stricter of their two sensitivities.
 pub(super) fn unite(object: &mut NewObject, before: &Item, item: &NewItem) {
     let (mut tags, mut citations) = (before.tags(), before.citations());
     add_new(&mut tags, item.tags.iter().cloned());

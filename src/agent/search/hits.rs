@@ -7,8 +7,8 @@
 //! - ASK-1: a hit belongs to a scope of the reach and meets every condition of the query.
 //! - ASK-2: a hit never ranks above a hit that supersedes it.
 //! - ASK-3: recall changes no state: the root stays the same.
-//! - ASK-4: an untrusted item is a hit only if the query asks for untrusted items. The answer counts the
-//!   omitted untrusted items.
+//! - ASK-4: an untrusted item is a hit only if the query asks for untrusted items. The answer counts the omitted
+//!   untrusted items.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,9 +1,10 @@
 //! Provides the recall index for any state of the memory.
 //!
-//! Two indexes are in memory: one for the newest state, and one for the older state that was requested last. An index is
-//! updated to another state by diff, so the cost of a commit or rollback depends only on its changes. If both indexes
-//! differ much from a requested older state, a new index is built from all objects. While a reader uses an index, an
-//! update changes a copy. Texts are embedded before any lock is taken, because an embedder may itself call recall.
+//! Two indexes are in memory: one for the newest state, and one for the older state that was requested last. An index
+//! is updated to another state by diff, so the cost of a commit or rollback depends only on its changes. If both
+//! indexes differ much from a requested older state, a new index is built from all objects. While a reader uses an
+//! index, an update changes a copy. Texts are embedded before any lock is taken, because an embedder may itself call
+//! recall.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.

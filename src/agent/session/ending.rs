@@ -131,8 +131,8 @@ impl Ended {
 /// extraction of facts.
 ///
 /// # Errors
-/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the
-/// session is out of reach; also the errors of [`View::query`].
+/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the session is
+/// out of reach; also the errors of [`View::query`].
 pub(crate) fn end_prompt(
     agent: &Agent,
     view: &View,
@@ -161,9 +161,9 @@ pub(crate) fn end_prompt(
 /// facts.
 ///
 /// # Errors
-/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the
-/// session is out of reach; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more
-/// trusted; also the errors of a commit. An unreadable reply is not an error.
+/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the session is
+/// out of reach; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted; also
+/// the errors of a commit. An unreadable reply is not an error.
 pub(crate) fn end_session(
     agent: &Agent,
     reach: &Reach,

@@ -2,8 +2,7 @@
 //!
 //! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival number: the
 //! seq of its commit, followed by its index in that commit. So appending reads no other entry, and a clock jump does
-//! not reorder entries. If two processes append at once, both choose the same id, and one process
-//! retries.
+//! not reorder entries. If two processes append at once, both choose the same id, and one process retries.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -57,8 +56,8 @@ pub struct Append {
     pub session: String,
     /// The name of the parent session.
     pub parent: Option<String>,
-    /// The scope of the session. The default is the scope of the existing session, else the scope of its
-    /// parent, else `usual_scope`.
+    /// The scope of the session. The default is the scope of the existing session, else the scope of its parent, else
+    /// `usual_scope`.
     pub scope: Option<Scope>,
     /// The scope of a new session without `scope` and parent.
     pub usual_scope: Scope,
@@ -226,8 +225,7 @@ fn note_on_line(change: &mut Change<'_>, session: &str, count: usize, class: Ori
     Ok(())
 }
 
-/// Stores the name of the person in the session's object. Only the person and the host may set this
-/// name.
+/// Stores the name of the person in the session's object. Only the person and the host may set this name.
 fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
@@ -325,8 +323,8 @@ pub(super) fn arrivals_before(view: &View) -> u64 {
     (view.commit().commit.seq + 1).saturating_mul(BATCH_MAX)
 }
 
-/// SAE-2: returns the highest class of a speaker's text. Returns `None` for an unknown name: the text of such a
-/// speaker counts as `tool_external`, unless the host passes an origin.
+/// SAE-2: returns the highest class of a speaker's text. Returns `None` for an unknown name: the text of such a speaker
+/// counts as `tool_external`, unless the host passes an origin.
 fn role_of(speaker: Option<&str>, user: Option<&str>) -> Option<Origin> {
     match speaker.map(str::to_lowercase).as_deref() {
         None => Some(Origin::DirectUser),

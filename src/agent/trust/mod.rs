@@ -57,8 +57,8 @@ pub struct Promoted {
 
 impl Agent {
     /// Raises an item to the class of the writer, who must be a person. `expected` is the digest of the version that
-    /// the person reviewed, which must be the current version. The new version stores this digest in the
-    /// attribute `promoted`.
+    /// the person reviewed, which must be the current version. The new version stores this digest in the attribute
+    /// `promoted`.
     ///
     /// # Errors
     /// `NotFound`: the item does not exist. `Conflict` (code `changed`): the item changed since the person reviewed it.
@@ -139,9 +139,9 @@ impl Agent {
     /// the objects in the change stay the same.
     ///
     /// # Errors
-    /// `NotFound`: no quarantined change has this name. `Conflict`: a later commit changed one of these
-    /// objects. `Denied`
-    /// (code `not_a_person`): the writer is not a person. Also the errors of [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: no quarantined change has this name. `Conflict`: a later commit changed one of these objects.
+    /// `Denied` (code `not_a_person`): the writer is not a person. Also the errors of
+    /// [`Memory::commit`](crate::Memory::commit).
     pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
         let writer = person(writer, says, "release a quarantined change")?;
         let name = full_name(name)?;
@@ -163,7 +163,7 @@ impl Agent {
 }
 
 /// Returns the writer, after checking that it is a person. Adds to the writer's reason how the person confirmed the
-    /// decision.
+/// decision.
 ///
 /// # Errors
 /// `Denied` (code `not_a_person`): the writer is not a person.

@@ -9,8 +9,7 @@
 //!
 //! # Limits
 //! - The quarantine retains the 200 newest changes. A writer that uses many names can evict older changes before their
-//!   7 days are over. The reasons of the newer changes name the evicted
-//!   changes.
+//!   7 days are over. The reasons of the newer changes name the evicted changes.
 
 use schemars::JsonSchema;
 use serde::Serialize;

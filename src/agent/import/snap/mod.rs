@@ -212,8 +212,7 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
 }
 
 /// Returns the parent of each object: the parent that the object names, otherwise the first object that lists the
-/// object as a child.
-/// Adds a finding for a parent that is not in the file.
+/// object as a child. Adds a finding for a parent that is not in the file.
 fn parents<'a>(
     objects: &'a [SnapObject],
     by_id: &HashMap<&str, &SnapObject>,

@@ -172,10 +172,10 @@ const INEXACT_MAX: f64 = 0.99;
 
 /// Returns the relevance of `text` for `query`, in 0..=1 with six decimals.
 ///
-/// The relevance is 1 if query and text are equal in lower case. Otherwise `c` is the fraction of the words of the query
-/// that occur in the text, even inside longer words. If `c` is 0, the relevance is 0, else `0.15 + 0.55 c`. A text that
-/// contains the whole query gains 0.2, and a short text gains up to 0.1. A query without words, such as an emoji, is
-/// searched verbatim.
+/// The relevance is 1 if query and text are equal in lower case. Otherwise `c` is the fraction of the words of the
+/// query that occur in the text, even inside longer words. If `c` is 0, the relevance is 0, else `0.15 + 0.55 c`. A
+/// text that contains the whole query gains 0.2, and a short text gains up to 0.1. A query without words, such as an
+/// emoji, is searched verbatim.
 pub(crate) fn relevance(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     let text = words::normalised(text);
@@ -204,9 +204,9 @@ pub(crate) fn rounded(value: f64) -> f64 {
 }
 
 /// Returns at most `snippet_chars_max` characters of `text`, with white space collapsed. The snippet begins
-/// `snippet_chars_before` characters before the match of the whole query. If the text does not contain the whole
-/// query, the match is the first word of the query that the text contains. Without any match, the snippet is the
-/// beginning of the text.
+/// `snippet_chars_before` characters before the match of the whole query. If the text does not contain the whole query,
+/// the match is the first word of the query that the text contains. Without any match, the snippet is the beginning of
+/// the text.
 pub(crate) fn snippet(text: &str, query: &str, settings: &NoteSettings) -> String {
     let shown: Vec<char> = words::collapsed(text).chars().collect();
     let found = place_of_match(&shown, query).unwrap_or(0);

@@ -34,8 +34,8 @@ pub struct AttributionSettings {
     pub block_chars_min: usize,
     /// The minimum number of characters between quotation marks that count as a quotation.
     pub quotation_chars_min: usize,
-    /// The maximum number of characters of a turn that count as the person's own. If a turn has more own
-    /// characters, the whole turn counts as foreign.
+    /// The maximum number of characters of a turn that count as the person's own. If a turn has more own characters,
+    /// the whole turn counts as foreign.
     pub own_chars_max: usize,
 }
 
