@@ -15,7 +15,7 @@ use crate::recall::{Embedder, Index, Scratch};
 use crate::scan::Scanner;
 use crate::threads::Mutex;
 
-/// A [`Memory`] with the verbs of an agent. It is cheap to clone, and threads can share it.
+/// A [`Memory`] with the verbs of an agent. The handle is cheap to clone, and threads can share it.
 #[derive(Clone)]
 pub struct Agent {
     memory: Memory,
@@ -54,8 +54,8 @@ impl Agent {
         Ok(self)
     }
 
-    /// Returns the memory below the agent. Writes through it are not scanned or redacted, ignore the quotas, and may replace
-    /// objects of any scope. Only [`Authorisation`](crate::Authorisation) limits them.
+    /// Returns the memory below the agent. Writes through this memory are not scanned or redacted, ignore the quotas,
+    /// and may replace objects of any scope. Only [`Authorisation`](crate::Authorisation) limits these writes.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }

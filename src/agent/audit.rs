@@ -49,8 +49,8 @@ pub(crate) struct Audited {
     pub ids: Vec<String>,
 }
 
-/// Returns the matching commits up to the commit of `view`, newest first. A condition on the kind or the id is slower,
-/// because it reads the changes of every commit.
+/// Returns the matching commits up to the commit of `view`, newest first. A condition on the kind or the id makes the
+/// search slower, because the search reads the changes of every commit.
 pub(crate) fn audit(
     agent: &Agent,
     view: &View,

@@ -1,7 +1,8 @@
-//! The rule that decides whether one item supersedes another. Recall, the envelope and the duplicate search share it.
+//! The rule that decides whether one item supersedes another. Recall, the envelope and the duplicate search share this
+//! rule.
 //!
-//! The attribute `supersedes` of an item names older items. It is only a claim of the writer, and this module checks
-//! whether the claim is valid.
+//! The attribute `supersedes` of an item names older items. The attribute is only a claim of the writer, and this
+//! module checks whether the claim is valid.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -11,7 +12,7 @@
 //!
 //! # Invariants
 //! - SUP-1: an item supersedes no item that is more trusted or in another scope. An expired item supersedes nothing.
-//! - SUP-2: in a cycle of items that supersede each other, no item of the cycle supersedes the newest one.
+//! - SUP-2: in a cycle of items that supersede each other, no item of the cycle supersedes the newest item.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ const STEPS_MAX: usize = 32;
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
 pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool> {
-    // SUP-2: in a cycle of claims, no item of the cycle supersedes the newest one.
+    // SUP-2: in a cycle of claims, no item of the cycle supersedes the newest item.
     Ok(may_supersede(view, new, old)
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(says(&agent, "the office is in Oslo"), Status::Created);
     }
 
-    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest item.
     #[test]
     fn in_a_circle_the_newest_stays() {
         let agent = agent();
@@ -190,7 +191,7 @@ mod tests {
         let query = RecallQuery::new("the office is in Rome", Reach::All);
         let hits = agent.recall(&agent.memory().view(), &query).unwrap().hits;
         assert_eq!(hits[0].id.as_str(), "a");
-        // In a cycle of three items, no item supersedes the newest one.
+        // In a cycle of three items, no item supersedes the newest item.
         put(&agent, "b", "the office is in Rome", &["c"], Origin::DirectUser);
         put(&agent, "c", "the office is in Pisa", &["a"], Origin::DirectUser);
         let (hits, shown) = standing(&agent, "the office is in");
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(standing(&agent, "the office is in"), (only_a.clone(), only_a));
     }
 
-    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest item.
     #[test]
     fn a_circle_that_only_a_page_closes_is_none() {
         let agent = agent();
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(standing(&agent, "the office is in"), (only_c.clone(), only_c));
     }
 
-    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest item.
     #[test]
     fn in_a_circle_what_decay_shortens_is_no_newer() {
         let agent = agent();

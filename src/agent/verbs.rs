@@ -150,8 +150,8 @@ impl Agent {
     /// call did not change the item.
     ///
     /// # Errors
-    /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if it is more trusted than the writer;
-    /// also the errors of [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if the item is more trusted than the
+    /// writer; also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
         forget::expire(self, id, at, writer)
     }

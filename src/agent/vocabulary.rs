@@ -21,7 +21,7 @@ pub(crate) mod kind {
     pub(crate) const EPISODE: &str = "episode";
     /// A decision with its reason.
     pub(crate) const DECISION: &str = "decision";
-    /// A session itself: its parent session and its watermarks.
+    /// A session itself: its parent session, the class of its least trusted entry, and the speaker name of the person.
     pub(crate) const SESSION: &str = "session";
     /// A rule of the project.
     pub(crate) const RULE: &str = "rule";
@@ -65,7 +65,7 @@ pub(crate) mod attribute {
     pub(crate) const SUPERSEDES: &str = "supersedes";
     /// The level of decay: `summary` or `keywords`; absent for a full text.
     pub(crate) const LEVEL: &str = "level";
-    /// The digest, in hexadecimal, of the version with the full text, if decay shortened this one.
+    /// The digest, in hexadecimal, of the version with the full text, if decay shortened this version.
     pub(crate) const ORIGINAL: &str = "original";
     /// The time when the full version was stored, in microseconds since 1970: an integer.
     pub(crate) const WRITTEN: &str = "written";

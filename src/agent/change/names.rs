@@ -22,7 +22,7 @@ const ATTRIBUTE: &str = "the name of an attribute";
 /// is not ASCII.
 const NAME_BYTES_MIN: usize = 20;
 
-/// Checks the writer of a commit, and returns it with markers for the secrets in its reason and source.
+/// Checks the writer of a commit, and returns the writer with markers for the secrets in its reason and source.
 ///
 /// # Errors
 /// `Denied` (code `disabled`) if the memory is disabled, (code `refused`) if the actor or session contains a secret.
@@ -138,7 +138,7 @@ pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Repor
 /// Checks whether a name contains a secret, or looks like another name.
 fn is_misleading(name: &str, found: &Report) -> bool {
     let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
-    // The scan allows these invisible characters in texts, but two names that differ only in them look alike.
+    // The scan allows these invisible characters in texts, but two names that differ only in these look alike.
     name.contains(['\u{ad}', '\u{feff}']) || found.findings.iter().any(is_refused)
 }
 

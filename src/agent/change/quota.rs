@@ -1,8 +1,8 @@
 //! The quota of a scope, which limits the number of its items.
 //!
-//! Only items without a parent count, so entries, summaries, episodes, sections and other children do not count. Sessions
-//! and notes do not count either. The duplicate index counts the items of a scope. A write into a scope below its quota
-//! needs one look-up. A write into a full scope reads all objects of the scope.
+//! Only items without a parent count, so entries, summaries, episodes, sections and other children do not count.
+//! Sessions and notes do not count either. The duplicate index counts the items of a scope. A write into a scope below
+//! its quota needs one look-up in this index. A write into a full scope reads all objects of the scope.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

@@ -114,8 +114,8 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
     })
 }
 
-/// The maximum number of items that one item may supersede. It is limited because every search that finds one of them
-/// also reads the superseding item.
+/// The maximum number of items that one item may supersede. The number is limited because every search that finds a
+/// superseded item also reads the superseding item.
 const SUPERSEDES_MAX: usize = 64;
 
 /// Fails if an item exceeds one of the quotas of a single item.

@@ -1,5 +1,5 @@
-//! A decay pass. It moves every item that was unused for long enough one level down: from the full text to a summary,
-//! then to keywords, then out of the state.
+//! Runs a decay pass. The pass moves every item that was unused for long enough one level down: from the full text to a
+//! summary, then to keywords, then out of the state.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

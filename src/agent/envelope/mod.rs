@@ -35,8 +35,8 @@
 //! Layer 7, inside `agent`. Every file but `assembly` is pure.
 //!
 //! # Limits
-//! - An envelope reads every object of its scopes except transcript entries. Without an index it reads these too.
-//!   Decay reads every item.
+//! - An envelope reads every object of its scopes except transcript entries. Without an index, an envelope also reads
+//!   the transcript entries. Decay reads every item.
 //!
 //! # Invariants
 //! - ENV-1: a strict reader of a rendered text finds exactly the shown records, whatever they contain.

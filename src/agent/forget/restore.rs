@@ -189,7 +189,8 @@ fn bring_back(
     if done.committed.changed {
         back.commit = Some(done.committed.commit);
         let ids = back.items.iter().map(|item| item.object().id());
-        // A restored version is as old as before. Recording a use prevents the next decay pass from forgetting it again.
+        // A restored version is as old as before. Record a use, so that the next decay pass does not forget the version
+        // again.
         agent.memory().touch(ids, agent.memory().view().now());
     }
     Ok(back)

@@ -219,7 +219,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
     Ok(())
 }
 
-/// Returns the writer. If it has neither a session nor an actor, sets both from the writer who staged the change.
+/// Returns `writer`. If `writer` has neither a session nor an actor, copies both from the writer who staged the change.
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
     let is_nameless = writer.session.is_none() && writer.actor.is_none();

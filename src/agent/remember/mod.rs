@@ -67,8 +67,8 @@ named! {
 pub struct RememberOptions {
     /// The treatment of near duplicates. An item with an id is always stored under that id.
     pub on_duplicate: OnDuplicate,
-    /// The idempotency key, of 1 to 256 bytes. It determines the id of an item without an id. A second call with the same
-    /// key and text stores nothing new.
+    /// The idempotency key, of 1 to 256 bytes. The key determines the id of an item that has no id. A second call with
+    /// the same key and text stores nothing new.
     pub key: Option<String>,
     /// The version of the item that the caller expects in the state. If the item has another version, the call fails
     /// with `Conflict`.
@@ -145,8 +145,9 @@ impl Agent {
     /// Stores an item in one commit of op `remember`. An item without a source gets the source of the writer. An item that
     /// the scan quarantines is not in the state: its status is [`Status::Quarantined`].
     ///
-    /// An item without an id is not stored if another live item of its scope and kind has the same text. The other item
-    /// must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store the text.
+    /// An item without an id is not stored if another live item of its scope and kind has the same text. That existing
+    /// item must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store the
+    /// text.
     ///
     /// # Errors
     /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): the item would replace a more

@@ -29,7 +29,7 @@ pub(super) const RECENCY: f32 = 0.3;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecallQuery {
-    /// The question, or a statement. If it is empty, recall returns the summaries around [`Self::when`].
+    /// The question, or a statement. If the text is empty, recall returns the summaries around [`Self::when`].
     pub text: String,
     /// The scopes to search.
     pub reach: Reach,
@@ -55,7 +55,7 @@ pub struct RecallQuery {
     pub attributes: Vec<(String, Value)>,
     /// Whether expired items can be hits.
     pub include_expired: bool,
-    /// Whether superseded items can be hits. They rank below the items that supersede them.
+    /// Whether superseded items can be hits. A superseded item ranks below the items that supersede it.
     pub include_superseded: bool,
     /// The weight of recency in the score; 0 ignores recency.
     pub recency: f32,

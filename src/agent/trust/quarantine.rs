@@ -1,5 +1,5 @@
-//! The quarantine contains changes that the scan, a gate or the guard stopped. They are not part of the state until a
-//! person releases them.
+//! The quarantine contains changes that the scan, a gate or the guard stopped. These changes are not part of the state
+//! until a person releases them.
 //!
 //! Quarantined changes are references below `rejected/`. Garbage collection removes them after 7 days. If a newer
 //! change evicts an older change, the reason of the newer change names the older change.

@@ -30,7 +30,7 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
         ("a <memory x=\"/>\">secret</memory> b", "a  b"),
         ("a <memory x='\">' y>secret</memory> b", "a  b"),
         ("<memory>1</memory><memory>2</memory>", ""),
-        // Only the tag is removed if the block was cut off, or the text mentions it.
+        // Only the tag is removed if the block was cut off, or if the text only mentions the tag.
         ("a <memory version=\"2\"> x", "a  x"),
         ("a\n<memory>\nx", "a\n\nx"),
         ("a <session_memory> x </memory> y", "a  x </memory> y"),

@@ -167,7 +167,7 @@ fn new_object(
 /// a table is not a list.
 fn tables(value: Lisp, mapped: &mut Mapped) -> Option<(Vec<SnapObject>, Vec<SnapObject>)> {
     let (mut memory, mut history) = (None, Some(Vec::new()));
-    // In reverse order, so that the first table with a name wins.
+    // Read the tables in reverse order, so that of two tables with the same name the first table wins.
     for (name, value) in value.into_pairs()?.into_iter().rev() {
         match name.as_str() {
             MEMORY => memory = table(MEMORY, value, mapped),
@@ -192,7 +192,7 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
             continue;
         };
         let mut fields = BTreeMap::new();
-        // In reverse order, so that the first value of a field wins, as in a Lisp lookup.
+        // Read the fields in reverse order, so that the first value of a field wins, as in a Lisp lookup.
         for (name, value) in pairs.into_iter().rev() {
             fields.insert(name, value);
         }
