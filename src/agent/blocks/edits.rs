@@ -94,8 +94,8 @@ pub(crate) struct TakenFile {
     pub taken: Taken,
     /// Messages about the faults of the file.
     pub said: Vec<String>,
-    /// The content of the file with the time of the new version. The caller should overwrite the file with it.
-    /// Otherwise the next edit would look like an edit of an older version.
+    /// The content of the file with the time of the new version. The caller should overwrite the file with this
+    /// content. Otherwise the next edit would look like an edit of an older version.
     #[serde(skip)]
     pub fresh: Option<Vec<u8>>,
 }
@@ -165,7 +165,7 @@ pub(crate) fn take_blocks(
                 Err(why) => one.said.push(why),
                 // BEX-2: if several files contain the same id, only the file whose path matches the id is imported.
                 Ok(read) if kept[&read.block.id] > 1 && id_of_path(&file.path).ok() != id => {
-                    let why = "another file has the same id, and this path does not match it";
+                    let why = "another file has the same id, and the path of this file does not match the id";
                     one.said.push(why.to_owned());
                 }
                 Ok(read) => {
@@ -310,7 +310,7 @@ impl Edit<'_, '_> {
         self.stage(object, block, present.as_ref().map(Object::origin))
     }
 
-    /// Checks whether a file may change its block. Returns the result if it may not, and `None` if it may.
+    /// Checks whether a file may change its block. If not, returns the result for the file, otherwise `None`.
     fn outdated(&mut self, present: &Object, block: &Block) -> Result<Option<Taken>> {
         let before = block_of(self.view, &self.take.place, present)?;
         if say_the_same(&before, block) {

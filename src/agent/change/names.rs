@@ -138,7 +138,8 @@ pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Repor
 /// Checks whether a name contains a secret, or looks like another name.
 fn is_misleading(name: &str, found: &Report) -> bool {
     let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
-    // The scan allows these invisible characters in texts, but two names that differ only in these look alike.
+    // The scan allows these invisible characters in texts, but two names that differ only in such characters look
+    // alike.
     name.contains(['\u{ad}', '\u{feff}']) || found.findings.iter().any(is_refused)
 }
 

@@ -21,10 +21,10 @@
 //!
 //! # Why the boundary is constant in a session
 //! A prompt cache matches up to the first byte that differs. A new boundary in each rendering would change the first
-//! line, so the cache would never match. No record can contain a real delimiter. A record may still imitate one, so a
-//! host may choose a random [`Boundary`] for a session, which no earlier writer can know. The renderer writes the
-//! boundary into the first and the last but one line, and omits records that repeat the boundary. A boundary derived
-//! from the content would not work: a new record would change it, and a reader of the records could compute it.
+//! line, so the cache would never match. No record can contain a real delimiter. A record may still imitate a
+//! delimiter, so a host may choose a random [`Boundary`] for a session, which no earlier writer can know. The renderer
+//! writes the boundary into the first and the last but one line, and omits records that repeat the boundary. A boundary
+//! derived from the content would not work: a new record would change it, and a reader of the records could compute it.
 //!
 //! # How the prefix stays stable
 //! Sections have a fixed order: sections that change least are first. A second order decides which section uses the

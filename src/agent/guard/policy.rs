@@ -244,7 +244,10 @@ impl Policy {
         }
         let is_time = |command: &&CommandCheck| command.seconds.is_finite() && command.seconds > 0.0;
         if let Some(command) = read.commands.iter().find(|command| !is_time(command)) {
-            return Err(bad(format!("the command '{}' has no time limit", command.name)));
+            return Err(bad(format!(
+                "the time limit of the command '{}' must be positive",
+                command.name
+            )));
         }
         Ok(read)
     }

@@ -132,8 +132,8 @@ fn scr_2_the_time_is_linear() {
         let _ = per_byte(&shape(1000));
         let (small, large) = (shape(500), shape(10_000));
         let (mut of_small, mut of_large) = (f64::MAX, f64::MAX);
-        // The large text has twenty times the bytes of the small one, so quadratic work would take twenty times as long
-        // per byte. The measurement is repeated, because other load on the machine disturbs single rounds.
+        // The large text has twenty times the bytes of the small text, so quadratic work would take twenty times as
+        // long per byte. The measurement is repeated, because other load on the machine disturbs single rounds.
         let is_linear = (0..100).any(|round| {
             of_small = of_small.min(per_byte(&small));
             of_large = of_large.min(per_byte(&large));
