@@ -44,8 +44,8 @@ impl Agent {
         }
     }
 
-    /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and `name`
-    /// identifies the embedder and its version. The first recall after a new text is stored computes its vector.
+    /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and
+    /// `name` identifies the embedder and its version. The first recall after a new text is stored computes its vector.
     ///
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
@@ -109,7 +109,8 @@ impl Agent {
             .lend(|scratch| read(&indexed.value().index, scratch))
     }
 
-    /// Saves the recall index to disk for the next process if it changed much since the last save. Returns whether it was saved.
+    /// Saves the recall index to disk for the next process if it changed much since the last save. Returns whether it
+    /// was saved.
     ///
     /// # Errors
     /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
@@ -117,8 +118,8 @@ impl Agent {
         self.recall_index.keep(&self.memory)
     }
 
-    /// Saves the duplicate index to disk for the next process if it changed much since the last save. Returns whether it
-    /// was saved.
+    /// Saves the duplicate index to disk for the next process if it changed much since the last save. Returns whether
+    /// it was saved.
     ///
     /// # Errors
     /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
@@ -131,7 +132,8 @@ impl Agent {
     /// # Errors
     /// The errors of [`Memory::close`](crate::Memory::close).
     pub fn close(self) -> Result<()> {
-        // Errors are ignored, because both indexes are derived. Without the files, the next process rebuilds the indexes.
+        // Errors are ignored, because both indexes are derived. Without the files, the next process rebuilds the
+        // indexes.
         drop(self.keep_index());
         drop(self.keep_duplicate_index());
         self.memory.close()

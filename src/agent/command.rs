@@ -4,8 +4,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - CMD-1: a run ends at its time limit, or shortly after the program ends, even if a child process of the program does
-//!   not close the output. The size of the returned output is bounded.
+//! - CMD-1: a run ends at its time limit, or shortly after the program ends, even if a child process of the program
+//!   does not close the output. The size of the returned output is bounded.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -30,8 +30,8 @@ pub(crate) struct Ran {
     pub(crate) errors: Vec<u8>,
 }
 
-/// Runs `command` for at most the time `limit`, with `input` as its standard input. Returns at most `bytes_max` bytes of
-/// each output.
+/// Runs `command` for at most the time `limit`, with `input` as its standard input. Returns at most `bytes_max` bytes
+/// of each output.
 ///
 /// # Errors
 /// The error of the system if the program cannot be started or waited for.

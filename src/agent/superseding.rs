@@ -223,8 +223,8 @@ mod tests {
         put(&agent, "c", "the office is in Lima", &["b"], person);
         let page = Origin::ToolExternal;
         put(&agent, "page", "the office is in Pisa", &["c"], page);
-        // The newest item supersedes only the page. The page is less trusted than `c`, so its claim on `c` is not valid,
-        // and the items form no cycle.
+        // The newest item supersedes only the page. The page is less trusted than `c`, so its claim on `c` is not
+        // valid, and the items form no cycle.
         put(&agent, "a", "the office is in Oslo", &["page"], person);
         let only_c = vec!["c".to_owned()];
         assert_eq!(standing(&agent, "the office is in"), (only_c.clone(), only_c));

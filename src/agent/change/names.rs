@@ -18,8 +18,8 @@ use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
 /// The phrase in errors for the name of an attribute, or for a key within an attribute.
 const ATTRIBUTE: &str = "the name of an attribute";
-/// The length in bytes from which every name is scanned. A shorter name is scanned only if it looks like `word=value` or
-/// is not ASCII.
+/// The length in bytes from which every name is scanned. A shorter name is scanned only if it looks like `word=value`
+/// or is not ASCII.
 const NAME_BYTES_MIN: usize = 20;
 
 /// Checks the writer of a commit, and returns the writer with markers for the secrets in its reason and source.
@@ -110,8 +110,8 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     Ok(())
 }
 
-/// Scans the names of an item, and adds the findings to the report on its texts. Returns the kind of the first name that
-/// causes a refusal. Each name is scanned separately, because a single report lists a limited number of findings.
+/// Scans the names of an item, and adds the findings to the report on its texts. Returns the kind of the first name
+/// that causes a refusal. Each name is scanned separately, because a single report lists a limited number of findings.
 pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Report) -> Option<&'static str> {
     let superseded = item.supersedes.iter();
     let names = [

@@ -52,8 +52,8 @@ impl Quota {
         }
     }
 
-    /// Reserves quota for an object before it is staged with the origin `origin`. First, the superseded items of the same
-    /// half free their quota. An object that replaces a live object of the same half needs no quota.
+    /// Reserves quota for an object before it is staged with the origin `origin`. First, the superseded items of the
+    /// same half free their quota. An object that replaces a live object of the same half needs no quota.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): the scope is full.

@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - REV-1: no field of a reviewed item contains a secret that the scan recognises.
-//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. Its names contain no
-//!   invisible characters, and no word that mixes letters of several scripts.
+//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. Its names contain
+//!   no invisible characters, and no word that mixes letters of several scripts.
 
 use std::borrow::Cow;
 

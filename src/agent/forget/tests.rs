@@ -311,8 +311,8 @@ fn an_item_cannot_make_another_one_come_back() {
     assert_eq!(bytes(&agent, "x").unwrap().1.unwrap(), "harmless");
 }
 
-/// INVARIANT FGT-2: `unforget` restores the last full version of items that were forgotten, shortened and replaced in any
-/// order.
+/// INVARIANT FGT-2: `unforget` restores the last full version of items that were forgotten, shortened and replaced in
+/// any order.
 #[test]
 fn what_comes_back_is_byte_for_byte_what_was_there() {
     for seed in 0..30 {

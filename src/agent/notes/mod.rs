@@ -6,8 +6,8 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
-//! Only sessions with the same root may replace a note. Any session of the project may delete a note, because a deletion
-//! can be undone and is in the log.
+//! Only sessions with the same root may replace a note. Any session of the project may delete a note, because a
+//! deletion can be undone and is in the log.
 //!
 //! # Limits
 //! - `note` and `remember` check the owner of a note or session (`not_owner`); `put` and a guarded draft do not.
@@ -159,7 +159,8 @@ impl Agent {
         })
     }
 
-    /// Deletes the note `id` of `scope`, even if another session wrote it. Returns whether the note existed, and the commit.
+    /// Deletes the note `id` of `scope`, even if another session wrote it. Returns whether the note existed, and the
+    /// commit.
     ///
     /// # Errors
     /// `InvalidInput` (code `id_taken`) if the id belongs to an object that is not a note; `Denied` (code

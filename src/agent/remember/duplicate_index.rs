@@ -129,8 +129,8 @@ impl DuplicateIndex {
         count.map_or(0, |count| count.cast_signed())
     }
 
-    /// Returns a live item with the scope, kind and text of `wanted` for which `accept` returns true. `hash` is the hash of
-    /// `wanted`.
+    /// Returns a live item with the scope, kind and text of `wanted` for which `accept` returns true. `hash` is the
+    /// hash of `wanted`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object cannot be read.

@@ -160,8 +160,9 @@ impl<'c, 'a> Intake<'c, 'a> {
         })
     }
 
-    /// Merges the expiry, pin, sensitivity, tags and citations of an item into the existing item with the same text. Returns
-    /// `Unchanged` if no field differs, the trust differs, a quota is exceeded, or the existing item belongs to a session.
+    /// Merges the expiry, pin, sensitivity, tags and citations of an item into the existing item with the same text.
+    /// Returns `Unchanged` if no field differs, the trust differs, a quota is exceeded, or the existing item belongs to
+    /// a session.
     pub(super) fn restate(&mut self, said: &Object, item: &NewItem) -> Result<Staged> {
         if !self.is_as_trusted(said) || owner_of(said).is_some() {
             return Ok(Staged::Unchanged);
@@ -182,7 +183,8 @@ impl<'c, 'a> Intake<'c, 'a> {
     }
 
     /// Stages a reviewed item. `present` is the current object with its id. An item without a sensitivity inherits the
-    /// strictest sensitivity of the items that it replaces or supersedes. Otherwise the new text would be less protected.
+    /// strictest sensitivity of the items that it replaces or supersedes. Otherwise the new text would be less
+    /// protected.
     pub(super) fn put(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<Staged> {
         let superseded = item.supersedes.iter();
         let superseded: Vec<Object> = superseded

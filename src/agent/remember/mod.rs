@@ -9,7 +9,8 @@
 //!
 //! # Invariants
 //! - RMB-1: no state contains a text that the review blocked or quarantined, and no error quotes such a text.
-//! - RMB-2: a writer replaces, merges with and supersedes only items of the same scope that are no more trusted than the writer.
+//! - RMB-2: a writer replaces, merges with and supersedes only items of the same scope that are no more trusted than
+//!   the writer.
 //! - RMB-3: `remember` never replaces a session, an object below a session, or a note of a session.
 
 mod duplicate_index;
@@ -142,8 +143,8 @@ pub struct Remembered {
 }
 
 impl Agent {
-    /// Stores an item in one commit of op `remember`. An item without a source gets the source of the writer. An item that
-    /// the scan quarantines is not in the state: its status is [`Status::Quarantined`].
+    /// Stores an item in one commit of op `remember`. An item without a source gets the source of the writer. An item
+    /// that the scan quarantines is not in the state: its status is [`Status::Quarantined`].
     ///
     /// An item without an id is not stored if another live item of its scope and kind has the same text. That existing
     /// item must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store the
@@ -224,8 +225,8 @@ fn stage_item(
     let is_held = reviewed.verdict == Verdict::Quarantine;
     let is_named = reviewed.item.id.is_some();
     let id = if is_held && options.key.is_none() {
-        // The id of a quarantined item is derived from its text, so a repeated item gets the same id. With the prefix of
-        // 256 bytes, this key is longer than any key of a caller, so the ids cannot collide.
+        // The id of a quarantined item is derived from its text, so a repeated item gets the same id. With the prefix
+        // of 256 bytes, this key is longer than any key of a caller, so the ids cannot collide.
         let key = format!("{}{}", "held".repeat(64), reviewed.item.text);
         intake.id_of(&reviewed.item, Some(&key))?
     } else {

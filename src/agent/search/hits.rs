@@ -139,7 +139,8 @@ impl Search<'_> {
         (self.query.with_untrusted || !self.content.untrusted.contains(key)) && self.meets(key)
     }
 
-    /// Checks whether the item with this key meets every condition except trust. Returns false if the item cannot be read.
+    /// Checks whether the item with this key meets every condition except trust. Returns false if the item cannot be
+    /// read.
     fn meets(&self, key: &Key) -> bool {
         let expiry = self.content.expiries.get(key);
         if !self.query.include_expired && expiry.is_some_and(|at| *at <= self.now.as_micros()) {

@@ -69,7 +69,8 @@ impl RecallIndex {
         self.make(view)
     }
 
-    /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the caller.
+    /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the
+    /// caller.
     pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
         let vectors = self.vectors.as_deref().filter(|_| !is_embedding())?;
         Some(vectors)
@@ -86,8 +87,8 @@ impl RecallIndex {
         worked
     }
 
-    /// Saves the newest index to disk, or only the vectors if there is an embedder. Saves only if much has changed since the
-    /// last save. Returns whether it saved.
+    /// Saves the newest index to disk, or only the vectors if there is an embedder. Saves only if much has changed
+    /// since the last save. Returns whether it saved.
     ///
     /// # Errors
     /// `Io` if the file cannot be written, with the code `read_only` for a read-only handle.

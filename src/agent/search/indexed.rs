@@ -139,8 +139,8 @@ fn order_of(item: &Item) -> u32 {
     }
 }
 
-/// Returns the order that an id contains: the low bits of the time of a `UUIDv7`, which repeat after 17 minutes, else the
-/// number at the end of the id.
+/// Returns the order that an id contains: the low bits of the time of a `UUIDv7`, which repeat after 17 minutes, else
+/// the number at the end of the id.
 pub(super) fn order_in_id(id: &str) -> u32 {
     let name = id.rsplit('/').next().unwrap_or(id);
     let hexadecimal: Vec<u8> = name.bytes().filter(|&byte| byte != b'-').collect();

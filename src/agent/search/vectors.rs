@@ -149,7 +149,8 @@ impl Vectors {
         }
     }
 
-    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether it saved.
+    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether it
+    /// saved.
     pub(super) fn keep(&self, memory: &Memory, view: &View, in_use: &HashMap<Key, TextKey>) -> Result<bool> {
         let made = self.made.load(Ordering::Relaxed);
         if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {

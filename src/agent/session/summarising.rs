@@ -84,9 +84,9 @@ pub(crate) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result
 /// summary consists of sentences of the entries.
 ///
 /// # Errors
-/// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
-/// session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary
-/// that is more trusted; also the errors of a commit.
+/// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`),
+/// or the session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a
+/// summary that is more trusted; also the errors of a commit.
 pub(crate) fn summarise(
     agent: &Agent,
     reach: &Reach,

@@ -10,8 +10,8 @@
 //! # Invariants
 //! - NRK-1: relevance and score are in 0..=1, for all texts and times.
 //! - NRK-2: the order of hits is total and does not depend on the order of the input.
-//! - NRK-3: a snippet is a slice of the text in composed Unicode with collapsed white space. It has at most the requested
-//!   number of characters.
+//! - NRK-3: a snippet is a slice of the text in composed Unicode with collapsed white space. It has at most the
+//!   requested number of characters.
 
 use std::cmp::Ordering;
 
@@ -49,8 +49,8 @@ pub struct NoteSettings {
 }
 
 impl Default for NoteSettings {
-    /// Returns half-lives of a month and a week; a boost of 0.3 up to a factor of 1.3; a step of a billionth; snippets of 160
-    /// characters, 40 of them before the match.
+    /// Returns half-lives of a month and a week; a boost of 0.3 up to a factor of 1.3; a step of a billionth; snippets
+    /// of 160 characters, 40 of them before the match.
     fn default() -> Self {
         Self {
             fresh_half_life_micros: 30 * DAY_MICROS,

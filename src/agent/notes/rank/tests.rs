@@ -58,8 +58,8 @@ fn relevance_follows_the_formula() {
             relevance(query, text)
         );
     }
-    // An inexact match has a relevance of at most 0.99. Without this limit, it would be 0.999: .15 + .55 + .2 + .1 *
-    // 99/100.
+    // An inexact match has a relevance of at most 0.99. Without this limit, it would be 0.999:
+    // .15 + .55 + .2 + .1 * 99/100.
     let long = "a".repeat(99);
     assert!((relevance(&long, &format!("{long}b")) - 0.99).abs() < 1e-9);
     assert!((relevance("?", "?!") - 0.9).abs() < 1e-9);
