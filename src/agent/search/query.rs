@@ -66,7 +66,7 @@ pub struct RecallQuery {
     pub when: Option<Time>,
     /// Whether hits contain the complete text, and the original text of shortened items.
     pub full: bool,
-    /// Whether hits contain every term of their scores.
+    /// Whether each hit lists all reasons for its score, with their values.
     pub explain: bool,
     /// Whether recall records the hits as used, which delays their decay.
     pub touch: bool,
@@ -205,7 +205,7 @@ pub struct RecallHit {
     /// The whole text, if [`RecallQuery::full`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Every term of the score, if [`RecallQuery::explain`] is set.
+    /// All reasons for the score with their values, if [`RecallQuery::explain`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasons: Option<Vec<Reason>>,
 }
