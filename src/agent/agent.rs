@@ -15,7 +15,7 @@ use crate::recall::{Embedder, Index, Scratch};
 use crate::scan::Scanner;
 use crate::threads::Mutex;
 
-/// A [`Memory`] with the verbs of an agent. It is cheap to clone, and threads can share it.
+/// A [`Memory`] with the verbs of an agent. The handle is cheap to clone, and threads can share it.
 #[derive(Clone)]
 pub struct Agent {
     memory: Memory,
@@ -44,8 +44,8 @@ impl Agent {
         }
     }
 
-    /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and `name`
-    /// identifies the embedder and its version. The first recall after a new text is stored computes its vector.
+    /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and
+    /// `name` identifies the embedder and its version. The first recall after a new text is stored computes its vector.
     ///
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
@@ -54,8 +54,8 @@ impl Agent {
         Ok(self)
     }
 
-    /// Returns the memory below the agent. Writes through it are not scanned or redacted, ignore the quotas, and may replace
-    /// objects of any scope. Only [`Authorisation`](crate::Authorisation) limits them.
+    /// Returns the memory below the agent. Writes through this memory are not scanned or redacted, ignore the quotas,
+    /// and may replace objects of any scope. Only [`Authorisation`](crate::Authorisation) limits these writes.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -87,7 +87,7 @@ impl Agent {
         read: impl FnOnce(&DuplicateIndex) -> Result<T>,
     ) -> Result<T> {
         let mut kept = self.duplicate_index.lock();
-        // The slot is empty during the update, so a failed update leaves no partly updated index in it.
+        // The slot is empty during the update, so a failed update leaves no partly updated index in the slot.
         let (known, _) = DuplicateIndex::reach(kept.take(), view, Default::default)?;
         let done = read(&known);
         *kept = Some(known);
@@ -109,7 +109,8 @@ impl Agent {
             .lend(|scratch| read(&indexed.value().index, scratch))
     }
 
-    /// Saves the recall index to disk for the next process if it changed much since the last save. Returns whether it was saved.
+    /// Saves the recall index to disk for the next process if it changed much since the last save. Returns whether it
+    /// was saved.
     ///
     /// # Errors
     /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
@@ -117,8 +118,8 @@ impl Agent {
         self.recall_index.keep(&self.memory)
     }
 
-    /// Saves the duplicate index to disk for the next process if it changed much since the last save. Returns whether it
-    /// was saved.
+    /// Saves the duplicate index to disk for the next process if it changed much since the last save. Returns whether
+    /// it was saved.
     ///
     /// # Errors
     /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
@@ -131,7 +132,8 @@ impl Agent {
     /// # Errors
     /// The errors of [`Memory::close`](crate::Memory::close).
     pub fn close(self) -> Result<()> {
-        // Errors are ignored, because both indexes are derived. Without the files, the next process rebuilds the indexes.
+        // Errors are ignored, because both indexes are derived. Without the files, the next process rebuilds the
+        // indexes.
         drop(self.keep_index());
         drop(self.keep_duplicate_index());
         self.memory.close()

@@ -1,6 +1,7 @@
 //! The audit log: the chain of commits, newest first, with actor, session, source and changed ids.
 //!
-//! Each line shows one commit of the log. The log is the only source, so the audit log and history cannot disagree.
+//! Each line shows one commit of the store. The commits are the only source, so the audit log and history cannot
+//! disagree.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -19,7 +20,7 @@ use crate::object::{Commit, Id, Time};
 /// The maximum number of changed ids in a line.
 const IDS_SHOWN: usize = 20;
 
-/// The conditions on the listed commits. A commit must meet every given condition.
+/// The conditions on the listed commits. A commit must meet every condition that is not `None`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AuditRequest {
     /// Only commits by this actor.
@@ -48,8 +49,8 @@ pub(crate) struct Audited {
     pub ids: Vec<String>,
 }
 
-/// Returns the matching commits up to the commit of `view`, newest first. A condition on the kind or the id is slower,
-/// because it reads the changes of every commit.
+/// Returns the matching commits up to the commit of `view`, newest first. A condition on the kind or the id makes the
+/// search slower, because the search reads the changes of every commit.
 pub(crate) fn audit(
     agent: &Agent,
     view: &View,
@@ -70,7 +71,7 @@ pub(crate) fn audit(
     commits.filter_map(move |info| info.and_then(|info| audit.line(info)).transpose())
 }
 
-/// The conditions on the commits, and the memory to read them from.
+/// The conditions on the commits, and the memory from which the commits are read.
 struct Audit {
     memory: Memory,
     newest: u64,

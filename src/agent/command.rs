@@ -4,8 +4,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - CMD-1: a run ends at its time limit, or shortly after the program ends, even if a child process of the program does
-//!   not close the output. The size of the returned output is bounded.
+//! - CMD-1: a run ends at its time limit, or shortly after the program ends, even if a child process of the program
+//!   does not close the output. The size of the returned output is bounded.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -24,14 +24,14 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub(crate) struct Ran {
     /// The exit status of the program; `None` if it was killed at the time limit.
     pub(crate) status: Option<ExitStatus>,
-    /// The first bytes of its standard output, up to the limit.
+    /// The first bytes of the program's standard output, up to the limit.
     pub(crate) output: Vec<u8>,
-    /// The first bytes of its standard error, up to the limit. Empty if the caller does not pipe standard error.
+    /// The first bytes of the program's standard error, up to the limit. Empty if the caller does not pipe it.
     pub(crate) errors: Vec<u8>,
 }
 
-/// Runs `command` for at most the time `limit`, with `input` as its standard input. Returns at most `bytes_max` bytes of
-/// each output.
+/// Runs `command` for at most the time `limit`, with `input` as its standard input. Returns at most `bytes_max` bytes
+/// of each output.
 ///
 /// # Errors
 /// The error of the system if the program cannot be started or waited for.
@@ -58,11 +58,11 @@ pub(crate) fn run(
     })
 }
 
-/// The collected output, and whether the program has closed it.
+/// The collected output of the program, and whether the program has closed its output.
 type Written = Arc<Mutex<(Vec<u8>, bool)>>;
 
-/// Collects the output of the program in a thread. After `bytes_max` bytes, the thread reads on and discards the bytes,
-/// so that the program does not block.
+/// Collects the output of the program in a thread. After `bytes_max` bytes, the thread reads and discards all further
+/// bytes, so that the program does not block.
 fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written {
     let written = Written::default();
     let taken = Arc::clone(&written);

@@ -1,4 +1,4 @@
-//! A value that is derived from the objects of a view, such as an index, together with the view.
+//! Keeps a derived value, such as an index, together with the view whose objects it was computed from.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
@@ -23,7 +23,7 @@ pub enum Reached {
     Built,
 }
 
-/// A value that is derived from the objects of a view. It can be updated to other views by diff.
+/// A value that is derived from the objects of a view. The methods update the value to other views by diff.
 #[derive(Clone)]
 pub(crate) struct Followed<T> {
     pub(in crate::agent) view: View,
@@ -43,8 +43,8 @@ impl<T: Keep> Followed<T> {
         })
     }
 
-    /// Returns the value of a view. Updates `before` if it is given, else the value in the file of an earlier process. If
-    /// there is no such file, builds the value from all objects.
+    /// Returns the value of a view. Updates `before` if it is `Some`, otherwise the value in the file of an earlier
+    /// process. If there is no such file, builds the value from all objects.
     pub(in crate::agent) fn reach(
         before: Option<Self>,
         view: &View,

@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
-/// The minimum indent of a line in an indented code block, in columns. A tab also has this width.
+/// The minimum indent of a line in an indented code block, in columns. A tab is this many columns wide.
 pub(crate) const INDENT: usize = 4;
 
 /// Returns the indent of a line, in columns.

@@ -1,7 +1,7 @@
 //! The verbs of an agent, on top of [`Memory`](crate::Memory).
 //!
-//! [`Agent`] is the handle. It scans every text that it stores, ranks the items that recall finds, and commits a guarded
-//! change only if the checks pass.
+//! [`Agent`] is the handle. It scans every text that it stores, ranks the items that recall finds, and commits a
+//! guarded change only if the checks pass.
 //!
 //! ```
 //! use treering::agent::{Agent, Checks, NewItem, Policy, Reach, RecallQuery, RememberOptions, Settings};

@@ -47,7 +47,7 @@ impl Place {
     /// (`project:tea`), or any other text unchanged.
     ///
     /// # Errors
-    /// `InvalidInput` (code `no_place`) if `word` is `project`, `session` or `agent` and this place has none;
+    /// `InvalidInput` (code `no_place`) if `word` is `project`, `session` or `agent` and that field is `None`;
     /// `InvalidInput` if the text is not a valid scope.
     pub fn scope(&self, word: &str) -> Result<Scope> {
         match self.named().into_iter().find(|(class, ..)| *class == word) {
@@ -59,7 +59,7 @@ impl Place {
         }
     }
 
-    /// Returns the three scope words, each with its name in this place, and a hint for the user if the name is missing.
+    /// Returns the three scope words, each with the current name, and with the hint for a user whose name is missing.
     fn named(&self) -> [(&'static str, Option<&str>, &'static str); 3] {
         let in_project = "write project:NAME, or run the command inside a folder with .git";
         let in_session = "write session:ID, or name the session with --session";

@@ -1,17 +1,18 @@
-//! The rule that decides whether one item supersedes another. Recall, the envelope and the duplicate search share it.
+//! The rule that decides whether one item supersedes another. Recall, the envelope and the duplicate search share this
+//! rule.
 //!
-//! The attribute `supersedes` of an item names older items. It is only a claim of the writer, and this module checks
-//! whether the claim is valid.
+//! The attribute `supersedes` of an item names older items. The attribute is only a claim of the writer, and this
+//! module checks whether the claim is valid.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - A writer who sets the expiry of an item, pins it or promotes it makes it the newest item of its cycle (SUP-2).
+//! - A writer who sets the expiry of an item, pins it or promotes it makes that item the newest of its cycle (SUP-2).
 //!
 //! # Invariants
 //! - SUP-1: an item supersedes no item that is more trusted or in another scope. An expired item supersedes nothing.
-//! - SUP-2: in a cycle of items that supersede each other, no item of the cycle supersedes the newest one.
+//! - SUP-2: in a cycle of items that supersede each other, no item of the cycle supersedes the newest item.
 
 use std::collections::BTreeSet;
 
@@ -30,12 +31,13 @@ const STEPS_MAX: usize = 32;
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
 pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool> {
-    // SUP-2: in a cycle of claims, no item of the cycle supersedes the newest one.
+    // SUP-2: in a cycle of claims, no item of the cycle supersedes the newest item.
     Ok(may_supersede(view, new, old)
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
 
-/// Checks whether the object with the key `new` supersedes the object with the key `old`. Returns false if one was erased.
+/// Checks whether the object with the key `new` supersedes the object with the key `old`. Returns false if either
+/// object is absent or was erased.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
@@ -57,7 +59,7 @@ fn may_supersede(view: &View, new: &Object, old: &Object) -> bool {
     !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
 }
 
-/// Checks whether a chain of valid claims leads from one item to another.
+/// Checks whether a chain of valid claims to supersede leads from the item `from` to the item `to`.
 fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     let mut waiting = vec![from.clone()];
     let mut seen = BTreeSet::new();
@@ -81,7 +83,8 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the time of the last write, except writes of decay, and the id. The id orders items of the same commit.
+/// Returns the time of the last write of an object, and its id. Writes of decay do not count. The id orders items of
+/// the same commit.
 fn written(view: &View, object: &Object) -> Result<(Time, String)> {
     let item = Item::from(object.clone());
     Ok((decay::written(view, &item)?, object.id().to_string()))
@@ -175,7 +178,7 @@ mod tests {
         assert_eq!(says(&agent, "the office is in Oslo"), Status::Created);
     }
 
-    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest item.
     #[test]
     fn in_a_circle_the_newest_stays() {
         let agent = agent();
@@ -188,7 +191,7 @@ mod tests {
         let query = RecallQuery::new("the office is in Rome", Reach::All);
         let hits = agent.recall(&agent.memory().view(), &query).unwrap().hits;
         assert_eq!(hits[0].id.as_str(), "a");
-        // In a cycle of three items, no item supersedes the newest one.
+        // In a cycle of three items, no item supersedes the newest item.
         put(&agent, "b", "the office is in Rome", &["c"], Origin::DirectUser);
         put(&agent, "c", "the office is in Pisa", &["a"], Origin::DirectUser);
         let (hits, shown) = standing(&agent, "the office is in");
@@ -211,7 +214,7 @@ mod tests {
         assert_eq!(standing(&agent, "the office is in"), (only_a.clone(), only_a));
     }
 
-    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest item.
     #[test]
     fn a_circle_that_only_a_page_closes_is_none() {
         let agent = agent();
@@ -220,14 +223,14 @@ mod tests {
         put(&agent, "c", "the office is in Lima", &["b"], person);
         let page = Origin::ToolExternal;
         put(&agent, "page", "the office is in Pisa", &["c"], page);
-        // The newest item supersedes only the page. The page is less trusted than `c`, so its claim on `c` is not valid,
-        // and the items form no cycle.
+        // The newest item supersedes only the page. The page is less trusted than `c`, so its claim on `c` is not
+        // valid, and the items form no cycle.
         put(&agent, "a", "the office is in Oslo", &["page"], person);
         let only_c = vec!["c".to_owned()];
         assert_eq!(standing(&agent, "the office is in"), (only_c.clone(), only_c));
     }
 
-    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest one.
+    /// INVARIANT SUP-2: in a cycle, no item of the cycle supersedes the newest item.
     #[test]
     fn in_a_circle_what_decay_shortens_is_no_newer() {
         let agent = agent();

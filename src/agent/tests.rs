@@ -160,7 +160,7 @@ fn line(agent: &Agent, text: String) -> Result<()> {
         .map(drop)
 }
 
-/// Passes a secret to one field of a verb. Each call has a different number, for unique names.
+/// Passes a secret to one field of a verb. The number differs in each call, so that names are unique.
 type Way = fn(&Agent, &str, usize) -> Result<()>;
 
 /// Every verb and field that can receive a secret. The flag states whether the call succeeds and stores the input

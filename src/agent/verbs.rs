@@ -43,11 +43,12 @@ impl Agent {
 
     /// Stores items from lines of JSON, with one commit of op `remember` for each batch.
     ///
-    /// A line with an id is stored even if another item has the same text. A line without an id is not stored in that case,
-    /// and counts as unchanged. The call does not search for near duplicates.
+    /// A line with an id is stored even if another item has the same text. A line without an id is not stored if
+    /// another item has the same text, and counts as unchanged. The call does not search for near duplicates.
     ///
     /// # Errors
-    /// The errors of `lines`, and of [`Memory::commit`](crate::Memory::commit). After an error, earlier batches stay stored.
+    /// The errors of `lines`, and of [`Memory::commit`](crate::Memory::commit). After an error, earlier batches stay
+    /// stored.
     pub fn remember_lines(
         &self,
         lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
@@ -61,9 +62,9 @@ impl Agent {
     ///
     /// # Errors
     /// `InvalidInput`: the call has too many entries for one commit, or the session has another scope or parent, or too
-    /// many ancestors (`other_scope`, `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): the writer
-    /// is neither the person nor the host, but names the person, or sets the parent of a session that the person or the
-    /// host created. `Denied` (code `refused`): the review rejects a name. Also the errors of a commit.
+    /// many ancestors (`other_scope`, `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): the
+    /// writer is neither the person nor the host, but names the person, or sets the parent of a session that the person
+    /// or the host created. `Denied` (code `refused`): the review rejects a name. Also the errors of a commit.
     ///
     /// # Example
     /// ```
@@ -95,7 +96,8 @@ impl Agent {
     /// Returns the entries of a session in their order.
     ///
     /// # Errors
-    /// `InvalidInput` (code `other_scope`) if the scope of the session is not in `reach`; also the errors of [`View::query`].
+    /// `InvalidInput` (code `other_scope`) if the scope of the session is not in `reach`; also the errors of
+    /// [`View::query`].
     pub fn entries(
         &self,
         view: &View,
@@ -146,19 +148,19 @@ impl Agent {
         forget::forget(self, what, writer, dry_run)
     }
 
-    /// Sets the time at which an item expires. With `None`, the item never expires. Returns the commit, or `None` if the
-    /// call did not change the item.
+    /// Sets the time at which an item expires. With `None`, the item never expires. Returns the commit, or `None` if
+    /// the call did not change the item.
     ///
     /// # Errors
-    /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if it is more trusted than the writer;
-    /// also the errors of [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if the item is more trusted than the
+    /// writer; also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
         forget::expire(self, id, at, writer)
     }
 
-    /// Returns at most `limit` forgotten items, the last forgotten first. A writer or decay removed them, and the state of
-    /// `view` does not contain them. Erased items are omitted. Garbage collection may delete an item a month after it
-    /// was forgotten.
+    /// Returns at most `limit` forgotten items, the last forgotten first. `forget`, decay or another verb of the agent
+    /// removed each item, and the state of `view` does not contain it. Erased items are omitted. Garbage collection may
+    /// delete an item a month after it was forgotten.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if history cannot be read.

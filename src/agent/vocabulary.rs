@@ -21,7 +21,7 @@ pub(crate) mod kind {
     pub(crate) const EPISODE: &str = "episode";
     /// A decision with its reason.
     pub(crate) const DECISION: &str = "decision";
-    /// A session itself: its parent session and its watermarks.
+    /// A session itself: its parent session, the class of its least trusted entry, and the speaker name of the person.
     pub(crate) const SESSION: &str = "session";
     /// A rule of the project.
     pub(crate) const RULE: &str = "rule";
@@ -65,7 +65,7 @@ pub(crate) mod attribute {
     pub(crate) const SUPERSEDES: &str = "supersedes";
     /// The level of decay: `summary` or `keywords`; absent for a full text.
     pub(crate) const LEVEL: &str = "level";
-    /// The digest, in hexadecimal, of the version with the full text, if decay shortened this one.
+    /// The digest, in hexadecimal, of the version with the full text, if decay shortened this version.
     pub(crate) const ORIGINAL: &str = "original";
     /// The time when the full version was stored, in microseconds since 1970: an integer.
     pub(crate) const WRITTEN: &str = "written";
@@ -73,9 +73,9 @@ pub(crate) mod attribute {
     pub(crate) const OWNER: &str = "owner";
     /// The number of entries of a session that the scan refused or quarantined: an integer.
     pub(crate) const WITHHELD: &str = "withheld";
-    /// The origin class of the least trusted entry that a session ever had, by name.
+    /// The name of the origin class of the least trusted entry that a session ever had.
     pub(crate) const CLASS: &str = "class";
-    /// The speaker name of the person in a session.
+    /// The speaker name that means the person in a session, in addition to `user`.
     pub(crate) const USER: &str = "user";
     /// The span of a summary: `day`, `week` or `month`.
     pub(crate) const GRANULARITY: &str = "granularity";
@@ -83,6 +83,7 @@ pub(crate) mod attribute {
     pub(crate) const WATERMARK: &str = "watermark";
     /// The rules of the scan that matched this text when it was written: a list of texts.
     pub(crate) const FLAGS: &str = "flags";
-    /// The digest, in hexadecimal, of the earlier version that a person promoted. This version is the result.
+    /// The digest, in hexadecimal, of the earlier version that a person promoted. The version with this attribute is
+    /// the result of that promotion.
     pub(crate) const PROMOTED: &str = "promoted";
 }

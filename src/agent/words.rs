@@ -1,7 +1,7 @@
 //! Cuts a text into words, to compare or shorten it. Recall has its own tokeniser.
 //!
-//! A word is a run of letters, digits and combining marks. In scripts without spaces, such as Chinese, a run is cut into
-//! pairs of characters.
+//! A word is a run of letters, digits and combining marks. In scripts without spaces, such as Chinese, a run is cut
+//! into pairs of characters.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.

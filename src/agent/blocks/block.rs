@@ -7,7 +7,8 @@ use crate::object::{Attributes, Id, Time};
 
 /// The keys of the front matter that are not attributes.
 pub(super) const KEYS: [&str; 6] = ["id", "scope", "created", "updated", "expires", WHITESPACE];
-/// The key that controls white space at the ends of the content. With the value `kept`, it belongs to the content.
+/// The key that controls white space at the ends of the content. With the value `kept`, that white space belongs to the
+/// content.
 pub(super) const WHITESPACE: &str = "whitespace";
 pub(super) const KEPT: &str = "kept";
 /// The maximum nesting depth of a JSON value in the front matter.
@@ -16,19 +17,19 @@ pub(super) const DEPTH_MAX: usize = 32;
 /// A memory block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Block {
-    /// The id.
+    /// The id of the block.
     pub id: Id,
-    /// The scope: `global`, `project` or the name of another scope.
+    /// The scope of the block: `global`, `project` or the name of another scope.
     pub scope: Option<String>,
-    /// The time of its creation.
+    /// The time when the block was created.
     pub created: Option<Time>,
-    /// The time of its last change.
+    /// The time of the last change of the block.
     pub updated: Option<Time>,
-    /// The time of its expiry; `None` if it never expires.
+    /// The time when the block expires; `None` if it never expires.
     pub expires: Option<Time>,
     /// The attributes, and the entry `trust` of an untrusted block.
     pub attributes: Attributes,
-    /// The text.
+    /// The text of the block.
     pub content: String,
 }
 

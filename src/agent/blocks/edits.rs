@@ -2,8 +2,8 @@
 //!
 //! The caller reads and writes the files. An unedited file changes nothing, even if its block changed after the export.
 //! An edited file becomes a new version with the origin `document`, because other people may write into the folder. A
-//! person may declare that the edits are their own. If the block changed too, or the edited version is unknown, the
-//! file is a conflict, unless the caller forces the import.
+//! person may declare that the edits are their own. If both the file and the block changed, or the edited version is
+//! unknown, the file is a conflict, unless the caller forces the import.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -57,8 +57,9 @@ pub(crate) struct TakeBlocks {
     pub prune: bool,
     /// Whether to import a file even if its block changed after the file was written, or may have changed.
     pub force: bool,
-    /// Whether a person declares that the edits are their own. Then a new block has the class of the writer, and an
-    /// edited block keeps its class, but never exceeds the writer's. Otherwise both get the class `document`.
+    /// Whether a person declares that the edits are their own. Then the new version of a block gets the least trusted
+    /// of three classes: the class of the writer, the class in the line `trust`, and the class of the old version.
+    /// Otherwise the new version gets the class `document`.
     pub as_me: bool,
 }
 
@@ -93,8 +94,8 @@ pub(crate) struct TakenFile {
     pub taken: Taken,
     /// Messages about the faults of the file.
     pub said: Vec<String>,
-    /// The content of the file with the time of the new version. The caller should overwrite the file with it.
-    /// Otherwise the next edit would look like an edit of an older version.
+    /// The content of the file with the time of the new version. The caller should overwrite the file with this
+    /// content. Otherwise the next edit would look like an edit of an older version.
     #[serde(skip)]
     pub fresh: Option<Vec<u8>>,
 }
@@ -111,9 +112,9 @@ pub(crate) struct TakenBlocks {
     pub refused: usize,
     /// The results of the files, in the order of the call.
     pub files: Vec<TakenFile>,
-    /// The blocks without a file that stay.
+    /// The ids of the blocks that have no file and stay in the state.
     pub missing: Vec<Id>,
-    /// The blocks without a file that were removed.
+    /// The ids of the blocks that had no file and were removed from the state.
     pub pruned: Vec<Id>,
     /// The name of the reference below `rejected/` that contains the quarantined blocks.
     pub held: Option<String>,
@@ -164,7 +165,7 @@ pub(crate) fn take_blocks(
                 Err(why) => one.said.push(why),
                 // BEX-2: if several files contain the same id, only the file whose path matches the id is imported.
                 Ok(read) if kept[&read.block.id] > 1 && id_of_path(&file.path).ok() != id => {
-                    let why = "another file has the same id, and this path does not match it";
+                    let why = "another file has the same id, and the path of this file does not match the id";
                     one.said.push(why.to_owned());
                 }
                 Ok(read) => {
@@ -309,7 +310,7 @@ impl Edit<'_, '_> {
         self.stage(object, block, present.as_ref().map(Object::origin))
     }
 
-    /// Checks whether a file may change its block. Returns the result if it may not, and `None` if it may.
+    /// Checks whether a file may change its block. If not, returns the result for the file, otherwise `None`.
     fn outdated(&mut self, present: &Object, block: &Block) -> Result<Option<Taken>> {
         let before = block_of(self.view, &self.take.place, present)?;
         if say_the_same(&before, block) {

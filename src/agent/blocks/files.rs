@@ -54,7 +54,7 @@ pub(crate) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTe
 }
 
 /// Checks whether a block file can be overwritten without losing an edit. The file must equal its block in `view`, or
-/// its block at the time in its line `updated`.
+/// the earlier version of its block at the time in the line `updated` of the file.
 ///
 /// # Errors
 /// The errors of [`View::get`].

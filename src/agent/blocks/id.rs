@@ -8,7 +8,7 @@
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - BID-1: an id has 1 to 256 ASCII characters. A `.` or `/` is never first, last or next to another one.
+//! - BID-1: an id has 1 to 256 ASCII characters. A `.` or `/` is never first, last or next to another `.` or `/`.
 
 use super::block::Unfit;
 use crate::object::Id;

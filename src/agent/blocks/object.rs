@@ -16,7 +16,8 @@ use crate::engine::View;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, NewObject, Object, Origin, Scope, Value};
 
-/// The key of the class of an untrusted block. A store that does not contain the block reads its class from this line.
+/// The key of the class of an untrusted block. A store that does not contain the block reads the class of the block
+/// from this line.
 const TRUST: &str = "trust";
 /// The name of the current project's scope in files.
 const PROJECT: &str = "project";
@@ -45,7 +46,7 @@ pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Bl
     })
 }
 
-/// Returns the class in the line `trust`.
+/// Returns the class in the line `trust`, or `None` if the line is missing or names no class.
 fn stated_class(block: &Block) -> Option<Origin> {
     block
         .attributes

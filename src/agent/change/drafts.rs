@@ -9,7 +9,7 @@ use crate::agent::agent::Agent;
 use crate::engine::{Attempted, Check, Committed, Draft, Refusal, Writer};
 use crate::error::Result;
 
-/// Creates a draft by `writer` on the newest state.
+/// Creates a draft on the newest state for `writer`.
 ///
 /// # Errors
 /// The errors of [`admitted`]; `Corrupt` or `Io` if the state cannot be read.
@@ -17,7 +17,7 @@ pub(in crate::agent) fn begin(agent: &Agent, writer: &Writer) -> Result<Draft> {
     Ok(agent.memory().draft(&admitted(agent, writer)?))
 }
 
-/// Opens the draft `name`, by `writer`.
+/// Opens the saved draft `name` for `writer`.
 ///
 /// # Errors
 /// The errors of [`admitted`] and [`Memory::open_draft`](crate::Memory::open_draft).

@@ -1,8 +1,8 @@
 //! Generates ids for items that have none.
 //!
-//! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in any other scope. NAME is the scope without its class:
-//! `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8, from an
-//! idempotency key (RFC 9562). The same key always produces the same id.
+//! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in any other scope. NAME is the scope without its
+//! class: `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8,
+//! from an idempotency key (RFC 9562). The same key always produces the same id.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -153,7 +153,8 @@ mod tests {
         assert!("89ab".contains(&uuid[..1]), "{uuid}");
         let id = ids.new_id(&memory(), &Scope::default(), &kind("note")).unwrap();
         assert!(id.as_str().starts_with("note/0198"), "{id}");
-        // A UUID of version 7 cannot contain a time before 1970. With such a clock, the generator still makes valid ids.
+        // A UUID of version 7 cannot contain a time before 1970. With a clock before 1970, the generator still
+        // makes valid ids.
         let early =
             IdGenerator::since(Time::from_micros(-1)).new_id(&memory(), &Scope::default(), &kind("note"));
         assert!(early.unwrap().as_str().starts_with("note/00000000-0000-7"));

@@ -1,14 +1,14 @@
 //! The only module through which the verbs of the agent change the store.
 //!
 //! A verb names its [`Rule`] and stages items on a [`Change`]. The change reviews every text, reserves quota for every
-//! new item, and quarantines items that a person must judge. The whole change is one commit, authorised by the rule.
-//! docs/agent/write-path.md lists the verbs with their rules.
+//! new item, and quarantines each item that a person must judge. The whole change is one commit, authorised by the
+//! rule. docs/agent/write-path.md lists the verbs with their rules.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - STA-1: a change reviews every text before it stages the text. It commits no text that the review blocked or
+//! - STA-1: a change reviews every text before it stages the text. A change commits no text that the review blocked or
 //!   quarantined.
 //! - STA-2: every commit of the layer names its rule, and the engine authorises the commit by that rule.
 
@@ -105,7 +105,7 @@ pub(super) fn change<T>(
     }
 }
 
-/// Makes a change as [`change`] does, without a retry. The last value is the name of the draft with the
+/// Makes a change as [`change`] does, without a retry. The last value of the result is the name of the draft with the
 /// quarantined items, or the error of saving that draft. The commit is made in both cases.
 pub(super) fn change_once<T>(
     agent: &Agent,
@@ -173,7 +173,7 @@ impl<'a> Change<'a> {
         self.draft.get(id)
     }
 
-    /// Returns the object with an id as [`Self::get`] does, but `None` if the version was erased.
+    /// Returns the object with an id as [`Self::get`] does, but returns `None` if the version was erased.
     pub(super) fn present(&self, id: &Id) -> Result<Option<Object>> {
         unless_erased(self.draft.get(id))
     }
@@ -237,7 +237,7 @@ impl<'a> Change<'a> {
     }
 
     /// Stages a reviewed item as a statement of the writer. `present` is the current object with the same id. The
-    /// `superseded` items free quota for the new one.
+    /// `superseded` items free quota for the new item.
     pub(super) fn say(
         &mut self,
         object: NewObject,

@@ -18,11 +18,11 @@ use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
 /// The phrase in errors for the name of an attribute, or for a key within an attribute.
 const ATTRIBUTE: &str = "the name of an attribute";
-/// The length in bytes from which every name is scanned. A shorter name is scanned only if it looks like `word=value` or
-/// is not ASCII.
+/// The length in bytes from which every name is scanned. A shorter name is scanned only if it looks like `word=value`
+/// or is not ASCII.
 const NAME_BYTES_MIN: usize = 20;
 
-/// Checks the writer of a commit, and returns it with markers for the secrets in its reason and source.
+/// Checks the writer of a commit, and returns the writer with markers for the secrets in its reason and source.
 ///
 /// # Errors
 /// `Denied` (code `disabled`) if the memory is disabled, (code `refused`) if the actor or session contains a secret.
@@ -69,8 +69,8 @@ pub(in crate::agent) fn redact_error(scanner: &Scanner, error: Error) -> Error {
     }
 }
 
-/// Reads a line with `read`. Returns the error for the redacted line, because a message may quote only the start of a
-/// secret, which the scanner does not recognise.
+/// Reads a line with `read`. If that fails and the line contains a secret, returns the error of reading the redacted
+/// line instead. The original message may quote only the start of a secret, which the scanner does not recognise.
 pub(in crate::agent) fn read_line<T>(
     scanner: &Scanner,
     line: &[u8],
@@ -110,8 +110,8 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     Ok(())
 }
 
-/// Scans the names of an item, and adds the findings to the report on its texts. Returns the kind of the first name that
-/// causes a refusal. Each name is scanned separately, because a single report lists a limited number of findings.
+/// Scans the names of an item, and adds the findings to the report on its texts. Returns the kind of the first name
+/// that causes a refusal. Each name is scanned separately, because a single report lists a limited number of findings.
 pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Report) -> Option<&'static str> {
     let superseded = item.supersedes.iter();
     let names = [
@@ -138,7 +138,8 @@ pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Repor
 /// Checks whether a name contains a secret, or looks like another name.
 fn is_misleading(name: &str, found: &Report) -> bool {
     let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
-    // The scan allows these invisible characters in texts, but two names that differ only in them look alike.
+    // The scan allows these invisible characters in texts, but two names that differ only in such characters look
+    // alike.
     name.contains(['\u{ad}', '\u{feff}']) || found.findings.iter().any(is_refused)
 }
 

@@ -1,8 +1,8 @@
 //! The quota of a scope, which limits the number of its items.
 //!
-//! Only items without a parent count, so entries, summaries, episodes, sections and other children do not count. Sessions
-//! and notes do not count either. The duplicate index counts the items of a scope. A write into a scope below its quota
-//! needs one look-up. A write into a full scope reads all objects of the scope.
+//! Only items without a parent count, so entries, summaries, episodes, sections and other children do not count.
+//! Sessions and notes do not count either. The duplicate index counts the items of a scope. A write into a scope below
+//! its quota needs one look-up in this index. A write into a full scope reads all objects of the scope.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -29,11 +29,13 @@ use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 /// The quota that one draft uses in each scope. The items of a scope are counted only when the scope may be full.
 pub(super) struct Quota {
     items_max: i64,
-    /// For each half, the number of new items in the draft, minus the number of superseded items that freed quota.
+    /// For each half of a scope, the number of new items in the draft, minus the number of superseded items that freed
+    /// quota.
     staged: HashMap<Half, i64>,
     /// The superseded items that freed quota.
     freed: HashSet<Id>,
-    /// For each counted half, the number of live items in the base of the draft, at most `items_max`.
+    /// For each half of a scope that was counted, the number of live items in the base of the draft, at most
+    /// `items_max`.
     live: HashMap<Half, i64>,
 }
 
@@ -50,8 +52,8 @@ impl Quota {
         }
     }
 
-    /// Reserves quota for an object before it is staged with the origin `origin`. First, the superseded items of the same
-    /// half free their quota. An object that replaces a live object of the same half needs no quota.
+    /// Reserves quota for an object before it is staged with the origin `origin`. First, the superseded items of the
+    /// same half free their quota. An object that replaces a live object of the same half needs no quota.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): the scope is full.
@@ -95,7 +97,7 @@ impl Quota {
         Ok(())
     }
 
-    /// Counts the items of a half in the base that have neither expired nor been superseded. Removes expired
+    /// Counts the items of half a scope in the base that have neither expired nor been superseded. Removes expired
     /// items from the draft if the half is full.
     fn live(&mut self, agent: &Agent, draft: &mut Draft, new: &Id, half: &Half) -> Result<i64> {
         if let Some(live) = self.live.get(half) {

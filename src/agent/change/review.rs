@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - REV-1: no field of a reviewed item contains a secret that the scan recognises.
-//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. Its names contain no
-//!   invisible characters, and no word that mixes letters of several scripts.
+//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. Its names contain
+//!   no invisible characters, and no word that mixes letters of several scripts.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::{Category, Scanner, Verdict};
 
-/// An item in the form that is stored, and the findings of the scan in the form that the caller gave.
+/// A reviewed item in the form that is stored, and the findings of the scan of the original item.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct Reviewed {
     /// The item without secrets and invisible characters. The attribute `flags` lists the matching rules.
@@ -114,8 +114,8 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
     })
 }
 
-/// The maximum number of items that one item may supersede. It is limited because every search that finds one of them
-/// also reads the superseding item.
+/// The maximum number of items that one item may supersede. The number is limited because every search that finds a
+/// superseded item also reads the superseding item.
 const SUPERSEDES_MAX: usize = 64;
 
 /// Fails if an item exceeds one of the quotas of a single item.

@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::object::{Object, Time};
 
 /// Returns the version with the full text, if the item was shortened and history contains that version. A writer can
-/// set the attribute to any version. So the version must have the id and scope of the item, and be one of its sources.
-/// Both must be trusted, or both untrusted.
+/// set the attribute `original` to any version. So the version must have the id and scope of the item, and be one of
+/// the sources of the item. The version and the item must both be trusted, or both be untrusted.
 pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Option<Object>> {
     let object = item.object();
     let named = item.original().filter(|_| item.level().is_some());

@@ -1,5 +1,5 @@
-//! A decay pass. It moves every item that was unused for long enough one level down: from the full text to a summary,
-//! then to keywords, then out of the state.
+//! Runs a decay pass. The pass moves every item that was unused for long enough one level down: from the full text to a
+//! summary, then to keywords, then out of the state.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -103,9 +103,9 @@ pub struct Move {
     pub to: Level,
     /// The version with the full text, which [`Agent::unforget`] restores.
     pub original: ObjectDigest,
-    /// The number of characters of its text before the move.
+    /// The number of characters of the item's text before the move.
     pub chars_before: usize,
-    /// The number of characters of its text after the move.
+    /// The number of characters of the item's text after the move; 0 if the item is removed.
     pub chars_after: usize,
 }
 
@@ -147,7 +147,7 @@ impl Decayed {
 /// A planned move of an item.
 struct Planned {
     moved: Move,
-    /// The version that the pass read. If the item has another version at commit, the pass skips it.
+    /// The version that the pass read. If the item has another version at commit, the pass skips the item.
     seen: ObjectDigest,
     /// The new version and the upper bound of its origin; `None` removes the item from the state.
     new: Option<(NewObject, Origin)>,

@@ -4,7 +4,7 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - The ticker cannot detect a clock that was wrong before it started.
+//! - The ticker cannot detect a clock that was wrong before the ticker started.
 //!
 //! # Invariants
 //! - TIC-1: no pass runs after the handle is dropped.
@@ -86,7 +86,7 @@ impl Drop for Ticker {
 
 /// Detects jumps of the clock.
 struct Watch {
-    /// The last moment at which the clock was right, and the time that it showed.
+    /// The last moment at which the clock was right, and the time that the clock showed at this moment.
     since: Instant,
     said: Time,
     /// The moment when the jump was detected, and the error of the clock in microseconds; `None` if the clock is

@@ -221,7 +221,7 @@ impl Candidates {
     fn of(view: &View, request: &EnvelopeRequest, hits: Option<&HashMap<String, u32>>) -> Result<Self> {
         let mut found = Self::default();
         if !view.settings().indexes {
-            // Without indexes, a query would read each object twice.
+            // Read all objects directly, because a query without indexes would read each object twice.
             for object in view.kept_objects() {
                 let object = object?;
                 if request.reach.has(object.scope()) && object.kind() != kind::SESSION {
@@ -296,7 +296,7 @@ impl Candidates {
         Ok(())
     }
 
-    /// Returns the records of the highest-ranked candidates of each section, without superseded ones (MKE-2).
+    /// Returns the records of the highest-ranked candidates of each section, without superseded candidates (MKE-2).
     fn finish(mut self, view: &View, scanner: &Scanner) -> Result<(Vec<Record>, Omitted)> {
         let mut all = Vec::new();
         for (section, mut waiting) in std::mem::take(&mut self.sections) {

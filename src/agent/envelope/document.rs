@@ -46,18 +46,18 @@ pub struct Shown {
     pub id: String,
     /// The section that contains the record.
     pub section: Section,
-    /// The class of its origin.
+    /// The origin class of the item.
     pub trust: Origin,
-    /// The rules that the scan found in the text; empty if it found none.
+    /// The rules of the scan that matched the text; empty if no rule matched.
     pub flags: String,
-    /// Its source; empty if unknown.
+    /// The source of the item; empty if unknown.
     pub source: String,
-    /// The time of its creation, for example `2026-08-21T10:00:00Z`; empty if unknown.
+    /// The time when the item was created, for example `2026-08-21T10:00:00Z`; empty if unknown.
     pub time: String,
-    /// The time of its last change; empty if the item never changed.
+    /// The time of the last change of the item; empty if the item never changed.
     #[serde(skip)]
     pub updated: String,
-    /// Its text.
+    /// The text of the item.
     #[serde(skip)]
     pub text: String,
 }

@@ -1,10 +1,10 @@
 //! Finds the invisible characters of a text, which the envelope shows as `\u{..}`.
 //!
-//! By Unicode property, these are default ignorable, control, format, private-use and unassigned characters. Some of
-//! them have a legitimate use: in emoji of several parts, as joiners in scripts whose letters change shape, and as
-//! direction marks after right-to-left letters. Characters in such a context stay unescaped.
+//! By Unicode property, invisible characters are default ignorable, control, format, private-use and unassigned
+//! characters. Some of them have a legitimate use: in emoji of several parts, as joiners in scripts whose letters
+//! change shape, and as direction marks after right-to-left letters. Characters in such a context stay unescaped.
 //!
-//! The sets of characters are those of the scan. The rules here permit an invisible character in fewer contexts,
+//! The sets of characters are the same as in the scan. The rules here permit an invisible character in fewer contexts,
 //! because a text must look the same wherever it is cut.
 //!
 //! # Layer

@@ -58,7 +58,8 @@ fn write(chars: &[char], hidden: &[bool]) -> String {
     out
 }
 
-/// Cuts a text to `chars_max` characters, ellipsis included. Cuts between words if these words fill half of the space.
+/// Cuts a text to `chars_max` characters, ellipsis included. Cuts between words if the words before the cut fill at
+/// least half of the space.
 fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
     let room = chars_max.saturating_sub(1);
     let width = |at: usize| {

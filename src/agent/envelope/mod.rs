@@ -21,22 +21,22 @@
 //!
 //! # Why the boundary is constant in a session
 //! A prompt cache matches up to the first byte that differs. A new boundary in each rendering would change the first
-//! line, so the cache would never match. No record can contain a real delimiter. A record may still imitate one, so a
-//! host may choose a random [`Boundary`] for a session, which no earlier writer can know. The renderer writes it into
-//! the first and the last but one line, and omits records that repeat it. A boundary derived from the content would not
-//! work: a new record would change it, and a reader of the records could compute it.
+//! line, so the cache would never match. No record can contain a real delimiter. A record may still imitate a
+//! delimiter, so a host may choose a random [`Boundary`] for a session, which no earlier writer can know. The renderer
+//! writes the boundary into the first and the last but one line, and omits records that repeat the boundary. A boundary
+//! derived from the content would not work: a new record would change it, and a reader of the records could compute it.
 //!
 //! # How the prefix stays stable
 //! Sections have a fixed order: sections that change least are first. A second order decides which section uses the
-//! budget first. Records are in order of time, so a new record follows the others of its section. A full section omits
-//! its oldest record. The root and the counts change with every commit, so they are in the last line but one.
+//! budget first. Records are in order of time, so a new record follows the older records of its section. A full section
+//! omits its oldest record. The root and the counts change with every commit, so they are in the last line but one.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Every file but `assembly` is pure.
 //!
 //! # Limits
-//! - An envelope reads every object of its scopes except transcript entries. Without an index it reads these too.
-//!   Decay reads every item.
+//! - An envelope reads every object of its scopes except transcript entries. Without an index, an envelope also reads
+//!   the transcript entries. Decay reads every item.
 //!
 //! # Invariants
 //! - ENV-1: a strict reader of a rendered text finds exactly the shown records, whatever they contain.

@@ -92,21 +92,21 @@ impl Omitted {
 pub(super) struct Record {
     /// The section of the item. An untrusted record is shown in the section `quarantine` instead.
     pub section: Section,
-    /// The time of its creation in microseconds since 1970, which orders the records of a section.
+    /// The time when the item was created, in microseconds since 1970, which orders the records of a section.
     pub time_us: Option<i64>,
-    /// Its id, shown up to 256 characters.
+    /// The id of the item, shown up to 256 characters.
     pub id: String,
-    /// Its text, shown up to the limit of its section.
+    /// The text of the item, shown up to the limit of its section.
     pub text: String,
-    /// Its kind, for example `fact`. An `entry` is never shown; a `note` only in a compaction.
+    /// The kind of the item, for example `fact`. An `entry` is never shown; a `note` only in a compaction.
     pub kind: String,
-    /// The class of its origin.
+    /// The origin class of the item.
     pub trust: Origin,
-    /// The rules that the scan found in the text, shown up to 120 characters.
+    /// The rules of the scan that matched the text, shown up to 120 characters.
     pub flags: String,
-    /// Its source, for example a file or a tool, shown up to 120 characters.
+    /// The source of the item, for example a file or a tool, shown up to 120 characters.
     pub source: String,
-    /// The time of its last change, if that differs from its creation.
+    /// The time of the last change of the item, if that time differs from the time of its creation.
     pub updated_us: Option<i64>,
     /// The root session that owns a note.
     pub root_session: String,

@@ -70,12 +70,12 @@ enum Role {
 /// A tag with one of the searched names, and its byte offsets.
 struct Tag {
     role: Role,
-    /// Its name in lower case.
+    /// The name of the tag, in lower case.
     name: String,
     start: usize,
-    /// The offset after its name.
+    /// The offset after the name of the tag.
     name_end: usize,
-    /// The offset after its last byte.
+    /// The offset after the last byte of the tag.
     end: usize,
 }
 

@@ -15,11 +15,11 @@ use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::recall::CHARS_A_TOKEN;
 
-/// Selects records for the envelope, and adds the omitted ones to the counts of `left_out`.
+/// Selects records for the envelope, and adds the omitted records to the counts of `left_out`.
 ///
 /// Fills the sections by their turn, and each section by rank, then newest first. Omits a record that does not fit, and
-/// tries the next one. Apart from sorting, the time is linear in the number of records and shown characters. Pass it
-/// candidates, not a whole store.
+/// tries the next record. Apart from sorting, the time is linear in the number of records and shown characters. Callers
+/// pass candidates, not all items of a store.
 pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitted) -> (Envelope, Omitted) {
     let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
     for record in records {

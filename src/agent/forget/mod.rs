@@ -26,14 +26,14 @@ use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time};
 
-/// The conditions on the items to forget. A forgotten item meets every given condition.
+/// The conditions on the items to forget. An item is forgotten only if it meets every condition that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forgetting {
     /// Only items with one of these ids. An empty list matches every item.
     pub ids: Vec<Id>,
     /// Only items with all of these tags.
     pub all_tags: Vec<String>,
-    /// Only items with one of these tags. An empty list matches every item.
+    /// Only items with at least one of these tags. An empty list matches every item.
     pub any_tags: Vec<String>,
     /// Only items stored before this time.
     pub before: Option<Time>,
@@ -48,7 +48,7 @@ pub struct Forgetting {
 }
 
 impl Forgetting {
-    /// Returns whether no condition is given.
+    /// Returns whether no condition is set.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -76,9 +76,9 @@ impl Forgetting {
 pub struct Forgot {
     /// The forgotten items, in their last version.
     pub items: Vec<Item>,
-    /// The ids of the pinned items that met the conditions. They stay in the state.
+    /// The ids of the pinned items that met the conditions. These items stay in the state.
     pub pinned: Vec<Id>,
-    /// The ids of [`Forgetting::ids`] whose items fail another condition. They stay in the state.
+    /// The ids of [`Forgetting::ids`] whose items fail another condition. These items stay in the state.
     pub others: Vec<Id>,
     /// The commit; `None` in a dry run, or if no item was forgotten.
     pub commit: Option<CommitInfo>,

@@ -25,7 +25,7 @@ pub struct Forgotten {
     pub version: ObjectDigest,
     /// The commit that removed the item, with its actor, time and operation.
     pub commit: CommitInfo,
-    /// The reason in that commit, if it states one.
+    /// The reason that `commit` states; `None` if it states no reason.
     pub reason: Option<String>,
 }
 
@@ -157,14 +157,14 @@ pub(in crate::agent) fn unforget_last(
     })
 }
 
-/// Stages the full version of an item that is shortened in the state `from`, else its version in `from` (FGT-2).
+/// Stages the version of an item in the state `from`. If that version is shortened, stages the full version (FGT-2).
 fn restore(agent: &Agent, change: &mut change::Change<'_>, id: &Id, from: &View) -> Result<()> {
     if let Some(item) = from.get(id)?.map(Item::from)
         && let Some(original) = original_of(agent.memory(), &item)?
     {
         return change.restore_version(id, original.digest());
     }
-    // The item is not shortened, or its full version was collected or erased.
+    // The item is not shortened, or garbage collection or an erasure removed its full version.
     change.restore(id, from)
 }
 
@@ -189,7 +189,8 @@ fn bring_back(
     if done.committed.changed {
         back.commit = Some(done.committed.commit);
         let ids = back.items.iter().map(|item| item.object().id());
-        // A restored version is as old as before. Recording a use prevents the next decay pass from forgetting it again.
+        // A restored version is as old as before. Record a use, so that the next decay pass does not forget the version
+        // again.
         agent.memory().touch(ids, agent.memory().view().now());
     }
     Ok(back)

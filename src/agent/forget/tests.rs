@@ -226,7 +226,7 @@ fn what_was_forgotten_is_told_newest_first_and_comes_back_whole() {
         "items that are already restored are skipped"
     );
     let after: Vec<_> = ["a", "b", "c"].iter().map(|name| bytes(&agent, name)).collect();
-    // INVARIANT FGT-2: the restored version is the forgotten one, byte for byte.
+    // INVARIANT FGT-2: the restored version is the forgotten version, byte for byte.
     assert_eq!(after, before);
     assert_eq!(agent.memory().view().root(), root);
     assert!(all_forgotten(&agent, &Reach::All, 10).unwrap().is_empty());
@@ -311,8 +311,8 @@ fn an_item_cannot_make_another_one_come_back() {
     assert_eq!(bytes(&agent, "x").unwrap().1.unwrap(), "harmless");
 }
 
-/// INVARIANT FGT-2: `unforget` restores the last full version of items that were forgotten, shortened and replaced in any
-/// order.
+/// INVARIANT FGT-2: `unforget` restores the last full version of items that were forgotten, shortened and replaced in
+/// any order.
 #[test]
 fn what_comes_back_is_byte_for_byte_what_was_there() {
     for seed in 0..30 {

@@ -59,8 +59,8 @@ fn chars_of(object: &Object) -> usize {
     object.content().map_or(0, |text| text.chars().count())
 }
 
-/// Refuses to rewrite or supersede an object by a less trusted one, and to remove an object that is more trusted than
-/// the writer.
+/// Refuses to rewrite or supersede an object by a less trusted object. Also refuses to remove an object that is more
+/// trusted than the writer.
 pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
     let is_below = |new: Origin, old: Origin| old.is_above(new);
     let mut ids = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
             }
         }
     }
-    let advice = "write a new object instead, or let a writer of that class change it";
+    let advice = "write a new object instead, or let a more trusted writer make the change";
     let class = turn.class();
     let why = format!("a writer of class {class} would change more trusted objects");
     Ok(Failure::about(ids, why, advice))
@@ -112,8 +112,8 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
     Ok(Failure::about(ids, why, advice))
 }
 
-/// Limits the objects with the kind of change `word`, by number and by their share of all objects. The limit of the
-/// share does not apply to up to `free` objects.
+/// Limits the objects with the kind of change `word`, by number and by their share of all objects. The share is not
+/// limited for up to `free` objects.
 pub(super) fn touched(
     turn: &Turn<'_>,
     word: &str,
@@ -139,7 +139,8 @@ pub(super) fn touched(
     Failure::about(ids, why, advice)
 }
 
-/// Returns the scope and trust whose quota includes the object (ROO-3). Returns `None` if no quota includes it.
+/// Returns the scope of an object and whether it is trusted, which together determine its quota (ROO-3). Returns `None`
+/// if the object counts towards no quota.
 fn place(object: &Object) -> Option<(&str, bool)> {
     let counts = counts_in_quota(object.kind(), object.parent().is_some());
     counts.then(|| (object.scope(), object.origin().is_trusted()))

@@ -1,9 +1,9 @@
 //! The guard: runs a change on a draft, checks it, and commits either the whole change or nothing.
 //!
-//! [`Agent::attempt`] runs a change and its checks. It commits a change that passes, after an automatic snapshot. It
-//! saves a refused change as a draft below `rejected/`. Other programs can run the same steps on a named draft:
-//! [`stage`], [`check_staged`], [`commit_staged`]. The result is a [`Report`] for people and
-//! models. A [`Policy`] configures the checks.
+//! [`Agent::attempt`] runs a change and its checks. It commits a change that passes all checks, after an automatic
+//! snapshot. It saves a refused change as a draft below `rejected/`. Other programs can run the same steps on a named
+//! draft: [`stage`], [`check_staged`], [`commit_staged`]. The result is a [`Report`] for people and models. A
+//! [`Policy`] configures the checks.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -59,7 +59,7 @@ impl<'a> Checks<'a> {
         Self { policy, own }
     }
 
-    /// Adds a check of the caller. If it returns an error, the change is refused, and the error is the reason.
+    /// Adds a check of the caller. If the check returns an error, the change is refused, and the error is the reason.
     #[must_use]
     pub fn and(mut self, name: impl Into<String>, check: impl Fn(&Draft) -> Result<(), String> + 'a) -> Self {
         self.own.push((name.into(), Box::new(check)));
@@ -119,8 +119,9 @@ impl Agent {
     /// If a check fails, the result is [`Guarded::Refused`], not an error. [`Checks::and`] adds a check of the host.
     ///
     /// # Errors
-    /// The error of `change`; `Denied` (code `rejected`) if it panicked; `Corrupt` or `Io` if a check could not read
-    /// its input; also the errors of [`Memory::commit`](crate::Memory::commit). An error leaves the state unchanged.
+    /// The error of `change`; `Denied` (code `rejected`) if `change` panicked; `Corrupt` or `Io` if a check could not
+    /// read its input; also the errors of [`Memory::commit`](crate::Memory::commit). An error leaves the state
+    /// unchanged.
     ///
     /// ```
     /// use treering::agent::{Checks, Guarded, Policy};
@@ -161,7 +162,7 @@ impl Agent {
         let writer = draft.writer().clone();
         let change = |draft: &mut Draft| {
             let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));
-            // GRD-4: a refused change is saved as a draft too, so secrets are redacted before the checks. If the
+            // GRD-4: even a refused change is saved as a draft, so secrets are redacted before the checks. If the
             // redaction fails, the change is dropped.
             if let Err(error) = secrets::redact_staged(self, draft) {
                 *draft = drafts::begin(self, &writer)?;

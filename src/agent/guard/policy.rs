@@ -29,8 +29,8 @@ use crate::scan::Verdict;
 /// The checks of a change.
 ///
 /// The default policy limits the shares of removed and rewritten objects. It refuses text that the scan quarantines or
-/// blocks, texts above a quota, and changes to pinned or more trusted objects. It has no rules for kinds, and runs no
-/// programs.
+/// blocks, texts that exceed a quota, and changes to pinned or more trusted objects. It has no rules for kinds, and
+/// runs no programs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -83,12 +83,12 @@ impl Default for ChangeLimits {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScanRules {
-    /// The lowest verdict that refuses a change. Default: quarantine.
+    /// The least strict verdict that refuses a change. Default: quarantine.
     pub refuse: Refuse,
 }
 
 named! {
-    /// The lowest verdict of the scan that refuses a change.
+    /// The least strict verdict of the scan that refuses a change.
     #[derive(Default, Deserialize)]
     pub enum Refuse {
         /// No verdict refuses a change.
@@ -158,9 +158,9 @@ impl Default for TrustRules {
 pub struct KindRules {
     /// The attributes that each object must have, with their types.
     pub required: BTreeMap<String, TypeOfValue>,
-    /// The minimum number of characters of its text.
+    /// The minimum number of characters of the text of each object.
     pub text_chars_min: Option<usize>,
-    /// The maximum number of characters of its text.
+    /// The maximum number of characters of the text of each object.
     pub text_chars_max: Option<usize>,
 }
 
@@ -201,11 +201,11 @@ impl TypeOfValue {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandCheck {
-    /// Its name in the report.
+    /// The name of the check in the report.
     pub name: String,
     /// The program and its arguments.
     pub run: Vec<String>,
-    /// Its time limit in seconds. Default: 30.
+    /// The time limit of the program in seconds. Default: 30.
     #[serde(default = "CommandCheck::usual_seconds")]
     pub seconds: f64,
 }
@@ -231,7 +231,7 @@ impl Policy {
     /// ```
     ///
     /// # Errors
-    /// `InvalidInput` (code `bad_policy`) if a key is unknown or a value is invalid. The error names it.
+    /// `InvalidInput` (code `bad_policy`) if a key is unknown or a value is invalid. The error describes the fault.
     pub fn parse(text: &str) -> Result<Self> {
         let read: Self = toml::from_str(text).map_err(|error| bad(fault(text, &error)))?;
         let shares = [read.change.removed_share_max, read.change.rewritten_share_max];
@@ -244,7 +244,10 @@ impl Policy {
         }
         let is_time = |command: &&CommandCheck| command.seconds.is_finite() && command.seconds > 0.0;
         if let Some(command) = read.commands.iter().find(|command| !is_time(command)) {
-            return Err(bad(format!("the command '{}' has no time limit", command.name)));
+            return Err(bad(format!(
+                "the time limit of the command '{}' must be positive",
+                command.name
+            )));
         }
         Ok(read)
     }

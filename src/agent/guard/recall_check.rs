@@ -40,7 +40,8 @@ pub(crate) fn compare_recall(
     newer: &View,
     queries: &[RecallQuery],
 ) -> Result<Vec<RecallChange>> {
-    // Runs all queries in one state, then all in the other, so that the index is updated to each state only once.
+    // Run all queries in one state, then all queries in the other state, so that the index is updated to each state
+    // only once.
     let answers = |view: &View| -> Result<Vec<Vec<String>>> {
         let asked = queries.iter().map(|query| query.clone().without_touch());
         let ids = |query: RecallQuery| -> Result<Vec<String>> {

@@ -30,7 +30,7 @@ pub struct Checked {
     pub ids: Vec<String>,
     /// The number of objects that fail the check.
     pub ids_total: usize,
-    /// Advice; empty if the check passes.
+    /// Advice on how to correct the change; empty if the change passes.
     pub advice: String,
 }
 

@@ -1,8 +1,8 @@
 //! Guarded changes in separate steps, for programs in any language: stage a change under a name, check it, then commit
 //! or drop it.
 //!
-//! A staged change is a saved draft (`drafts/NAME`). It outlives its process and does not change the state. It is
-//! committed on the newest head. The commit conflicts if another writer changed the same objects.
+//! A staged change is a saved draft (`drafts/NAME`). It outlives the process that staged it, and does not change the
+//! state. It is committed on the newest head. The commit conflicts if another writer changed the same objects.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -66,8 +66,8 @@ pub(crate) struct StagedChange {
     pub counts: ChangeCounts,
 }
 
-/// Stages a change under a name, and replaces secrets with markers. Errors name the number of the line. The trust rules
-/// apply to this writer now, because another writer may commit the change.
+/// Stages a change under a name, and replaces secrets with markers. An error in a line names the number of the line.
+/// Checks the trust rules for this writer now, because another writer may commit the change.
 ///
 /// # Errors
 /// `Denied` (code `refused`): this writer may not rewrite an object of the change. `InvalidInput`: a line cannot be
@@ -219,7 +219,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
     Ok(())
 }
 
-/// Returns the writer. If it has neither a session nor an actor, sets both from the writer who staged the change.
+/// Returns `writer`. If `writer` has neither a session nor an actor, copies both from the writer who staged the change.
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
     let is_nameless = writer.session.is_none() && writer.actor.is_none();

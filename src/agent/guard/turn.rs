@@ -4,8 +4,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - The checks of an unstaged change run on the state at its beginning, not on later commits of other writers. The
-//!   checks of a staged change run on the head.
+//! - The checks of an unstaged change run on the state at the beginning of the change, not on later commits of other
+//!   writers. The checks of a staged change run on the head.
 
 use serde_json::{Value as Json, json};
 
@@ -32,12 +32,12 @@ impl ChangedObject {
         ChangeKind::of(self.old.is_some(), self.new.is_some())
     }
 
-    /// Returns the scope of the new version, or of the old one if the object is removed.
+    /// Returns the scope of the new version, or the scope of the old version if the object is removed.
     pub(crate) fn scope(&self) -> &str {
         self.object().map_or("", Object::scope)
     }
 
-    /// Returns the text of the new version, or of the old one if the object is removed.
+    /// Returns the text of the new version, or the text of the old version if the object is removed.
     pub(crate) fn text(&self) -> &str {
         self.object().and_then(Object::content).unwrap_or_default()
     }

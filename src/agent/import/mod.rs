@@ -181,8 +181,8 @@ fn mark_of(key: &[u8; 32], text: &str) -> String {
     to_hex(&keyed(key, text.as_bytes())[..16])
 }
 
-/// IMP-2: returns the id of a name. It ends with the name if that is a valid id, otherwise with a keyed digest of
-/// the name.
+/// IMP-2: returns the id of a name. The id ends with the name if the result is a valid id, otherwise with a keyed
+/// digest of the name.
 fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) -> Result<Id> {
     let scope = scope.as_str();
     let prefix = if scope == Scope::GLOBAL {

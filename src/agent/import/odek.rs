@@ -6,7 +6,7 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - ODK-1: a fact begins on its line number, and contains no separator line.
+//! - ODK-1: a fact begins on the line whose number is returned with it, and contains no separator line.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::object::{Attributes, Scope};
 /// The line between two facts.
 const SEPARATOR: &str = "\u{A7}";
 
-/// Returns the subject of the facts in a file with this name. `name` has no folders.
+/// Returns the subject of the facts in a file with this name, without folders. Returns `None` for any other file.
 pub(crate) fn scope_of_file(name: &str) -> Option<FactScope> {
     match name {
         "user.md" => Some(FactScope::User),

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::object::Value;
 
-/// Matches a citation. Digits after a colon are a line number only if a colon or the end follows. Otherwise they belong to
-/// the file, as the port of an address does.
+/// Matches a citation. Digits after a colon are a line number only if a colon or the end follows. Otherwise the digits
+/// belong to the file, as the port of an address does.
 static FORM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("(?s)^(?<file>.*?)(?::(?<line>[0-9]+)(?::(?<note>.*))?)?$").expect("the regex is valid")
 });
@@ -70,7 +70,7 @@ impl Citation {
     }
 }
 
-/// Returns the value of the attribute, or `None` without citations, because then no attribute is stored.
+/// Returns the value of the attribute `citations`, or `None` for an empty list, because then no attribute is stored.
 pub(in crate::agent) fn citations_value(citations: Vec<Citation>) -> Option<Value> {
     let list: Vec<Value> = citations.into_iter().map(citation_value).collect();
     (!list.is_empty()).then_some(Value::List(list))

@@ -98,7 +98,7 @@ pub(in crate::agent) const MADE_BY_VERBS: [&str; 8] = [
     attribute::CLASS,
 ];
 
-/// Returns the attributes of an object without those that only verbs set.
+/// Returns the attributes of an object, except the attributes that only verbs set.
 pub(in crate::agent) fn stated_attributes(object: &Object) -> Attributes {
     let mut attributes = object.attributes();
     for name in MADE_BY_VERBS {

@@ -38,7 +38,7 @@ named! {
 }
 
 impl Sensitivity {
-    /// Returns the sensitivity with a name that a person typed. Unlike [`Self::from_name`], returns an error with a hint.
+    /// Returns the sensitivity with a name that a person typed. Unlike [`Self::from_name`], explains an unknown name.
     ///
     /// # Errors
     /// `InvalidInput`: the name is unknown; the hint lists all names.
@@ -168,7 +168,7 @@ impl NewItem {
     /// Fails if the item has an attribute that only verbs set.
     ///
     /// # Errors
-    /// `InvalidInput`, naming the attribute.
+    /// `InvalidInput` if it has one. The error names the attribute.
     pub(in crate::agent) fn check_given(&self) -> Result<()> {
         let mut reserved = MADE_BY_VERBS.iter().chain(&OF_SESSIONS);
         if let Some(name) = reserved.find(|name| self.others.get(name).is_some()) {
@@ -212,7 +212,7 @@ pub(in crate::agent) const KNOWN: [&str; 11] = [
     attribute::SUPERSEDES,
 ];
 
-/// More attributes that `remember` rejects. Only the verbs for notes, sessions and summaries set them.
+/// Further attributes that `remember` rejects. Only the verbs for notes, sessions and summaries set these attributes.
 const OF_SESSIONS: [&str; 2] = [attribute::OWNER, attribute::GRANULARITY];
 
 /// Converts a name of the vocabulary to a kind.
@@ -251,7 +251,7 @@ pub(in crate::agent) fn texts(texts: &[String]) -> Option<Value> {
     (!list.is_empty()).then_some(Value::List(list))
 }
 
-/// Returns the texts in a list, and skips all other values.
+/// Returns the texts in a list, and skips all other values in the list.
 fn texts_of(value: &Value) -> Vec<String> {
     let Value::List(list) = value else {
         return Vec::new();
@@ -392,7 +392,7 @@ impl Item {
         self.texts(attribute::FLAGS)
     }
 
-    /// Returns the time of the event, else `stored`, the time of storing.
+    /// Returns the time of the event if the item has one, otherwise `stored`, the time of storing.
     pub(crate) fn time(&self, stored: Time) -> Time {
         self.object.event_time().unwrap_or(stored)
     }

@@ -1,13 +1,13 @@
 //! Notes of sessions: the owner writes and replaces them, and every session of the project can find them.
 //!
-//! A note is an object of the kind `note` in the scope of its project. Its attribute `owner` names the root of the session
-//! that wrote it, which is the topmost ancestor of that session. Notes never expire.
+//! A note is an object of the kind `note` in the scope of its project. Its attribute `owner` names the root session of
+//! the session that wrote the note. The root session is the topmost ancestor of a session. Notes never expire.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
-//! Only sessions with the same root may replace a note. Any session of the project may delete a note, because a deletion
-//! can be undone and is in the log.
+//! Only sessions with the same root may replace a note. Any session of the project may delete a note, because a
+//! deletion can be undone and is in the log.
 //!
 //! # Limits
 //! - `note` and `remember` check the owner of a note or session (`not_owner`); `put` and a guarded draft do not.
@@ -81,7 +81,8 @@ impl Agent {
         Ok(found)
     }
 
-    /// Returns the notes of `scope`, newest first. With `session`, returns only the notes of its root session.
+    /// Returns the notes of `scope`, newest first. With `session`, returns only the notes that the root of that session
+    /// owns.
     ///
     /// # Errors
     /// The errors of [`View::query`].
@@ -95,7 +96,7 @@ impl Agent {
     }
 
     /// Returns at most `limit` notes of `scope` that match `query`, best first. The score combines matching words,
-    /// freshness and the last read. Among equal scores, the notes of the root session of `session` come first.
+    /// freshness and the last read. Among equal scores, the notes that the root of `session` owns come first.
     ///
     /// # Errors
     /// The errors of [`View::query`].
@@ -158,7 +159,8 @@ impl Agent {
         })
     }
 
-    /// Deletes the note `id` of `scope`, even if another session wrote it. Returns whether the note existed, and the commit.
+    /// Deletes the note `id` of `scope`, even if another session wrote it. Returns whether the note existed, and the
+    /// commit.
     ///
     /// # Errors
     /// `InvalidInput` (code `id_taken`) if the id belongs to an object that is not a note; `Denied` (code
@@ -185,7 +187,7 @@ fn note_read(view: &View, object: Object) -> Result<NoteRead> {
 /// The notes that a new note replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replace {
-    /// The note with this id, if it exists.
+    /// The note with this id, if the note exists.
     One(Id),
     /// Every note of the scope with the same owner.
     Own,
@@ -196,7 +198,7 @@ pub enum Replace {
 pub struct NewNote {
     /// The text. An empty text only removes the notes in [`Self::replace`].
     pub text: String,
-    /// The scope of the note: the project.
+    /// The scope of the note: the scope of its project.
     pub scope: Scope,
     /// The session that writes the note. The root of this session owns the note.
     pub session: String,

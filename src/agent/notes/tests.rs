@@ -88,7 +88,8 @@ fn another_sessions_note_is_deleted_but_not_replaced() {
     );
     assert!(refused.message().contains("'s1'"), "{refused}");
     assert_eq!(texts(agent), ["mine"]);
-    // A write with an empty text deletes the note. Any session of the project may delete it. A missing note is no error.
+    // A write with an empty text deletes the note. Any session of the project may delete it. A missing note is no
+    // error.
     let gone = note("", "s2", Some(Replace::One(id.clone())));
     let deleted = agent.write_note(&gone, &Writer::user()).unwrap();
     assert_eq!((deleted.action, deleted.cleared), (NoteAction::Deleted, 1));

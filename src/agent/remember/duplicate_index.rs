@@ -2,7 +2,7 @@
 //! space and in Unicode normalisation.
 //!
 //! A 64-bit hash only finds candidates, whose texts are then compared. The index is updated by diff, so the cost of a
-//! write or rollback depends only on its changes. A file stores the index for the next process.
+//! write or rollback depends only on its changes. The index is saved to a file for the next process.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
@@ -26,7 +26,7 @@ use crate::object::{Id, Object, Scope};
 use crate::recall::Key;
 use crate::threads::Mutex;
 
-/// The smallest and the largest key, as the bounds of a range.
+/// The smallest and the largest key: the bounds of a range of all keys.
 const FIRST: Key = Key([0; Key::BYTES]);
 const LAST: Key = Key([0xff; Key::BYTES]);
 
@@ -38,7 +38,7 @@ pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
 pub(in crate::agent) struct Texts {
     /// The hash of each text, with the key of its object.
     texts: BTreeSet<(u64, Key)>,
-    /// Pairs of keys: an object that is named in `supersedes`, and the object that names it.
+    /// Pairs of keys: the key of an old object, and the key of the new object whose `supersedes` names the old object.
     superseded: BTreeSet<(Key, Key)>,
     /// The number of items of each scope, by the hash of the scope. Trusted and untrusted items are counted separately.
     items: BTreeMap<u64, u64>,
@@ -118,7 +118,7 @@ impl DuplicateIndex {
         let Some(known) = slot.take() else {
             return Ok(false);
         };
-        // Updates the index to the head first, because the file must not contain the hash of an erased text.
+        // Update the index to the head first, because the file must not contain the hash of an erased text.
         let (known, _) = Self::reach(Some(known), &memory.view(), Texts::default)?;
         slot.insert(known).keep(memory)
     }
@@ -129,8 +129,8 @@ impl DuplicateIndex {
         count.map_or(0, |count| count.cast_signed())
     }
 
-    /// Returns a live item with the scope, kind and text of `wanted` for which `accept` returns true. `hash` is the hash of
-    /// `wanted`.
+    /// Returns a live item with the scope, kind and text of `wanted` for which `accept` returns true. `hash` is the
+    /// hash of `wanted`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object cannot be read.

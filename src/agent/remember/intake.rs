@@ -21,7 +21,8 @@ use crate::object::{Id, Object};
 /// The change of one commit, and the texts of the items in it.
 pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
-    /// The ids of staged items, by text hash. The duplicate index contains only the texts of the state.
+    /// The ids of staged items, by text hash. They are recorded here because the duplicate index contains only the
+    /// texts of the state.
     texts: HashMap<u64, Id>,
 }
 
@@ -33,7 +34,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// Returns the id for an item: the id in the item, else an id derived from `key`, else a new id.
+    /// Returns the id for an item: the id in the item if it has one, otherwise an id derived from `key`, otherwise a
+    /// new id.
     pub(super) fn id_of(&mut self, item: &NewItem, key: Option<&str>) -> Result<Id> {
         match (&item.id, key) {
             (Some(id), _) => Ok(id.clone()),
@@ -58,8 +60,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         self.is_trusted_enough(object) && self.is_replaceable(object)
     }
 
-    /// Checks whether the object is untrusted and the writer is trusted. Such an object never counts as a duplicate of the
-    /// writer's item.
+    /// Checks whether an object is untrusted although the writer is trusted. Such an object never counts as a duplicate
+    /// of the writer's item.
     pub(super) fn is_of_outsider(&self, object: &Object) -> bool {
         self.change.class().is_trusted() && !object.origin().is_trusted()
     }
@@ -130,8 +132,8 @@ impl<'c, 'a> Intake<'c, 'a> {
             .with_hint("store the text as a new item that supersedes nothing"))
     }
 
-    /// Returns an existing item with the same text, from the staged changes or the state. It must supersede all items that
-    /// the new item supersedes.
+    /// Returns an existing item with the same text, from the staged changes or the state. The existing item must
+    /// supersede all items that the new item supersedes.
     pub(super) fn said_by(&self, item: &NewItem) -> Result<Option<Object>> {
         let wanted = (item.scope.as_str(), item.kind.as_str(), item.text.as_str());
         let hash = hash_of(item);
@@ -158,8 +160,9 @@ impl<'c, 'a> Intake<'c, 'a> {
         })
     }
 
-    /// Merges the expiry, pin, sensitivity, tags and citations of an item into the existing item with the same text. Returns
-    /// `Unchanged` if no field differs, the trust differs, a quota is exceeded, or the existing item belongs to a session.
+    /// Merges the expiry, pin, sensitivity, tags and citations of an item into the existing item with the same text.
+    /// Returns `Unchanged` if no field differs, the trust differs, a quota is exceeded, or the existing item belongs to
+    /// a session.
     pub(super) fn restate(&mut self, said: &Object, item: &NewItem) -> Result<Staged> {
         if !self.is_as_trusted(said) || owner_of(said).is_some() {
             return Ok(Staged::Unchanged);
@@ -180,7 +183,8 @@ impl<'c, 'a> Intake<'c, 'a> {
     }
 
     /// Stages a reviewed item. `present` is the current object with its id. An item without a sensitivity inherits the
-    /// strictest sensitivity of the items that it replaces or supersedes. Otherwise the new text would be less protected.
+    /// strictest sensitivity of the items that it replaces or supersedes. Otherwise the new text would be less
+    /// protected.
     pub(super) fn put(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<Staged> {
         let superseded = item.supersedes.iter();
         let superseded: Vec<Object> = superseded
@@ -215,7 +219,7 @@ pub(super) fn owner_of(object: &Object) -> Option<String> {
     note.or_else(|| session_of(object).or(above).map(str::to_owned))
 }
 
-/// Checks whether an object has this text. Compares the original text of a shortened object.
+/// Checks whether an object has this text. For a shortened object, compares its original text.
 pub(super) fn says(agent: &Agent, object: &Object, text: &str) -> Result<bool> {
     let full = original_of(agent.memory(), &Item::from(object.clone()))?;
     let said = full.as_ref().unwrap_or(object).content();

@@ -12,8 +12,8 @@ use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, val
 use crate::ingest::shown;
 use crate::object::{Id, Kind};
 
-/// Reads an item from a line, with defaults from the options. Ignores fields that are null. Stores an unknown field as an
-/// attribute, and returns its name.
+/// Reads an item from a line, with defaults from the options. Ignores fields that are null. Stores unknown fields as
+/// attributes, and returns the item with the names of the unknown fields.
 ///
 /// # Errors
 /// `InvalidInput`, naming the field that is missing or of the wrong type.

@@ -9,7 +9,8 @@
 //!
 //! # Invariants
 //! - RMB-1: no state contains a text that the review blocked or quarantined, and no error quotes such a text.
-//! - RMB-2: a writer replaces, merges with and supersedes only items of the same scope that are no more trusted than the writer.
+//! - RMB-2: a writer replaces, merges with and supersedes only items of the same scope that are no more trusted than
+//!   the writer.
 //! - RMB-3: `remember` never replaces a session, an object below a session, or a note of a session.
 
 mod duplicate_index;
@@ -67,10 +68,11 @@ named! {
 pub struct RememberOptions {
     /// The treatment of near duplicates. An item with an id is always stored under that id.
     pub on_duplicate: OnDuplicate,
-    /// The idempotency key, of 1 to 256 bytes. It determines the id of an item without an id. A second call with the same
-    /// key and text stores nothing new.
+    /// The idempotency key, of 1 to 256 bytes. The key determines the id of an item that has no id. A second call with
+    /// the same key and text stores nothing new.
     pub key: Option<String>,
-    /// The expected version of the id. With any other version, the call fails with `Conflict`.
+    /// The version of the item that the caller expects in the state. If the item has another version, the call fails
+    /// with `Conflict`.
     pub expected: Option<ObjectDigest>,
     /// Whether to skip the search for near duplicates and conflicts.
     pub is_quick: bool,
@@ -114,7 +116,7 @@ pub struct Alike {
 #[must_use = "the item may be in quarantine; see `status`"]
 #[derive(Clone, Debug)]
 pub struct Remembered {
-    /// The id of the stored item. If an existing item was used instead, the id of that item.
+    /// The id of the stored item. If an existing item was used instead of the new item, the id of the existing item.
     pub id: Id,
     /// The version of [`Self::id`]; `None` if the id is not in the state.
     pub digest: Option<ObjectDigest>,
@@ -141,18 +143,19 @@ pub struct Remembered {
 }
 
 impl Agent {
-    /// Stores an item in one commit of op `remember`. An item without a source gets the source of the writer. An item that
-    /// the scan quarantines is not in the state: its status is [`Status::Quarantined`].
+    /// Stores an item in one commit of op `remember`. An item without a source gets the source of the writer. An item
+    /// that the scan quarantines is not in the state: its status is [`Status::Quarantined`].
     ///
-    /// An item without an id is not stored if another live item of its scope and kind has the same text. The other item
-    /// must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store the text.
+    /// An item without an id is not stored if another live item of its scope and kind has the same text. That existing
+    /// item must be at least as trusted as the writer, and not superseded. Two concurrent writers may both store the
+    /// text.
     ///
     /// # Errors
-    /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): it would replace a more trusted
-    /// object; (code `not_owner`): it would replace an object of a session. `Conflict`: the version is not the expected
-    /// one, the key was used for another text (code `key_taken`), or the id belongs to another scope (code
-    /// `other_scope`). `NotFound`: an item in `supersedes` does not exist. `InvalidInput`: the item exceeds a
-    /// quota (code `over_limit`) or is invalid. Also the errors of [`Memory::commit`](crate::Memory::commit).
+    /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): the item would replace a more
+    /// trusted object; (code `not_owner`): the item would replace an object of a session. `Conflict`: the version is
+    /// not the expected version, the key was used for another text (code `key_taken`), or the id belongs to another
+    /// scope (code `other_scope`). `NotFound`: an item in `supersedes` does not exist. `InvalidInput`: the item exceeds
+    /// a quota (code `over_limit`) or is invalid. Also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
         if options
             .key
@@ -222,8 +225,8 @@ fn stage_item(
     let is_held = reviewed.verdict == Verdict::Quarantine;
     let is_named = reviewed.item.id.is_some();
     let id = if is_held && options.key.is_none() {
-        // The id of a quarantined item is derived from its text, so a repeated item gets the same id. With the prefix of
-        // 256 bytes, this key is longer than any key of a caller, so the ids cannot collide.
+        // The id of a quarantined item is derived from its text, so a repeated item gets the same id. With the prefix
+        // of 256 bytes, this key is longer than any key of a caller, so the ids cannot collide.
         let key = format!("{}{}", "held".repeat(64), reviewed.item.text);
         intake.id_of(&reviewed.item, Some(&key))?
     } else {

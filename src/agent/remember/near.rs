@@ -4,7 +4,7 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - A merged item does not record the session of each sentence. The log contains it.
+//! - A merged item does not record the session of each sentence. The log contains these sessions.
 
 use std::borrow::Cow;
 
@@ -75,7 +75,7 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
             recall::Relation::Conflict(_) => near.conflicts.push(alike),
             recall::Relation::Same | recall::Relation::Duplicate => {
                 near.duplicates.push(alike);
-                // Items of a session are never merged (RMB-3), and an untrusted item never replaces the item of a
+                // Never use an item of a session (RMB-3), and never use an untrusted item instead of the new item of a
                 // trusted writer.
                 let is_free = owner_of(&object).is_none() && !intake.is_of_outsider(&object);
                 if one.relation == recall::Relation::Same && near.surest.is_none() && is_free {
@@ -88,8 +88,8 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
 }
 
 /// Merges the text and fields of an item into an object, and reviews the joined text. Merges into the full text of a
-/// shortened object. Returns `None` if that text is lost, the merge would lose a field or exceed a quota, or the scan
-/// rejects the joined text.
+/// shortened object. Returns `None` if that full text is lost, the merge would lose a field or exceed a quota, or the
+/// scan rejects the joined text.
 pub(super) fn merged(
     agent: &Agent,
     object: &Object,
@@ -132,8 +132,8 @@ pub(super) fn merged(
     Ok(Some((merged, reviewed)))
 }
 
-/// Checks whether a merge would lose a field or an expiry of the new item. Ignores its session and order, because the log
-/// contains them.
+/// Checks whether a merge would lose a field or an expiry of the new item. Ignores the session and order of the new
+/// item, because the log contains them.
 fn loses(before: &Item, item: &NewItem) -> bool {
     fn differs<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
         new.is_some() && new != old
@@ -165,7 +165,7 @@ fn joined(old: &str, new: &str) -> String {
     }
 }
 
-/// Merges tags, citations and the pin of an item into an object, and sets the stricter sensitivity of the two.
+/// Merges tags, citations and the pin of an item into an object, and sets the stricter of their two sensitivities.
 pub(super) fn unite(object: &mut NewObject, before: &Item, item: &NewItem) {
     let (mut tags, mut citations) = (before.tags(), before.citations());
     add_new(&mut tags, item.tags.iter().cloned());

@@ -39,7 +39,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Returns the hit for an item. Its score and reasons are placeholders that the caller sets.
+    /// Returns the hit for an item. The score and the reasons of the hit are placeholders that the caller replaces.
     pub(super) fn hit(&self, item: &Item, time: Time) -> Result<RecallHit> {
         let object = item.object();
         let text = self.query.full.then(|| self.full_text(item)).transpose()?;
@@ -93,7 +93,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Returns the event time of an object, else the time of the first commit with its id.
+/// Returns the event time of an object. Without an event time, returns the time of the first commit with the id of the
+/// object.
 pub(super) fn time_of(view: &View, object: &Object) -> Result<Time> {
     if let Some(time) = object.event_time() {
         return Ok(time);

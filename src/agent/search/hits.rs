@@ -7,7 +7,8 @@
 //! - ASK-1: a hit belongs to a scope of the reach and meets every condition of the query.
 //! - ASK-2: a hit never ranks above a hit that supersedes it.
 //! - ASK-3: recall changes no state: the root stays the same.
-//! - ASK-4: an untrusted item is a hit only if the query asks for untrusted items. The answer counts the untrusted items that it omits.
+//! - ASK-4: an untrusted item is a hit only if the query asks for untrusted items. The answer counts the omitted
+//!   untrusted items.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -26,8 +27,8 @@ use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 /// The maximum number of reasons that a hit lists in words.
 const REASONS_TOLD: usize = 3;
 
-/// Answers a query with words. With `among`, only objects for which `among` returns true can be hits. Does not record the
-/// hits as used.
+/// Answers a query with words. If `among` is given, only objects for which `among` returns true can be hits. Does not
+/// record the hits as used.
 pub(in crate::agent) fn search(
     agent: &Agent,
     view: &View,
@@ -85,7 +86,7 @@ struct Search<'a> {
     among: Option<&'a dyn Fn(&Object) -> bool>,
     content: &'a Content,
     now: Time,
-    /// The objects that were checked against the conditions, and whether they meet them.
+    /// For each object that was checked, whether the object meets the conditions of the query.
     accepted: RefCell<HashMap<Key, bool>>,
     /// Pairs of a new and an old item, and whether the new item supersedes the old item.
     links: RefCell<HashMap<(Key, Key), bool>>,
@@ -138,7 +139,8 @@ impl Search<'_> {
         (self.query.with_untrusted || !self.content.untrusted.contains(key)) && self.meets(key)
     }
 
-    /// Checks whether the item with this key meets every condition except trust. Returns false if the item cannot be read.
+    /// Checks whether the item with this key meets every condition except trust. Returns false if the item cannot be
+    /// read.
     fn meets(&self, key: &Key) -> bool {
         let expiry = self.content.expiries.get(key);
         if !self.query.include_expired && expiry.is_some_and(|at| *at <= self.now.as_micros()) {
@@ -163,7 +165,7 @@ impl Search<'_> {
         accepted
     }
 
-    /// Checks whether `new` supersedes `old`, which it names in `supersedes`. Caches the result.
+    /// Checks whether the item `new` supersedes the item `old`, which `new` names in `supersedes`. Caches the result.
     fn supersedes(&self, new: &Key, old: &Key) -> Result<bool> {
         let known = self.links.borrow().get(&(*new, *old)).copied();
         let counts = known.map_or_else(|| supersedes_at(self.view, new, old), Ok)?;
@@ -188,7 +190,7 @@ impl Search<'_> {
 }
 
 /// Checks whether a hit may be an answer. The hit must match the question, or be next to a match in a conversation. Any
-/// other neighbour of a match is unrelated, because it was only stored at about the same time.
+/// other neighbour of a match is excluded: it was only stored at about the same time, so it is unrelated.
 fn says_something(hit: &recall::Hit) -> bool {
     let own = [Signal::Base, Signal::Date, Signal::Event, Signal::Vector];
     hit.conversation || hit.moved.is_some() || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)

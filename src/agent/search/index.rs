@@ -1,9 +1,10 @@
 //! Provides the recall index for any state of the memory.
 //!
-//! Two indexes are in memory: one for the newest state, and one for the older state that was requested last. An index is
-//! updated to another state by diff, so the cost of a commit or rollback depends only on its changes. If both indexes are
-//! far from an older state, a new index is built from all objects. While a reader uses an index, an update changes a
-//! copy. Texts are embedded before any lock is taken, because an embedder may itself call recall.
+//! Two indexes are in memory: one for the newest state, and one for the older state that was requested last. An index
+//! is updated to another state by diff, so the cost of a commit or rollback depends only on its changes. If both
+//! indexes differ much from a requested older state, a new index is built from all objects. While a reader uses an
+//! index, an update changes a copy. Texts are embedded before any lock is taken, because an embedder may itself call
+//! recall.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
@@ -31,7 +32,7 @@ const SCRATCHES_KEPT: usize = 8;
 #[derive(Default)]
 pub(crate) struct RecallIndex {
     slots: Mutex<Slots>,
-    /// Locked while a thread builds or updates an index. No embedder runs under this lock.
+    /// The lock that a thread holds while it builds or updates an index. No embedder runs under this lock.
     making: Mutex<()>,
     scratches: Mutex<Vec<Scratch>>,
     vectors: Option<Arc<Vectors>>,
@@ -53,7 +54,7 @@ impl RecallIndex {
             return Ok((found, Reached::AtHand));
         }
         if is_embedding() {
-            // An embedder called recall. This index contains only words, so that the embedder is not called again.
+            // An embedder called recall. Build an index of words only, so that the embedder is not called again.
             let indexed = Indexed::build(view, Content::new(None))?;
             return Ok((Arc::new(indexed), Reached::Built));
         }
@@ -68,7 +69,8 @@ impl RecallIndex {
         self.make(view)
     }
 
-    /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the caller.
+    /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the
+    /// caller.
     pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
         let vectors = self.vectors.as_deref().filter(|_| !is_embedding())?;
         Some(vectors)
@@ -85,8 +87,8 @@ impl RecallIndex {
         worked
     }
 
-    /// Saves the newest index to disk, or only the vectors if there is an embedder. Saves only if much has changed since the
-    /// last save. Returns whether it saved.
+    /// Saves the newest index to disk, or only the vectors if there is an embedder. Saves only if much has changed
+    /// since the last save. Returns whether it saved.
     ///
     /// # Errors
     /// `Io` if the file cannot be written, with the code `read_only` for a read-only handle.
@@ -94,7 +96,7 @@ impl RecallIndex {
         if self.slots.lock().newest.is_none() {
             return Ok(false);
         }
-        // Updates the index to the head first, because the file must not contain an erased text.
+        // Update the index to the head first, because the file must not contain an erased text.
         let (indexed, _) = self.of(memory, &memory.view())?;
         if let Some(vectors) = &self.vectors {
             return vectors.keep(memory, &indexed.view, &indexed.value().embedded);
@@ -121,8 +123,8 @@ impl Slots {
 }
 
 impl RecallIndex {
-    /// Updates the nearest index to the state of `view`. Builds a new index if there is none, or if all are far from an
-    /// older state. Runs in one thread at a time.
+    /// Updates the index that differs least from the state of `view` to that state. Builds a new index if there is
+    /// none, or if the state is older and every index differs much from it. Runs in one thread at a time.
     fn make(&self, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let empty = || Content::new(self.vectors.clone());
         let seq = |view: &View| view.commit().commit.seq;
@@ -141,12 +143,12 @@ impl RecallIndex {
                 .as_ref()
                 .is_some_and(|(distance, _)| *distance <= IN_PLACE_MAX)
         {
-            // The slot is emptied, so that an index without readers changes in place. After a failed update, no partly
-            // updated index stays in the slot.
+            // Empty the slot, so that an index without readers changes in place, and so that no partly updated index
+            // stays in the slot after a failed update.
             self.slots.lock().newest = None;
         }
         let (indexed, reached) = match near {
-            // The file of an earlier process is not loaded: it is far from an older state, or lacks the vectors.
+            // Do not load the file of an earlier process: it differs much from an older state, or lacks the vectors.
             None if is_past || self.vectors.is_some() => (Indexed::build(view, empty())?, Reached::Built),
             near => Indexed::reach(near.map(|(_, kept)| Arc::unwrap_or_clone(kept)), view, empty)?,
         };

@@ -1,9 +1,9 @@
 //! The recall index of one state: the entries of each object, and their updates.
 //!
-//! The index contains every object with a text, except objects of kind `session`. The speaker is the attribute `speaker`,
-//! else `subject`. The words are those of the text, the tags, and the subject if it is not used as the speaker. The time
-//! is the event time, else the time of the first commit with the id. Objects of the same time are ordered by the
-//! attribute `order`, else by the time in a `UUIDv7` id, else by the number at the end of the id.
+//! The index contains every object with a text, except objects of kind `session`. The speaker is the attribute
+//! `speaker`, else `subject`. The words are the words of the text, of the tags, and of the subject if it is not used as
+//! the speaker. The time is the event time, else the time of the first commit with the id. Objects of the same time are
+//! ordered by the attribute `order`, else by the time in a `UUIDv7` id, else by the number at the end of the id.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
@@ -33,7 +33,8 @@ pub(crate) struct Content {
     pub(crate) expiries: HashMap<Key, i64>,
     /// The keys of the untrusted objects.
     pub(crate) untrusted: HashSet<Key>,
-    /// The vectors of the host's embedder, if there is one. `embedded` contains the texts with a vector.
+    /// The vectors of the host's embedder; `None` if the host set no embedder. `embedded` contains the keys of the
+    /// texts with a vector.
     #[serde(skip)]
     vectors: Option<Arc<Vectors>>,
     #[serde(skip)]
@@ -130,7 +131,7 @@ pub(in crate::agent) fn key_of(memory: &Memory, id: &str) -> Key {
     key_at(&memory.suite().key_path(id))
 }
 
-/// Returns the position of an item among the items of the same time.
+/// Returns the number by which an item is ordered among the items of the same time.
 fn order_of(item: &Item) -> u32 {
     match item.order() {
         Some(order) => u32::try_from(order.max(0)).unwrap_or(u32::MAX),
@@ -138,8 +139,8 @@ fn order_of(item: &Item) -> u32 {
     }
 }
 
-/// Returns the order that an id contains: the low bits of the time of a `UUIDv7`, which repeat after 17 minutes, else the
-/// number at the end of the id.
+/// Returns the order that an id contains: the low bits of the time of a `UUIDv7`, which repeat after 17 minutes, else
+/// the number at the end of the id.
 pub(super) fn order_in_id(id: &str) -> u32 {
     let name = id.rsplit('/').next().unwrap_or(id);
     let hexadecimal: Vec<u8> = name.bytes().filter(|&byte| byte != b'-').collect();
@@ -148,7 +149,7 @@ pub(super) fn order_in_id(id: &str) -> u32 {
         && let Ok(text) = std::str::from_utf8(&hexadecimal)
         && let Ok(uuid) = u128::from_str_radix(text, 16)
     {
-        // Combines the low 20 bits of the milliseconds with the 12 bits after the version.
+        // Combine the low 20 bits of the milliseconds with the 12 bits after the version.
         let millis = (uuid >> 80) as u32;
         return millis << 12 | (uuid >> 64) as u32 & 0xfff;
     }

@@ -5,7 +5,7 @@
 //!
 //! # Limits
 //! - `recall` includes untrusted items when it computes how rare a word is. If the searched scopes contain untrusted
-//!   items, a question is scored twice, because the answer counts the omitted items.
+//!   items, a question is scored twice, because the answer counts the omitted untrusted items.
 
 mod found;
 mod hits;

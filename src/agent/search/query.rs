@@ -20,16 +20,16 @@ pub(crate) const LIMIT: usize = 10;
 /// The maximum number of characters of a snippet.
 pub(super) const SNIPPET_CHARS: usize = 160;
 /// The default weight of recency. A hit of the present time that contains all words gains this fraction of the best
-/// score of words alone. A hit of one day ago gains half of that, and a hit of two days ago gains a third.
+/// score of words alone. A hit of one day ago gains half of this fraction, and a hit of two days ago a third.
 pub(super) const RECENCY: f32 = 0.3;
 
-/// A question, and the conditions on its hits. A hit meets all conditions.
+/// A question, and the conditions on its hits. A hit meets all these conditions.
 #[expect(clippy::struct_excessive_bools, reason = "each flag is an independent option")]
 #[must_use]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecallQuery {
-    /// The question, or a statement. If it is empty, recall returns the summaries around [`Self::when`].
+    /// The question, or a statement. If the text is empty, recall returns the summaries around [`Self::when`].
     pub text: String,
     /// The scopes to search.
     pub reach: Reach,
@@ -55,25 +55,26 @@ pub struct RecallQuery {
     pub attributes: Vec<(String, Value)>,
     /// Whether expired items can be hits.
     pub include_expired: bool,
-    /// Whether superseded items can be hits. They rank below the items that supersede them.
+    /// Whether superseded items can be hits. A superseded item ranks below the items that supersede it.
     pub include_superseded: bool,
     /// The weight of recency in the score; 0 ignores recency.
     pub recency: f32,
     /// Whether a newer hit may rank above a slightly better hit if the question asks for the current state.
     pub freshness: bool,
-    /// The time around which an empty question returns summaries. With `None`, it returns the newest summaries.
+    /// The time around which an empty question returns summaries. With `None`, an empty question returns the newest
+    /// summaries.
     pub when: Option<Time>,
     /// Whether hits contain the complete text, and the original text of shortened items.
     pub full: bool,
-    /// Whether hits contain every term of their scores.
+    /// Whether each hit lists all reasons for its score, with their values.
     pub explain: bool,
     /// Whether recall records the hits as used, which delays their decay.
     pub touch: bool,
 }
 
 impl RecallQuery {
-    /// Creates a query over all items of `reach`. It finds at most 10 trusted items that have not expired. A superseded item
-    /// ranks below the item that supersedes it. Each hit is recorded as used, which delays its decay.
+    /// Creates a query over all items of `reach`. It finds at most 10 trusted items that have not expired. A superseded
+    /// item ranks below the item that supersedes it. Each hit is recorded as used, which delays its decay.
     pub fn new(text: impl Into<String>, reach: Reach) -> Self {
         Self {
             text: text.into(),
@@ -184,9 +185,9 @@ pub struct RecallHit {
     pub confidence: f32,
     /// The part of the text around the match.
     pub snippet: String,
-    /// The event time of the item, else the time of the first commit with its id.
+    /// The event time of the item. Without an event time, the time of the first commit with the id of the item.
     pub time: Time,
-    /// The class of the origin, such as a person, a model, a tool or a document.
+    /// The origin class of the item, such as a person, a model, a tool or a document.
     /// [`Memory::history`](crate::Memory::history) returns the name of each writer.
     pub trust: Origin,
     /// The size of the text in tokens of about four characters.
@@ -199,12 +200,12 @@ pub struct RecallHit {
     pub speaker: Option<String>,
     /// The session in which the text was said, if the item names one.
     pub session: Option<String>,
-    /// The digest of the version.
+    /// The digest of the version of the item.
     pub digest: ObjectDigest,
     /// The whole text, if [`RecallQuery::full`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Every term of the score, if [`RecallQuery::explain`] is set.
+    /// All reasons for the score with their values, if [`RecallQuery::explain`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasons: Option<Vec<Reason>>,
 }
@@ -223,7 +224,7 @@ pub struct Recalled {
     #[serde(serialize_with = "left_out")]
     #[schemars(with = "LeftOut")]
     pub left_out: usize,
-    /// The root of the state.
+    /// The root of the state that was searched.
     pub root: Root,
     /// The terms of the question, in the form that the index contains.
     #[serde(skip)]
@@ -236,7 +237,7 @@ pub struct Recalled {
 /// The JSON form of the number of omitted hits.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LeftOut {
-    /// The number of untrusted matches.
+    /// The number of untrusted matches that the answer omits.
     pub(crate) untrusted: usize,
 }
 

@@ -12,7 +12,8 @@ use crate::engine::{Memory, Query, View};
 use crate::error::Result;
 use crate::object::Time;
 
-/// Returns the summaries around the time of the query in order of time. Without a time, returns the newest summaries.
+/// Returns the summaries around the time of the query, in order of time. If the query has no time, returns the newest
+/// summaries.
 pub(in crate::agent) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
     let mut summaries = summaries_of(view, query)?;
     let found = summaries.len();

@@ -1,6 +1,6 @@
-//! Stores the vectors that the host's embedder returns, by the digest of the text. A text with a vector is not embedded
-//! again. If several threads need the vector of a new text at the same time, each thread embeds the text. No thread
-//! waits for another, because an embedder may call recall in another thread.
+//! Stores the vectors that the host's embedder returns, by the digest of the text. A text that has a vector is not
+//! embedded again. If several threads need the vector of a new text at the same time, each thread embeds the text. No
+//! thread waits for another, because an embedder may call recall in another thread.
 //!
 //! If an embedder itself calls recall, that recall uses only words.
 //!
@@ -24,7 +24,8 @@ use crate::threads::Mutex;
 /// The name of the derived file, and the version of its content.
 const FILE: &str = "vectors";
 const VERSION: u8 = 1;
-/// The minimum number of new vectors before the file is written. They must also be at least 1 of every `SHARE` vectors.
+/// The minimum number of new vectors before the file is written. The new vectors must also be at least one in `SHARE`
+/// of the vectors in use.
 const CHANGES_MIN: usize = 500;
 const SHARE: usize = 8;
 /// The maximum length of the name of an embedder, in bytes.
@@ -37,7 +38,8 @@ type Rows = (u8, String, HashMap<TextKey, Box<[i8]>>);
 /// The key of a text: the first half of its digest.
 pub(super) type TextKey = [u8; 16];
 
-/// Vectors of texts outside the index are dropped when they outnumber the vectors of the index by more than this number.
+/// The vectors of texts outside the index are dropped when there are more of them than texts in the index, by more than
+/// this number.
 const OTHERS_MAX: usize = 1_000;
 
 thread_local! {
@@ -107,7 +109,7 @@ impl Vectors {
         if let Some(parts) = self.known.lock().get(&key) {
             return parts.iter().map(|&part| f32::from(part)).collect();
         }
-        // No lock is held here, because embedding takes long.
+        // Hold no lock during the call of the embedder, because embedding takes long.
         let mut vector = self.embed(text);
         let largest = vector.iter().fold(0.0f32, |most, part| most.max(part.abs()));
         if largest <= 0.0 || !largest.is_finite() {
@@ -138,7 +140,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Drops the vectors of texts that are not `in_use`, if more than half of all vectors are of such texts.
+    /// Drops the vectors of texts that are not `in_use`, if there are too many of them ([`OTHERS_MAX`]).
     pub(super) fn forget_others(&self, in_use: &HashMap<Key, TextKey>) {
         let mut known = self.known.lock();
         if known.len() > 2 * in_use.len() + OTHERS_MAX {
@@ -147,7 +149,8 @@ impl Vectors {
         }
     }
 
-    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether it saved.
+    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether it
+    /// saved.
     pub(super) fn keep(&self, memory: &Memory, view: &View, in_use: &HashMap<Key, TextKey>) -> Result<bool> {
         let made = self.made.load(Ordering::Relaxed);
         if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {
@@ -170,7 +173,8 @@ impl Vectors {
         (VERSION, self.name.clone(), vectors.collect())
     }
 
-    /// Loads the vectors that an embedder of the same name returned in an earlier process. Does this only once.
+    /// Loads the vectors that an embedder of the same name returned in an earlier process. Only the first call loads
+    /// them.
     fn load(&self, memory: &Memory) {
         if self.was_loaded.swap(true, Ordering::Relaxed) {
             return;

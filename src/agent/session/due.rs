@@ -1,4 +1,5 @@
-//! Due summaries of a session. A summary is due if its time span is over and contains an entry that no summary covers.
+//! Finds the due summaries of a session. A summary is due if its time span is over and contains an entry that no
+//! summary covers.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -27,10 +28,11 @@ use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 const INPUT_CHARS_MAX: usize = 400_000;
 /// The maximum number of characters of one entry in the input of a summary.
 const ENTRY_CHARS_MAX: usize = 4_000;
-/// The maximum number of source versions that a summary lists. Unlisted entries still lower the trust of the summary.
+/// The maximum number of source versions that a summary lists. Entries beyond this number are not listed, but they
+/// lower the trust of the summary as listed entries do.
 pub(super) const SOURCES_MAX: usize = 1_000;
 
-/// A due summary: a past time span with an entry that no summary covers.
+/// A due summary: the text to summarise for a past time span with an entry that no summary covers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct DueSummary {
     /// The time span.
@@ -41,7 +43,7 @@ pub(crate) struct DueSummary {
     pub text: String,
     /// The number of entries or daily summaries in the time span.
     pub entries: usize,
-    /// The number of entries or daily summaries that no summary covers.
+    /// The number of entries or daily summaries in the time span that no earlier summary covers.
     pub unseen: usize,
     /// The number of entries or daily summaries that `text` omits because of its limit.
     pub left_out: usize,
@@ -62,7 +64,7 @@ pub(super) struct Tree {
 }
 
 /// Returns the root of a session, and the objects below the root whose scopes are in reach. Reads entries only if
-/// `with_entries` is set. Returns `None` in place of the objects if the root does not exist.
+/// `with_entries` is set. If the root does not exist, returns its name with `None`.
 pub(super) fn read_tree(
     view: &View,
     reach: &Reach,
@@ -121,7 +123,7 @@ fn entry_part(view: &View, id: Id, object: Object) -> Result<(EntryTime, Id)> {
 }
 
 /// Returns the bucket, watermark and id of a summary that [`summarise`](super::summarise) wrote. Returns `None` for any
-/// other object, for example if its id does not match its bucket, or if its watermark exceeds every arrival number.
+/// other object, for example if the id does not match the bucket, or if the watermark exceeds every arrival number.
 fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket, (u64, Id))> {
     let granularity = Granularity::from_name(&text_of(item.object(), attribute::GRANULARITY)?)?;
     let watermark = u64::try_from(integer_of(item.object(), attribute::WATERMARK)?).ok()?;

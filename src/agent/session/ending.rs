@@ -41,14 +41,14 @@ const EPISODE_CHARS_MAX: usize = 1_024;
 /// The source attribute of facts that the end of a session stores.
 const SOURCE: &str = "session end";
 
-/// The prompt for the end of a session, and the reason if a reply to it would store no facts.
+/// The prompt for the end of a session, and the reason if a reply to the prompt would store no facts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EndPrompt {
     /// The session.
     pub session: String,
     /// The prompt.
     pub prompt: String,
-    /// The reason why a reply would store no facts; `None` if it can store facts.
+    /// The reason why a reply would store no facts; `None` if a reply can store facts.
     #[schemars(with = "Option<String>")]
     pub gate: Option<GateReason>,
     /// The number of turns in which the person speaks.
@@ -101,7 +101,7 @@ pub(crate) struct Ended {
     pub reason: Option<String>,
     /// The id of the episode, if it is stored.
     pub episode: Option<Id>,
-    /// The facts of the reply, in their order.
+    /// The facts of the reply, in the order of the reply.
     pub facts: Vec<EndedFact>,
     /// The parts of the reply that the reader skipped.
     pub skipped: Vec<SkippedFact>,
@@ -131,8 +131,8 @@ impl Ended {
 /// extraction of facts.
 ///
 /// # Errors
-/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
-/// of reach; also the errors of [`View::query`].
+/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the session is
+/// out of reach; also the errors of [`View::query`].
 pub(crate) fn end_prompt(
     agent: &Agent,
     view: &View,
@@ -157,12 +157,12 @@ pub(crate) fn end_prompt(
     })
 }
 
-/// Ends a session with a model's reply. Without a reply, it builds the episode from sentences of the session and stores
-/// no facts.
+/// Ends a session with a model's reply. Without a reply, builds the episode from sentences of the session and stores no
+/// facts.
 ///
 /// # Errors
-/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
-/// of reach; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted; also
+/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the session is
+/// out of reach; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted; also
 /// the errors of a commit. An unreadable reply is not an error.
 pub(crate) fn end_session(
     agent: &Agent,
@@ -208,7 +208,7 @@ fn stage_end(
     let view = change.base().clone();
     let transcript = read_transcript(&view, reach, session)?;
     let episode = stage_episode(change, session, &transcript, reply.summary)?;
-    // The episode is derived from the entries, and the facts from the episode. So erasing an entry also finds the
+    // The episode is derived from the entries, and the facts from the episode. So an erasure of an entry also finds the
     // facts.
     let digest = episode.as_ref().map(|id| change.digest(id)).transpose()?;
     let sources = digest.flatten().map(|digest| vec![digest]);
@@ -222,8 +222,8 @@ fn stage_end(
     })
 }
 
-/// Checks each fact with the scan, the person's own words and the gates, and stages or quarantines it. A stored fact is
-/// derived from `sources`.
+/// Checks each fact with the scan, the person's own words and the gates, and stages, quarantines or refuses the fact. A
+/// stored fact is derived from `sources`.
 fn stage_facts(
     change: &mut Change<'_>,
     transcript: &Transcript,
@@ -314,7 +314,7 @@ fn store_fact(
 }
 
 /// Collects the person's own words and the foreign words of all entries. Text of tools and pages is foreign. Text of
-/// the model is neither.
+/// the model counts as neither.
 fn words_of(agent: &Agent, transcript: &Transcript) -> TurnWords {
     let mut words = TurnWords::default();
     for item in &transcript.items {

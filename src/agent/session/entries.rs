@@ -1,8 +1,8 @@
 //! The transcript of a session: appends entries, and numbers them in order.
 //!
 //! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival number: the
-//! seq of its commit, and its index in that commit. So appending reads no other entry, and a clock jump does not
-//! reorder entries. If two processes append at once, both choose the same id, and one of them retries.
+//! seq of its commit, followed by its index in that commit. So appending reads no other entry, and a clock jump does
+//! not reorder entries. If two processes append at once, both choose the same id, and one process retries.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -42,10 +42,10 @@ pub struct NewEntry {
     pub speaker: Option<String>,
     /// The time of the utterance.
     pub time: Option<Time>,
-    /// The number of the entry, if the host numbers entries; by default its arrival number.
+    /// The number of the entry, if the host numbers entries. With `None`, the arrival number of the entry.
     pub order: Option<i64>,
-    /// The origin of the text, if the host knows it; by default the class of the speaker's role. The origin never
-    /// exceeds the writer's class.
+    /// The origin of the text, if the host knows the origin. With `None`, the class of the speaker's role. The origin
+    /// never exceeds the writer's class.
     pub origin: Option<Origin>,
 }
 
@@ -56,14 +56,14 @@ pub struct Append {
     pub session: String,
     /// The name of the parent session.
     pub parent: Option<String>,
-    /// The scope of the session. The default is the scope of the existing session, else of its parent, else
+    /// The scope of the session. The default is the scope of the existing session, else the scope of its parent, else
     /// `usual_scope`.
     pub scope: Option<Scope>,
     /// The scope of a new session without `scope` and parent.
     pub usual_scope: Scope,
     /// The scopes that this call may access. An existing session in another scope is refused.
     pub reach: Reach,
-    /// A name that means the person in this session, in addition to `user`. It applies from this call on.
+    /// A speaker name that means the person in this session, in addition to `user`. The name applies from this call on.
     pub user: Option<String>,
     /// The entries, in their order.
     pub entries: Vec<NewEntry>,
@@ -197,7 +197,8 @@ fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
 }
 
 /// Updates two attributes of a session and its ancestors: the number of entries that were not stored, and the class of
-/// the least trusted entry. Removing entries does not reset them, because the model has already read the entries.
+/// the least trusted entry. A removal of entries does not reset these attributes, because the model has already read
+/// the entries.
 fn note_on_line(change: &mut Change<'_>, session: &str, count: usize, class: Origin) -> Result<()> {
     let (mut count, mut class) = (i64::try_from(count).unwrap_or(i64::MAX), class);
     let line = line_of(|id| change.get(id), session).collect::<Result<Vec<_>>>()?;
@@ -224,7 +225,7 @@ fn note_on_line(change: &mut Change<'_>, session: &str, count: usize, class: Ori
     Ok(())
 }
 
-/// Stores the name of the person in the session's object. Only the person and the host may change it.
+/// Stores the name of the person in the session's object. Only the person and the host may set this name.
 fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
@@ -234,7 +235,8 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
         );
     }
     if let Some(known) = change.get(session)? {
-        // An untrusted writer may have forged the object, so drop all its attributes except its class and its count.
+        // An untrusted writer may have forged the object, so drop all its attributes except its class and its count of
+        // entries that were not stored.
         let is_host = may_name_user(known.origin());
         let object = if is_host {
             known.to_new()
@@ -321,8 +323,8 @@ pub(super) fn arrivals_before(view: &View) -> u64 {
     (view.commit().commit.seq + 1).saturating_mul(BATCH_MAX)
 }
 
-/// SAE-2: returns the highest class of a speaker's text. Returns `None` for an unknown name: its text counts as
-/// `tool_external`, unless the host passes an origin.
+/// SAE-2: returns the highest class of a speaker's text. Returns `None` for an unknown name: the text of such a speaker
+/// counts as `tool_external`, unless the host passes an origin.
 fn role_of(speaker: Option<&str>, user: Option<&str>) -> Option<Origin> {
     match speaker.map(str::to_lowercase).as_deref() {
         None => Some(Origin::DirectUser),

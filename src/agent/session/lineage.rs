@@ -24,7 +24,8 @@ use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 /// The prefix of the id of a session's object.
 pub(in crate::agent) const SESSION_PREFIX: &str = "session/";
-/// The maximum length of a session's name, in bytes. It leaves room for the ids of entries, which contain the name.
+/// The maximum length of a session's name, in bytes. The limit leaves room for the ids of entries, which contain the
+/// name.
 const NAME_BYTES_MAX: usize = 200;
 /// The maximum depth of a session below its root.
 pub(super) const DEPTH_MAX: usize = 64;
@@ -59,7 +60,7 @@ pub(crate) fn root_session(view: &View, session: &str) -> Result<String> {
     root_among(|id| view.get(id), session)
 }
 
-/// Returns the root of a session as [`root_session`] does. Reads objects through `get`, which may include staged ones.
+/// Returns the root of a session as [`root_session`] does. Reads objects with `get`, which may return staged objects.
 pub(super) fn root_among(get: impl Fn(&Id) -> Result<Option<Object>>, session: &str) -> Result<String> {
     let mut root = session.to_owned();
     for above in line_of(get, session) {
@@ -123,14 +124,14 @@ fn other_scope(session: &str, scope: &str) -> Error {
         .with_hint(format!("choose another name, or add `--scope {scope}`"))
 }
 
-/// Stages the object of the session that `append` names, below its parent if `append` names one. Creates an unknown
-/// parent too. An existing parent cannot change. Returns the scope of the session.
+/// Stages the object of the session that `append` names, below its parent if `append` names one. Also creates the
+/// parent if it is unknown. An existing parent cannot change. Returns the scope of the session.
 ///
 /// # Errors
 /// `InvalidInput`: the session or its parent is in another scope (`other_scope`), the session has another parent
-/// (`other_parent`), it would be its own ancestor (`cycle`), or it would be too deep (`over_limit`). `Denied`: a name
-/// fails the review (`refused`), or a writer who is neither the person nor the host adds a parent to a session of the
-/// person or the host (`less_trusted`).
+/// (`other_parent`), the session would be its own ancestor (`cycle`), or the session would be too deep (`over_limit`).
+/// `Denied`: a name fails the review (`refused`), or a writer who is neither the person nor the host adds a parent to a
+/// session of the person or the host (`less_trusted`).
 pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<Scope> {
     let session = append.session.as_str();
     let (scope, parent) = (append.scope.as_ref(), append.parent.as_deref());
@@ -147,7 +148,8 @@ pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<
     if scope.is_some_and(|scope| *scope != own) {
         return Err(other_scope(session, own.as_str()));
     }
-    // A session that an untrusted writer created must not decide the scope of a trusted writer's entries.
+    // Refuse a session that an untrusted writer created if its scope would decide the scope of a trusted writer's
+    // entries.
     let is_foreign = !known.origin().is_trusted() && change.class().is_trusted();
     if scope.is_none() && own != append.usual_scope && is_foreign {
         return Err(other_scope(session, own.as_str()));
@@ -196,8 +198,8 @@ fn stage_new(change: &mut Change<'_>, append: &Append, named: Option<&Scope>) ->
     };
     object.scope = scope.clone();
     object.parent = parent;
-    // SLN-4: this call reviews the name. It also keeps the origin of an existing session, because only the parent
-    // changes.
+    // SLN-4: this call reviews the name of the session. The call also keeps the origin of an existing session, because
+    // only the parent changes.
     change.restate_plain(object)?;
     Ok(scope)
 }

@@ -4,8 +4,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! The names of sessions are global. If one project uses a name, other projects cannot use it. The error reports the
-//! scope of the session.
+//! The names of sessions are global. If one project uses a name, other projects cannot use this name. The error reports
+//! the scope of the session that has the name.
 
 pub(crate) mod attribution;
 mod due;

@@ -33,20 +33,20 @@ use crate::object::{Id, Origin, Scope, Time, Value};
 /// The maximum number of characters of a summary that consists of sentences of the entries.
 const SUMMARY_CHARS_MAX: usize = 4_000;
 
-/// A summary that was written.
+/// The result of writing a due summary.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SummaryWritten {
-    /// Its time span.
+    /// The time span of the summary.
     pub bucket: Bucket,
-    /// Its id.
+    /// The id of the summary.
     pub id: Id,
-    /// Whether the stored text is the host's.
+    /// Whether the host supplied the stored text.
     #[serde(rename = "host")]
     pub is_of_host: bool,
     /// Whether this call stored the summary.
     #[serde(rename = "stored")]
     pub is_stored: bool,
-    /// The rules of the scan that matched the host's text, and the sentences of the entries if these were tried.
+    /// The rules of the scan that matched the host's text, and also the sentences of the entries if these were tried.
     pub rules: Vec<&'static str>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct SummaryWritten {
 pub(crate) struct Summarised {
     /// The name of the root session.
     pub root_session: String,
-    /// The summaries, days first.
+    /// The results of the due summaries, days first.
     pub written: Vec<SummaryWritten>,
     /// The name of the reference below `rejected/` that contains the quarantined texts.
     pub held: Option<String>,
@@ -80,13 +80,13 @@ pub(crate) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result
     Ok(due)
 }
 
-/// Writes the due summaries in one commit. `host` may return the text of a summary. If it returns `None`, the summary
-/// consists of sentences of the entries.
+/// Writes the due summaries in one commit. `host` may return the text of a summary. If `host` returns `None`, the
+/// summary consists of sentences of the entries.
 ///
 /// # Errors
-/// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
-/// session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary
-/// that is more trusted; also the errors of a commit.
+/// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`),
+/// or the session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a
+/// summary that is more trusted; also the errors of a commit.
 pub(crate) fn summarise(
     agent: &Agent,
     reach: &Reach,
@@ -120,7 +120,7 @@ pub(crate) fn summarise(
 }
 
 /// Returns the summaries of a session that match `query`, in order of time. With `when`, returns only the summaries
-/// that begin on the day of `when`, and the nearest one before and after them.
+/// that begin on the day of `when`, the nearest earlier summary and the nearest later summary.
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
@@ -142,7 +142,7 @@ pub(crate) fn session_summaries(
     }
     Ok(match when {
         None => chronological(summaries, query),
-        // Rounds `when` down to the start of its day, because summaries are stored under the start of their time span.
+        // Round `when` down to the start of its day, because the time of a summary is the start of its time span.
         Some(when) => {
             let day = Bucket::of(Granularity::Day, when.as_micros());
             around(summaries, Time::from_micros(day.start_micros()), query)

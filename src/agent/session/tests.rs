@@ -411,7 +411,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     let host =
         |due: &DueSummary| (due.bucket.to_string() == "2024-10-03").then(|| "Coffee, and Bob.".to_owned());
     let done = summarise(agent, &Reach::All, "child", &host, &Writer::user()).unwrap();
-    // The previous week and month are over; the current ones are not.
+    // The previous week and month are over; the current week and month are not.
     assert_eq!(
         buckets(&done),
         ["2024-09-28", "2024-10-03", "2024-W39", "2024-09"]

@@ -44,7 +44,8 @@ enum Profile {
     Blocks,
 }
 
-/// The category that a table of `scan` names. `None` is `all`. It sorts first, so the table of a category overrides it.
+/// The category that a table of `scan` names; `None` for the table `all`. The table `all` sorts first, so the table of
+/// a category overrides it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Categories(Option<Category>);
 
@@ -155,7 +156,7 @@ mod tests {
             crate::scan::Scanner::new(scan, [0; 32]).scan(&order).verdict
         };
         assert_eq!(verdict(""), Verdict::Quarantine);
-        // Another rule still flags the text.
+        // Another rule, whose verdict this setting does not lower, still flags the text.
         assert_eq!(verdict("[scan.override]\nhigh = \"allow\""), Verdict::Flag);
         let all = "[scan.all]\nlow = \"allow\"\nmedium = \"allow\"\nhigh = \"allow\"\n";
         assert_eq!(verdict(all), Verdict::Allow);

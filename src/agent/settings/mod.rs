@@ -110,8 +110,8 @@ impl Default for DecaySettings {
 /// All settings.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Whether writing is disabled. Then `remember` returns a status, and other writing verbs return an error with the
-    /// code `disabled`.
+    /// Whether writing is disabled. If so, `remember` returns the status `disabled`, and other writing verbs return an
+    /// error with the code `disabled`.
     pub is_disabled: bool,
     /// Quotas.
     pub quotas: Quotas,

@@ -7,8 +7,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! A promotion is part of the state. If it was undone, any trusted writer can restore it with `redo`, `restore` or
-//! `rollback`.
+//! A promotion is part of the state. If a promotion was undone, any trusted writer can restore it with `redo`,
+//! `restore` or `rollback`.
 //!
 //! # Invariants
 //! - TRU-1: an item is at most as trusted as its least trusted source. Merges, summaries, imports, rollbacks, forks and
@@ -57,7 +57,8 @@ pub struct Promoted {
 
 impl Agent {
     /// Raises an item to the class of the writer, who must be a person. `expected` is the digest of the version that
-    /// the person reviewed, which must be the current version. The new version stores it in the attribute `promoted`.
+    /// the person reviewed, which must be the current version. The new version stores this digest in the attribute
+    /// `promoted`.
     ///
     /// # Errors
     /// `NotFound`: the item does not exist. `Conflict` (code `changed`): the item changed since the person reviewed it.
@@ -135,11 +136,12 @@ impl Agent {
     }
 
     /// Commits a quarantined change because a person decided so, even if a check of the host refused it. The origins of
-    /// its objects do not change.
+    /// the objects in the change stay the same.
     ///
     /// # Errors
-    /// `NotFound`: no quarantined change has this name. `Conflict`: a later commit changed one of its objects. `Denied`
-    /// (code `not_a_person`): the writer is not a person. Also the errors of [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: no quarantined change has this name. `Conflict`: a later commit changed one of these objects.
+    /// `Denied` (code `not_a_person`): the writer is not a person. Also the errors of
+    /// [`Memory::commit`](crate::Memory::commit).
     pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
         let writer = person(writer, says, "release a quarantined change")?;
         let name = full_name(name)?;
@@ -160,7 +162,8 @@ impl Agent {
     }
 }
 
-/// Returns the writer, after checking that it is a person. Adds to its reason how the person confirmed the decision.
+/// Returns the writer, after checking that it is a person. Adds to the writer's reason how the person confirmed the
+/// decision.
 ///
 /// # Errors
 /// `Denied` (code `not_a_person`): the writer is not a person.

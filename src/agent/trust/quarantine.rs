@@ -1,15 +1,15 @@
-//! The quarantine contains changes that the scan, a gate or the guard stopped. They are not part of the state until a
-//! person releases them.
+//! The quarantine contains changes that the scan, a gate or the guard stopped. These changes are not part of the state
+//! until a person releases them.
 //!
-//! Quarantined changes are references below `rejected/`. Garbage collection removes them after 7 days. If newer changes
-//! evict an older change, the reason of the newer change names it.
+//! Quarantined changes are references below `rejected/`. Garbage collection removes them after 7 days. If a newer
+//! change evicts an older change, the reason of the newer change names the older change.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - The quarantine retains the 200 newest changes. A writer that uses many names can evict older changes before their
-//!   7 days are over. The reasons of the newer changes name the evicted ones.
+//!   7 days are over. The reasons of the newer changes name the evicted changes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,13 +35,13 @@ const PREVIEW_CHARS: usize = 200;
 pub struct Quarantined {
     /// The name of the change, for example `rejected/17`.
     pub name: String,
-    /// The reason why it was quarantined.
+    /// The reason why the change was quarantined.
     pub reason: Option<String>,
     /// The time of the quarantine.
     pub time: Time,
-    /// The name of its writer.
+    /// The name of the writer of the change.
     pub actor: Option<String>,
-    /// The session of its writer.
+    /// The session of the writer of the change.
     pub session: Option<String>,
     /// The ids that the change affects in the scopes of the reach, at most 20.
     pub ids: Vec<String>,
@@ -58,7 +58,7 @@ pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
     named.next()?.reason
 }
 
-/// Returns the objects of a quarantined change, by id.
+/// Returns the objects of a quarantined change, sorted by id.
 ///
 /// # Errors
 /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io`: the change cannot be read.

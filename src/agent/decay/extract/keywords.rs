@@ -57,7 +57,7 @@ pub(crate) fn keyword_text(text: &str) -> Cow<'_, str> {
     if !fits(&line, text) {
         line = words.join(" ");
     }
-    // The lower case of a text may be longer than the text.
+    // A word may be longer in lower case, so the line may be longer than the text. Drop words until the line fits.
     while !fits(&line, text) {
         line.truncate(line.rfind(' ').unwrap_or(0));
     }

@@ -30,7 +30,7 @@ pub(crate) const SUMMARY_SHARE_PERCENT: usize = 20;
 /// The minimum number of characters of a text to summarise. The summary of a shorter text is the text itself.
 pub(crate) const SUMMARY_CHARS_MIN: usize = 20;
 
-/// Words that mark an important sentence, in lower case. `WEIGHTY_SIGNS` contains those of scripts without spaces.
+/// Words that mark an important sentence, in lower case. `WEIGHTY_SIGNS` contains such words of scripts without spaces.
 const WEIGHTY_WORDS: &str = "important key must should wichtig muss soll importante debe deve doit \
     \u{432}\u{430}\u{436}\u{43d}\u{43e} \u{434}\u{43e}\u{43b}\u{436}\u{435}\u{43d} \u{43d}\u{443}\u{436}\u{43d}\u{43e}";
 const WEIGHTY_SIGNS: &str = "\u{91cd}\u{8981} \u{5fc5}\u{987b} \u{5fc5}\u{9808} \u{c911}\u{c694}";

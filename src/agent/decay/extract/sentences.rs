@@ -112,7 +112,7 @@ const STOPS: &str = ".!?\u{2026}\u{61F}\u{6D4}\u{589}\u{203C}\u{2047}\u{2048}\u{
 /// End marks that need no white space after them: of Chinese, Japanese, Devanagari, Ethiopic, Khmer and Burmese.
 const STOPS_ANYWHERE: &str =
     "\u{3002}\u{FF01}\u{FF1F}\u{FF61}\u{FF0E}\u{964}\u{965}\u{1362}\u{1367}\u{17D4}\u{17D5}\u{104B}";
-/// Closing quotes and brackets. After an end mark they belong to the same sentence.
+/// Closing quotes and brackets. After an end mark, they belong to the sentence that the mark ends.
 const CLOSERS: &str = "\"')]}*_`\u{BB}\u{2019}\u{201C}\u{201D}\u{203A}\u{300D}\u{300F}\u{FF09}\u{3011}";
 
 fn is_stop(letter: char) -> bool {

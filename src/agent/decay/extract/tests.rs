@@ -14,8 +14,8 @@ const STORY: &str = "The team met in the morning to talk about the parser. Every
 #[test]
 fn a_summary_keeps_the_best_fifth_in_order() {
     let short = summary(STORY);
-    // In half points, the first sentence scores 4 for its position and 2 for its length, the important one 3 and 2.
-    // Only these two fit.
+    // In half points, the first sentence scores 4 for its position and 2 for its length, the important sentence 3 for
+    // its word and 2 for its length. Only these two sentences fit.
     assert_eq!(
         short,
         "The team met in the morning to talk about the parser. It is important that the parser never panics."
@@ -68,7 +68,7 @@ fn one_sentence_is_kept_even_if_it_is_long() {
 
 #[test]
 fn what_does_not_fit_is_passed_over() {
-    // The summary may have 24 characters. The best piece has 14, the second best has 50, so a lower-ranked one of 8
+    // The summary may have 24 characters. The best piece has 14, the second best has 50, so a lower-ranked piece of 8
     // is used.
     let text = "You must read. Now 5 words are written here to be read by you all. It fits. And so on, much more text to be read.";
     assert!(

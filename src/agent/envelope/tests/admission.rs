@@ -75,7 +75,7 @@ fn env_5_what_is_not_trusted_is_shown_if_asked_for_and_apart() {
         assert_eq!(rendered.envelope.shown[0].section, section);
         assert!(rendered.text.contains(&format!("trust=\"{}\"", trust.name())));
     }
-    // Of two equal texts, the trusted text is shown, and the other one is the duplicate.
+    // Of two equal texts, the trusted text is shown, and the untrusted text is the duplicate.
     let records = [
         Record {
             trust: Origin::Import,

@@ -101,7 +101,7 @@ fn what_is_over_or_replaced_or_sensitive_is_withheld() {
     assert_eq!(ids(&made(&agent, &strict)), ["new"]);
 }
 
-/// INVARIANT MKE-2: only an item of at least equal trust hides another one.
+/// INVARIANT MKE-2: only an item of at least equal trust hides another item.
 #[test]
 fn what_is_not_trusted_hides_nothing() {
     let agent = agent();
@@ -253,7 +253,7 @@ fn a_past_state_has_its_own_envelope_and_the_same_one_each_time() {
     assert_eq!(ids(&made(&agent, &request())), ["first", "second"]);
 }
 
-/// INVARIANT MKE-2: only an item of at least equal trust hides another one.
+/// INVARIANT MKE-2: only an item of at least equal trust hides another item.
 #[test]
 fn a_long_chain_of_restatements_takes_no_places() {
     let agent = agent();

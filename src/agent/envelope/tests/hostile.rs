@@ -135,7 +135,7 @@ fn round(seed: u64) -> (u64, u64) {
     assert_eq!(scrub(&plain), "before  behind");
     let other = text(&mut random);
     check_scrub(&other);
-    // Inserts a whole block between any two characters, also inside a tag.
+    // Inserts a whole block between any two characters, even inside a tag.
     let mut torn: Vec<char> = other.chars().take(4000).collect();
     for _ in 0..3 {
         let at = random.below(torn.len() + 1);

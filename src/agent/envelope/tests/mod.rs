@@ -23,7 +23,7 @@ use super::selection::choose;
 use crate::object::Origin;
 
 impl<'a> Request<'a> {
-    /// Returns a request for trusted records, without a compaction and a boundary, of at most 5,000 tokens.
+    /// Returns a request for trusted records, without a compaction or a boundary, of at most 5,000 tokens.
     fn new(root: &'a str) -> Self {
         Self {
             root,
@@ -36,7 +36,7 @@ impl<'a> Request<'a> {
 }
 
 impl Record {
-    /// Returns a record with the origin `direct_user`, without time, source, kind and session.
+    /// Returns a record with the origin `direct_user`, without a time, source, kind or session.
     fn new(section: Section, id: &str, text: &str) -> Self {
         Self {
             section,

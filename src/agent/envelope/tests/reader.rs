@@ -12,7 +12,7 @@ use crate::object::Origin;
 /// The error for a text that is not an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ParseError {
-    /// The byte offset of the first difference.
+    /// The byte offset of the first difference between the text and an envelope.
     pub(super) at: usize,
     /// A description of the text that the reader expects there.
     pub(super) expected: &'static str,
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips `expected` if it is next in the text. Returns whether it was.
+    /// Skips `expected` if it is next in the text. Returns whether `expected` was next.
     fn skips(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {

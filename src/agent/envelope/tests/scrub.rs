@@ -30,7 +30,7 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
         ("a <memory x=\"/>\">secret</memory> b", "a  b"),
         ("a <memory x='\">' y>secret</memory> b", "a  b"),
         ("<memory>1</memory><memory>2</memory>", ""),
-        // Only the tag is removed if the block was cut off, or the text mentions it.
+        // Only the tag is removed if the block was cut off, or if the text only mentions the tag.
         ("a <memory version=\"2\"> x", "a  x"),
         ("a\n<memory>\nx", "a\n\nx"),
         ("a <session_memory> x </memory> y", "a  x </memory> y"),
@@ -132,8 +132,8 @@ fn scr_2_the_time_is_linear() {
         let _ = per_byte(&shape(1000));
         let (small, large) = (shape(500), shape(10_000));
         let (mut of_small, mut of_large) = (f64::MAX, f64::MAX);
-        // The large text has twenty times the bytes of the small one, so quadratic work would take twenty times as long
-        // per byte. The measurement is repeated, because other load on the machine disturbs single rounds.
+        // The large text has twenty times the bytes of the small text, so quadratic work would take twenty times as
+        // long per byte. The measurement is repeated, because other load on the machine disturbs single rounds.
         let is_linear = (0..100).any(|round| {
             of_small = of_small.min(per_byte(&small));
             of_large = of_large.min(per_byte(&large));

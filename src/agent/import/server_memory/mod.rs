@@ -53,13 +53,13 @@ named! {
 struct Entity {
     /// The name of the entity, which is not empty.
     name: String,
-    /// The type of the entity, if the file contains it.
+    /// The type of the entity; `None` if the file contains no type.
     class: Option<String>,
     /// The observations in order, without duplicates.
     observations: Vec<String>,
-    /// Other fields of its line.
+    /// The other fields on the line of the entity.
     other: Map<String, Json>,
-    /// Its line, from 1.
+    /// The number of the line of the entity, from 1.
     line: usize,
 }
 
@@ -68,9 +68,9 @@ struct Entity {
 struct Relation {
     /// The name of the source entity, the type of the relation, and the name of the target entity.
     parts: [String; 3],
-    /// Other fields of its line.
+    /// The other fields on the line of the relation.
     other: Map<String, Json>,
-    /// Its line, from 1.
+    /// The number of the line of the relation, from 1.
     line: usize,
 }
 
@@ -173,7 +173,7 @@ impl Graph {
     }
 
     /// Reads a line with several JSON values, which two concurrent writers may have written. Reads the complete values,
-    /// and adds a finding for an incomplete one.
+    /// and adds a finding for an incomplete value.
     fn take_several(&mut self, line: &str) {
         let (mut values, mut rest) = (Vec::new(), line);
         while let Some(length) = balanced_end(rest.as_bytes()).filter(|_| rest.starts_with('{')) {

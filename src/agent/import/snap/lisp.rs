@@ -165,7 +165,8 @@ impl<'a> Reader<'a> {
         self.rest().chars().next()
     }
 
-    /// Reads one value. `open` is the offset of the surrounding list, for the error if the file ends.
+    /// Reads one value. `open` is the offset of the surrounding list. The error for a list without an end contains this
+    /// offset.
     fn value(&mut self, depth: usize, open: usize) -> Result<Lisp> {
         let Some(sign) = self.skip_space() else {
             return malformed(open);

@@ -167,7 +167,7 @@ fn new_object(
 /// a table is not a list.
 fn tables(value: Lisp, mapped: &mut Mapped) -> Option<(Vec<SnapObject>, Vec<SnapObject>)> {
     let (mut memory, mut history) = (None, Some(Vec::new()));
-    // In reverse order, so that the first table with a name wins.
+    // Read the tables in reverse order, so that of two tables with the same name the first table wins.
     for (name, value) in value.into_pairs()?.into_iter().rev() {
         match name.as_str() {
             MEMORY => memory = table(MEMORY, value, mapped),
@@ -192,13 +192,13 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
             continue;
         };
         let mut fields = BTreeMap::new();
-        // In reverse order, so that the first value of a field wins, as in a Lisp lookup.
+        // Read the fields in reverse order, so that the first value of a field wins, as in a Lisp lookup.
         for (name, value) in pairs.into_iter().rev() {
             fields.insert(name, value);
         }
         // The empty list also means false or no value, so drop the field.
         fields.retain(|_, value| !matches!(value, Lisp::List(items) if items.is_empty()));
-        // The field `id` takes precedence over the key of the entry. In the history the key is a digest, not a name.
+        // The field `id` takes precedence over the key of the entry. In `:history-store`, the key is a digest.
         let stated = fields.get("id").and_then(Lisp::name).map(str::to_owned);
         match stated.or((name == MEMORY).then_some(key)) {
             None => say("the entry has no name and is ignored"),
@@ -211,8 +211,8 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
     Some(objects)
 }
 
-/// Returns the parent of each object: the parent that it names, otherwise the first object that lists it as a child.
-/// Adds a finding for a parent that is not in the file.
+/// Returns the parent of each object: the parent that the object names, otherwise the first object that lists the
+/// object as a child. Adds a finding for a parent that is not in the file.
 fn parents<'a>(
     objects: &'a [SnapObject],
     by_id: &HashMap<&str, &SnapObject>,

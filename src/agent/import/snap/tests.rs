@@ -269,7 +269,7 @@ fn what_is_wrong_with_an_entry_is_said_and_the_others_are_taken() {
     .unwrap();
     assert_eq!(taken.incoming.len(), 6);
     let of = |id: &str| taken.findings.iter().filter(|one| one.at == id).count();
-    // The content and version of "b" are invalid, and the attributes of "f".
+    // Two fields of "b" are invalid, the content and the version. The attributes of "f" are invalid.
     assert_eq!((of("b"), of("f"), of("g")), (2, 1, 0));
     let (_, g) = taken.incoming.iter().find(|(at, _)| at == "g").unwrap();
     assert_eq!(attributes_to_json(&g.attributes), json!({"a": 1}));

@@ -10,8 +10,8 @@
 //! # Invariants
 //! - NRK-1: relevance and score are in 0..=1, for all texts and times.
 //! - NRK-2: the order of hits is total and does not depend on the order of the input.
-//! - NRK-3: a snippet is a slice of the text in composed Unicode with collapsed white space. It has at most the requested
-//!   number of characters.
+//! - NRK-3: a snippet is a slice of the text in composed Unicode with collapsed white space. It has at most the
+//!   requested number of characters.
 
 use std::cmp::Ordering;
 
@@ -27,7 +27,7 @@ use crate::object::{Id, Time};
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoteSettings {
-    /// The half-life of freshness, in microseconds since the last change.
+    /// The half-life of freshness, in microseconds. Freshness falls with the time since the last change.
     #[serde(rename = "fresh_half_life", deserialize_with = "micros")]
     pub fresh_half_life_micros: i64,
     /// The boost of a note that was read just now. The score is multiplied by 1 plus the boost.
@@ -49,8 +49,8 @@ pub struct NoteSettings {
 }
 
 impl Default for NoteSettings {
-    /// Returns half-lives of a month and a week; a boost of 0.3 up to a factor of 1.3; a step of a billionth; snippets of 160
-    /// characters, 40 of them before the match.
+    /// Returns half-lives of a month and a week; a boost of 0.3 up to a factor of 1.3; a step of a billionth; snippets
+    /// of 160 characters, 40 of them before the match.
     fn default() -> Self {
         Self {
             fresh_half_life_micros: 30 * DAY_MICROS,
@@ -75,7 +75,7 @@ pub struct NoteRead {
     pub created: Option<Time>,
     /// The time of the last write.
     pub updated: Option<Time>,
-    /// The time of the last read before this one, if it is known.
+    /// The time of the last read before the present one; `None` if the time is not known.
     pub read: Option<Time>,
 }
 
@@ -99,8 +99,8 @@ pub struct NoteFound {
     pub snippet: String,
 }
 
-/// Returns the notes with a score above 0, best first. Among equal scores, notes of the session `own` precede all others,
-/// then newer notes precede older ones, then the ids decide.
+/// Returns the notes with a score above 0, best first. Among equal scores, notes of the root session `own` precede all
+/// other notes, then newer notes precede older notes, then the ids decide.
 pub(crate) fn rank_notes(
     query: &str,
     notes: impl IntoIterator<Item = NoteRead>,
@@ -125,15 +125,16 @@ pub(crate) fn rank_notes(
     hits
 }
 
-/// Returns the freshness of a note. It is 1 at the time of writing and halves with every half-life. It is 0 if the time of
-/// writing is unknown.
+/// Returns the freshness of a note. Freshness is 1 at the time of writing and halves with every half-life. It is 0 if
+/// the time of writing is unknown.
 pub(crate) fn fresh_factor(updated: Option<Time>, now: Time, settings: &NoteSettings) -> f64 {
     updated.map_or(0.0, |updated| {
         halved(updated, now, settings.fresh_half_life_micros)
     })
 }
 
-/// Returns the factor by which the last read multiplies the score. It is 1 without a read, and at most `read_factor_max`.
+/// Returns the factor by which the last read multiplies the score. The factor is 1 without a read, and at most
+/// `read_factor_max`.
 pub(crate) fn read_factor(read: Option<Time>, now: Time, settings: &NoteSettings) -> f64 {
     read.map_or(1.0, |read| {
         let boost = settings.read_boost * halved(read, now, settings.read_half_life_micros);
@@ -171,10 +172,10 @@ const INEXACT_MAX: f64 = 0.99;
 
 /// Returns the relevance of `text` for `query`, in 0..=1 with six decimals.
 ///
-/// The relevance is 1 if query and text are equal in lower case. Otherwise `c` is the fraction of the words of the query
-/// that occur in the text, also inside longer words. If `c` is 0, the relevance is 0, else `0.15 + 0.55 c`. A text that
-/// contains the whole query gains 0.2, and a short text gains up to 0.1. A query without words, such as an emoji, is
-/// searched verbatim.
+/// The relevance is 1 if query and text are equal in lower case. Otherwise `c` is the fraction of the words of the
+/// query that occur in the text, even inside longer words. If `c` is 0, the relevance is 0, else `0.15 + 0.55 c`. A
+/// text that contains the whole query gains 0.2, and a short text gains up to 0.1. A query without words, such as an
+/// emoji, is searched verbatim.
 pub(crate) fn relevance(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     let text = words::normalised(text);
@@ -203,8 +204,9 @@ pub(crate) fn rounded(value: f64) -> f64 {
 }
 
 /// Returns at most `snippet_chars_max` characters of `text`, with white space collapsed. The snippet begins
-/// `snippet_chars_before` characters before the match of the whole query, or else of its first word that matches. Without
-/// a match, the snippet is the beginning of the text.
+/// `snippet_chars_before` characters before the match of the whole query. If the text does not contain the whole query,
+/// the match is the first word of the query that the text contains. Without any match, the snippet is the beginning of
+/// the text.
 pub(crate) fn snippet(text: &str, query: &str, settings: &NoteSettings) -> String {
     let shown: Vec<char> = words::collapsed(text).chars().collect();
     let found = place_of_match(&shown, query).unwrap_or(0);

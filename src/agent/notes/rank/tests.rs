@@ -58,7 +58,8 @@ fn relevance_follows_the_formula() {
             relevance(query, text)
         );
     }
-    // An inexact match has at most 0.99. The first sum would be 0.999: .15 + .55 + .2 + .1 * 99/100.
+    // An inexact match has a relevance of at most 0.99. Without this limit, it would be 0.999:
+    // .15 + .55 + .2 + .1 * 99/100.
     let long = "a".repeat(99);
     assert!((relevance(&long, &format!("{long}b")) - 0.99).abs() < 1e-9);
     assert!((relevance("?", "?!") - 0.9).abs() < 1e-9);
@@ -123,7 +124,7 @@ fn ties_are_broken_by_place_time_and_id() {
         ),
         ["a", "b", "c", "d"]
     );
-    // Both times are in the future, so both notes have the same freshness, and the newer note precedes the other.
+    // Both times are in the future, so both notes have the same freshness, and the newer note precedes the older note.
     assert_eq!(
         ids("plan", vec![note("a", same, true, -1), note("b", same, true, -2)]),
         ["b", "a"]

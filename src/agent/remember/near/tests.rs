@@ -118,7 +118,7 @@ fn what_would_lose_something_is_stored_beside() {
         assert_eq!(stored.status == Status::Created, is_apart, "{item:?}");
         assert_eq!(stored.duplicates.len(), 1);
     }
-    // After a merge into an item that expires soon, the new text would expire with it.
+    // No merge into an item that expires soon, because the new text would expire with that item.
     let test = TestMemory::new(Settings::default());
     let mut ending = NewItem::new(NEAR[0]);
     ending.expires = Some(test.agent.memory().view().now().plus_micros(DAY));

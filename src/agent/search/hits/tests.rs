@@ -146,7 +146,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     );
     let found = recall(&agent, &asked("tea in the morning"));
     assert_eq!((found.hits.len(), found.left_out), (3, 0));
-    // The other conditions also apply to the counted items.
+    // The counted untrusted items meet the other conditions of the query.
     let mut narrow = query("tea in the morning");
     narrow.speaker = Some("ada".to_owned());
     assert_eq!(recall(&agent, &narrow).left_out, 0);

@@ -1,4 +1,4 @@
-//! Separates a person's own words in a turn from pasted and quoted ones.
+//! Separates a person's own words in a turn from pasted and quoted words.
 //!
 //! A trusted person may paste an untrusted page. Code fences, quoted lines, several indented lines, long quotations and
 //! very long blocks count as foreign text. A doubtful text counts as foreign, because a person can promote their own
@@ -34,8 +34,8 @@ pub struct AttributionSettings {
     pub block_chars_min: usize,
     /// The minimum number of characters between quotation marks that count as a quotation.
     pub quotation_chars_min: usize,
-    /// The maximum number of characters of a turn that count as the person's own. If a turn exceeds it, the whole turn
-    /// counts as foreign.
+    /// The maximum number of characters of a turn that count as the person's own. If a turn has more own characters,
+    /// the whole turn counts as foreign.
     pub own_chars_max: usize,
 }
 
@@ -56,7 +56,7 @@ impl Default for AttributionSettings {
 /// A span of a turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Span {
-    /// Its range, in bytes.
+    /// The range of the span, in bytes.
     range: Range<usize>,
     /// Whether the span contains the person's own words.
     is_own: bool,
@@ -108,8 +108,8 @@ fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     let mut lines = lines(text);
     let is_text = |line: &Line| matches!(line.kind, LineKind::Foreign | LineKind::Text);
     for run in lines.chunk_by_mut(|one, next| is_text(one) == is_text(next)) {
-        // From `indented_lines_min` on, indented lines count as pasted, also with empty lines between them. Fewer
-        // indented lines belong to the text around them.
+        // Indented lines count as pasted if there are at least `indented_lines_min`, even with empty lines between
+        // them. Fewer indented lines belong to the text around them.
         let indented = run
             .iter()
             .enumerate()
@@ -221,7 +221,7 @@ impl TurnWords {
         }
     }
 
-    /// Adds a text of a tool or page. All its words are foreign.
+    /// Adds a text of a tool or page. All words of the text are foreign.
     pub(crate) fn add_foreign(&mut self, text: &str) {
         self.foreign.extend(words::tokens(&words::normalised(text)));
     }

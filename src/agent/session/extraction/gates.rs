@@ -48,14 +48,14 @@ pub(crate) fn gate(session: SessionState, settings: &FactSettings) -> Result<(),
     }
 }
 
-/// The gates for the facts of one session. They count the facts admitted so far.
+/// The gates for the facts of one session, with the counts of the stored facts and of the facts that passed so far.
 pub(crate) struct Gates<'a> {
     session: SessionState,
     settings: &'a FactSettings,
     /// The number of characters of the stored facts of each scope, with one separator per fact.
     chars: [usize; 2],
     texts: HashSet<(FactScope, String)>,
-    /// The number of facts that the session has stored.
+    /// The number of facts that the session has stored, including the facts that passed so far.
     stored: usize,
 }
 
@@ -78,8 +78,8 @@ impl<'a> Gates<'a> {
         self.stored += usize::from(is_own);
     }
 
-    /// Checks the next fact, and adds it to the counts if it passes. Known facts do not count against `facts_max`.
-    /// After a fact that exceeds the limit of its scope, a shorter fact can still pass.
+    /// Checks the next fact, and adds the fact to the counts if it passes. A fact that is already stored does not count
+    /// against `facts_max`. After a fact that exceeds the limit of its scope, a shorter fact can still pass.
     ///
     /// # Errors
     /// Returns the reason if the fact does not pass.

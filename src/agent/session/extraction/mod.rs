@@ -86,7 +86,7 @@ named! {
 /// Returns the prompt that requests the facts of a session. `turns` contains the speaker and text of each turn.
 ///
 /// Each turn is one line of JSON, so no text of the session can end the transcript. If the transcript is too long, the
-/// prompt retains the newest turns, cuts the oldest of these, and reports the number of omitted turns.
+/// prompt retains the newest turns, cuts the oldest retained turn, and reports the number of omitted turns.
 pub(crate) fn prompt(turns: &[(String, &str)], settings: &FactSettings) -> String {
     let mut out = include_str!("prompt.txt")
         .replace("{facts_max}", &settings.facts_max.to_string())
@@ -101,7 +101,7 @@ pub(crate) fn prompt(turns: &[(String, &str)], settings: &FactSettings) -> Strin
         if shown.len() < text.len() {
             line["cut"] = true.into();
         }
-        // An empty turn counts as one character. Otherwise any number of empty turns would fit.
+        // Count an empty turn as one character. Otherwise any number of empty turns would fit.
         left = left.saturating_sub(shown.chars().count().max(1));
         lines.push(format!("{line}\n"));
     }

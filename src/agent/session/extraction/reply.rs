@@ -50,7 +50,7 @@ named! {
 pub(crate) struct SkippedFact {
     /// The index of the part in the reply, from 0.
     pub place: usize,
-    /// The reason why it is skipped.
+    /// The reason why the part is skipped.
     #[schemars(with = "String")]
     pub reason: SkipReason,
 }
@@ -94,7 +94,7 @@ pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, 
         });
         match json.and_then(|json| reply_of(&json, settings)) {
             Ok(found) if !found.facts.is_empty() || found.summary.is_some() => return Ok(found),
-            // This candidate may be bracketed words before the facts, such as `[]`, so try the next one.
+            // This candidate may be bracketed words before the facts, such as `[]`, so try the next candidate.
             Ok(found) => without_facts = without_facts.or(Some(found)),
             Err(other) if reason == ReplyReason::NotJson => reason = other,
             Err(_) => {}
@@ -119,7 +119,7 @@ fn reply_of(json: &Json, settings: &FactSettings) -> Result<Reply, ReplyReason> 
         }
     }
     if items.len() > items_max {
-        // One skipped part represents all facts beyond the limit.
+        // Report one skipped part for all facts beyond the limit.
         reply.skip(items_max, SkipReason::TooMany);
     }
     Ok(reply)

@@ -27,13 +27,13 @@ use crate::object::Time;
 /// An entry of a transcript, or a summary as the source of another summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EntryTime {
-    /// The time when it happened, in microseconds since 1970.
+    /// The time of the entry, or the start of the summary's time span, in microseconds since 1970.
     pub time_micros: i64,
-    /// The arrival number, which rises with every appended entry.
+    /// The arrival number of the entry, which rises with every appended entry, or the watermark of the summary.
     pub arrival: u64,
 }
 
-/// A bucket that needs its first summary or a new one.
+/// A bucket that needs its first summary or a new summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct DueBucket<T> {
     /// The bucket.
@@ -173,9 +173,9 @@ impl fmt::Display for Bucket {
 pub(crate) struct SummaryRead {
     /// The summary.
     pub item: Item,
-    /// The length of its time span.
+    /// The length of the time span of the summary.
     pub granularity: Granularity,
-    /// The start of its time span.
+    /// The start of the time span of the summary.
     pub time: Time,
     /// The score of the match with the query, above 0 and at most 1.
     pub score: f64,
@@ -188,8 +188,9 @@ impl SummaryRead {
     }
 }
 
-/// Returns the relevance of a summary, in 0..=1 with six decimals: 1 if the text equals the query, 0.95 if it contains
-/// the query, else the share of the query's words that it contains. Every summary matches an empty query.
+/// Returns the relevance of a summary, in 0..=1 with six decimals: 1 if the text equals the query, 0.95 if the text
+/// contains the query, otherwise the share of the query's words that the text contains. Every summary matches an empty
+/// query.
 pub(crate) fn summary_score(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     if query.is_empty() {
@@ -224,8 +225,8 @@ pub(crate) fn chronological(
     hits
 }
 
-/// Returns the matching summaries around `when`, in order of time: the nearest one before, all with exactly that time,
-/// and the nearest one after.
+/// Returns the matching summaries around `when`, in order of time: the nearest summary before `when`, all summaries
+/// with exactly this time, and the nearest summary after it.
 pub(crate) fn around(
     summaries: impl IntoIterator<Item = (Granularity, Time, Item)>,
     when: Time,

@@ -199,7 +199,7 @@ fn the_nearest_before_all_exact_and_the_nearest_after_are_chosen() {
     assert_eq!(found("2026-04-22T12:00:00Z", ""), ["day", "after1"]);
     assert_eq!(found("2020-01-01T00:00:00Z", ""), ["month"]);
     assert_eq!(found("2030-01-01T00:00:00Z", ""), ["after2"]);
-    // A summary that does not match the query is ignored in the search for the nearest one.
+    // A summary that does not match the query is ignored in the search for the nearest summary.
     assert_eq!(
         found("2026-04-22T00:00:00Z", "parser"),
         ["month", "week", "day", "after2"]

@@ -1,7 +1,7 @@
 //! Tests with random derivation graphs: no operation makes an item more trusted than its sources.
 //!
-//! The oracle computes the most trusted class that each text may have, from its writer and its sources. It does not use
-//! the code of the engine. Only a promotion raises the class.
+//! The oracle computes the most trusted class that each text may have, from its writer and its sources. The oracle does
+//! not use the code of the engine. Only a promotion raises the class.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -182,8 +182,8 @@ impl World {
         *self.done.entry(what).or_default() += 1;
     }
 
-    /// Writes a text, a second text derived from it, and another version of the first, in one commit. So no state
-    /// contains the source.
+    /// Writes a text, a second text derived from it, and another version of the first text, in one commit. So no state
+    /// contains the source of the second text.
     fn summarise_in_one_draft(&mut self, place: usize, writer: &Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         let sources = self.sources(place, 2);
