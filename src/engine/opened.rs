@@ -152,11 +152,11 @@ impl Opened {
             return error;
         };
         Error::corrupt(format!("no commit before the damage is complete: {damage}"))
-            .with_hint("`treering salvage` recovers the commits after it")
+            .with_hint("`treering salvage` recovers the commits after the damage")
     }
 }
 
-/// Marks an error that occurred after a change took effect, so that the error reports this.
+/// Marks an error that occurred after a change took effect, so that the error states that the change took effect.
 pub(crate) fn done_anyway(error: Error) -> Error {
     error.behind_change("open the store again to continue")
 }

@@ -75,7 +75,7 @@ impl Options {
         self
     }
 
-    /// Sets how long a writer waits for another process's lock.
+    /// Sets how long a writer waits for the lock while another process holds it.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.settings.wait = wait;
         self

@@ -41,17 +41,17 @@ pub(super) struct ActiveScan {
 }
 
 impl Log {
-    /// Passes every complete batch that this handle has not delivered yet to `visit`, in order.
+    /// Passes to `visit` every complete batch that this handle has not delivered yet, in order.
     ///
     /// If `live` was written during the current boot, reading stops at its mark. Otherwise, or if the log proves that
     /// `live` is outdated, reading stops after the last complete batch. Batches that are not known to be durable are
     /// then treated as unproven. Repeated calls deliver the batches that other processes append.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if a byte before the durable mark differs from the written one.
+    /// `Corrupt`, naming file and offset, if a byte before the durable mark differs from the written byte.
     /// `UnsupportedFormat` for records of a newer version. `Poisoned` if batches that this handle delivered were never
-    /// durable and are lost. An error with the code `Rewritten` if a rewrite replaced batches that this
-    /// handle delivered. `Io`, and the errors of `visit`.
+    /// durable and are lost. An error with the code `Rewritten` if a rewrite replaced batches that this handle
+    /// delivered. `Io`, and the errors of `visit`.
     pub fn catch_up(&mut self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<Tail> {
         self.check_process()?;
         let mut refused = false;
@@ -343,7 +343,8 @@ impl Log {
         }
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         for (id, unfinished) in names.iter().filter_map(|name| parse_segment_name(name)) {
-            // The cursor may have stopped at `live`. So also compares with the newest batch in the listed segments.
+            // The cursor may have stopped at `live`. So this code compares the segment with the newest batch in the
+            // listed segments too.
             if unfinished
                 || self.manifest.lists(id)
                 || self.unlisted(id, self.cursor.batch)? != Unlisted::Newer

@@ -56,8 +56,8 @@ impl Log {
     }
 
     /// Removes the files that crashes left. The caller holds the writer's lock, and this handle has read the whole log.
-    /// Also removes files of a rewrite if no rewrite runs: either the caller passes its lock as `alone`, or no process
-    /// holds the lock for rewrites.
+    /// Also removes files of a rewrite if no rewrite runs: either the caller passes the lock for rewrites as `alone`,
+    /// or no process holds that lock.
     ///
     /// # Durability
     /// When the call returns, the removal is durable.

@@ -375,7 +375,7 @@ impl Rewrite {
 
 impl Drop for Rewrite {
     fn drop(&mut self) {
-        // A forked child has the same files open, but the parent owns them.
+        // A forked child has the same files open, but the parent owns them. So the child removes no file.
         if self.published || self.disk.process() != self.process {
             return;
         }
@@ -402,8 +402,8 @@ fn old_files_left(error: Error) -> Error {
     error.behind_change(LEFT)
 }
 
-/// Returns the error for a manifest whose rename or whose sync of the folder failed, so the change may or may not be
-/// durable.
+/// Returns the error for a failed rename of the manifest, or a failed sync of the folder after it. In both cases, the
+/// change may or may not be durable.
 fn maybe_done(error: Error) -> Error {
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
         "it is unknown whether the change was saved: open the store again and check before you repeat the change; if it was saved, {LEFT}"

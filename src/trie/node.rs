@@ -29,7 +29,8 @@ const COUNT_LEN: usize = 5;
 /// The maximal number of entries in a trie, 2^40 - 1: the largest number in [`COUNT_LEN`] bytes.
 pub(super) const COUNT_MAX: u64 = (1 << (8 * COUNT_LEN)) - 1;
 
-/// A slot of a branch, or the top of a trie. It is empty only during the edit that borrows its branch.
+/// A slot of a branch, or the top of a trie. The slot is empty only while an edit holds the branch that it took from
+/// the slot.
 #[derive(Clone)]
 pub(super) struct Child(Option<ArcUnion<Entry, Branch>>);
 
@@ -242,7 +243,7 @@ impl Branch {
             .zip(self.slots())
     }
 
-    /// Adds the child of `nibble` in place. It must be absent.
+    /// Adds the child of `nibble` in place. The branch must have no child of `nibble` yet.
     pub(super) fn add(&mut self, nibble: usize, child: Child) {
         let (position, present) = self.position(nibble);
         debug_assert!(!present);
@@ -351,7 +352,7 @@ pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
 
 impl Drop for Branch {
     fn drop(&mut self) {
-        // Dropping the branch lowers the reference count of each child, so this prefetches the children.
+        // Dropping the branch lowers the reference count of each child, so this call prefetches the children.
         self.touch_children();
     }
 }

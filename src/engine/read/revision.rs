@@ -52,7 +52,7 @@ impl std::str::FromStr for Revision {
     /// Parses a revision as a person writes it.
     ///
     /// # Errors
-    /// `InvalidInput` if the text starts like one of the forms but is not valid in it.
+    /// `InvalidInput` if the text starts like one of these forms but is not valid in that form.
     fn from_str(text: &str) -> Result<Self> {
         let bad = |what: &str| {
             Error::invalid(format!("`{text}` is not a revision: {what}")).with_hint(
@@ -137,7 +137,7 @@ pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
 }
 
 /// Finds the kept commits whose digest starts with `prefix`. If there are none, finds the kept commits whose root
-/// starts with it. Returns the indexes of the commits among the kept ones.
+/// starts with it. Returns the indexes of the found commits among all kept commits.
 pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
         return Ok(Vec::new());
@@ -176,8 +176,8 @@ pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<
         }
         Revision::Seq(seq) => store.by_seq(*seq)?,
         Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
-            // Only another program could have given a snapshot a name that looks like a digest prefix. Then the commit
-            // takes precedence.
+            // A snapshot can have a name that looks like a digest prefix only if another program wrote it. In that
+            // case, the commit takes precedence.
             [] => None,
             [index] => store.commit_at(index)?,
             ref several => {

@@ -7,8 +7,8 @@
 //! Layer 5. Subtree digests are derived.
 //!
 //! # Limits
-//! - The first subtree digest of a state reads that whole subtree. A state with erased versions has no subtree digests,
-//!   because an erased object may have been in the subtree.
+//! - The first computation of a subtree digest in a state reads the whole subtree. A state with erased versions has no
+//!   subtree digests, because an erased object may have been in the subtree.
 //!
 //! # Invariants
 //! - SUB-1: if an object's subtree digest is cached, so are those of all its descendants.

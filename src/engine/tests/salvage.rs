@@ -652,7 +652,8 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     // A salvage that is interrupted at its start leaves an empty folder.
     std::fs::create_dir(at("early.salvage")).unwrap();
     assert!(salvage("early").unwrap().is_whole() && !at("early.salvage").exists());
-    // The next salvage removes the unfinished output of an interrupted salvage, but not that of a running one.
+    // The next salvage removes the unfinished output of an interrupted salvage, but not the output of a running
+    // salvage.
     let left = at("new.salvage");
     std::fs::create_dir_all(left.join("log")).unwrap();
     std::fs::write(left.join("log/00000001.seg"), "half").unwrap();

@@ -88,7 +88,8 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
         let (marker, end) = (marker(bytes).unwrap(), used(bytes));
         for lost in ["none", "manifest"] {
             disk.remove_file(lost);
-            // One case is a damaged batch with the erasure marker, while the batch that it replaced is undamaged.
+            // One case is a damaged batch with the erasure marker, while the old batch with the erased record is
+            // undamaged.
             for at in (4_096..end)
                 .step_by(53)
                 .filter(|at| !(marker - 64..marker + 96).contains(at))

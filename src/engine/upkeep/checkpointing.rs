@@ -12,7 +12,7 @@
 //! # Invariants
 //! - COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
 //! - COV-2: a writer keeps the states of a limited number of its commits in memory. At the limit, it writes a
-//!   checkpoint and reads the states from there.
+//!   checkpoint and reads the states from the checkpoint.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
         .start_at(&position)
         .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
     match started {
-        // The log is undamaged. A recovery that did not know this checkpoint moved the end of the log, so the store
+        // The log is undamaged. A recovery, which did not know this checkpoint, moved the end of the log. So the store
         // ignores the checkpoint.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
@@ -140,7 +140,7 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
 }
 
 /// Removes the checkpoints that an interrupted rewrite left, because they contain digests of erased records. The caller
-/// holds the lock and has read the newest log, which does not need them.
+/// holds the lock and has read the newest log, which does not need these checkpoints.
 pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
     if writing.is_tidy {
         return;

@@ -17,7 +17,7 @@ use crate::store::{Store, object_of};
 use crate::engine::write::newest_references;
 
 /// The contents, texts and references that records name, each with the position of the first record that names it. The
-/// named record may follow later in the log, because a rewrite moves shared records.
+/// named record may come after the record that names it, because a rewrite moves shared records.
 #[derive(Default)]
 pub(crate) struct Dangling {
     /// Contents and texts, by their kind and digest.

@@ -26,8 +26,8 @@ use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 use crate::engine::write::{LogHandle, body_bytes};
 
-/// The segments of a log are merged if it has this many more than twice the number that its bytes need. Each doubling
-/// of a log leaves 11 extra segments, and each recovery adds one.
+/// The segments of a log are merged if their number exceeds twice the number that the bytes need by more than this.
+/// Each doubling of a log leaves 11 extra segments, and each recovery adds one.
 const SEGMENTS_SMALL_MAX: u64 = 64;
 
 /// The result of a garbage collection, or of its preview.
@@ -73,7 +73,7 @@ impl Inner {
         Ok(report)
     }
 
-    /// Passes the batches of a new log that keeps these commits to `sink`.
+    /// Passes to `sink` the batches of a new log that keeps these commits.
     fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
         let (mut done, total) = (0, cut.store.records.versions());
         let live = cut.store.mark(kept, &mut || {
@@ -96,7 +96,7 @@ impl Inner {
         Ok((live, report))
     }
 
-    /// Passes the batches that the plan keeps to `sink`. Returns their size in bytes.
+    /// Passes to `sink` the batches that the plan keeps. Returns their size in bytes.
     pub(crate) fn copy(&self, cut: &Cut, plan: &Plan<'_>, sink: &mut Sink<'_>) -> Result<u64> {
         let (mut done, total) = (0, cut.bytes);
         cut.store.rewrite(plan, &cut.position, &mut |batch, commit| {
@@ -109,7 +109,7 @@ impl Inner {
 }
 
 impl Cut {
-    /// Passes every batch up to the cut to `visit`. `doing` names the work in progress reports.
+    /// Passes to `visit` every batch up to the cut. `doing` names the work in progress reports.
     pub(crate) fn read(
         &self,
         settings: &Settings,

@@ -66,8 +66,8 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
         let disk = disk.ok_or_else(foreign)?;
         let held = lock_within(&disk, MARK, Duration::ZERO)?;
         if path.symlink_metadata().is_err() {
-            // Another salvage finished and renamed the store meanwhile. Taking the lock created the mark in it again,
-            // so remove the mark.
+            // Another salvage finished and renamed the store meanwhile. Taking the lock created the mark in that store
+            // again, so this call removes the mark.
             drop(disk.remove(MARK));
         }
         FileDisk::remove_folder(path, MARK)?;
@@ -82,8 +82,8 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     Ok((Arc::new(disk), mark))
 }
 
-/// Removes the mark from a renamed store, even if syncing the new name failed. `named` is the result of that sync. With
-/// the mark, a later salvage might remove the folder.
+/// Removes the mark from a renamed store, even if syncing the new name failed. `named` is the result of that sync. If
+/// the mark stayed, a later salvage might remove the folder.
 fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
     if unfinished.symlink_metadata().is_err() {
         // An error is ignored, because the store is complete even with the mark.

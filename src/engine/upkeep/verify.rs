@@ -120,7 +120,7 @@ pub(crate) fn examine(
         Err(error) if matches!(error.kind(), Kind::Io | Kind::Busy | Kind::Conflict) => {
             return Err(error);
         }
-        // Damage that the first pass found also stops the rebuild. The report contains it only once.
+        // Damage that the first pass found also stops the rebuild. The report contains that damage only once.
         Err(error) if report.damage.is_empty() || !error.is_corruption() => {
             report.damage.push(of_error(&error));
         }
@@ -183,7 +183,8 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     let mut step = |_| options.check_stop();
     let found = store::check_checkpoints(&**disk, known, &mut step)?;
     let is_later = |found: &Finding| found.damage.cause == Cause::MadeFromLaterLog;
-    // The log may have been rewritten after the checkpoints were listed. In that case, such a finding is invalid.
+    // The log may have been rewritten after the checkpoints were listed. In that case, a finding that a checkpoint was
+    // made from a later log is invalid.
     let is_current = !found.iter().any(is_later) || LogId::of(&open()?) == known;
     let found = found.into_iter().filter(|found| is_current || !is_later(found));
     let derived = &mut report.derived;

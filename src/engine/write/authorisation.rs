@@ -40,7 +40,8 @@ pub enum Authorisation {
 impl Authorisation {
     /// Returns whether this rule restricts `change` by a writer of `class`.
     fn covers(self, class: Origin, change: &StagedChange) -> bool {
-        // A note of a verb (ORI-4) changes neither the text nor the origin of the version.
+        // A change that only adds a verb's own attributes (ORI-4) changes neither the text nor the origin of the
+        // version.
         let touches = change.old.is_some() && !change.is_note;
         touches
             && match self {

@@ -286,7 +286,7 @@ impl Inner {
     }
 
     /// Checks the tree of parents after `changes`. `placed` contains the parents that earlier drafts of the group set.
-    /// Returns it with the parents that the changes set.
+    /// Returns `placed` with the parents that `changes` set added to it.
     pub(crate) fn check_tree<'a>(
         &self,
         before: &State,

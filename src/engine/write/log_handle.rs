@@ -47,7 +47,7 @@ pub(crate) struct LogHandle {
     is_behind: bool,
     /// Whether this handle knows that no checkpoint from before the last rewrite of the log remains.
     pub(crate) is_tidy: bool,
-    /// Whether this handle wrote anything. A handle that only read does no upkeep when it closes.
+    /// Whether this handle wrote anything. A handle that has written nothing does no upkeep when it closes.
     pub(crate) has_written: bool,
 }
 
@@ -121,7 +121,7 @@ impl LogHandle {
         Ok(rewrite)
     }
 
-    /// Replaces the log by a rewrite; `Inner::load` must follow.
+    /// Replaces the log by a rewrite. The caller must call [`Self::load`] next.
     pub(crate) fn publish(&mut self, rewritten: Rewritten) -> Result<()> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
         // WRI-3: `is_behind` is set first, because the publication may fail halfway.

@@ -68,8 +68,8 @@ impl Memory {
     }
 
     /// Runs `change` on a draft, then the checks. Then commits the draft, with an automatic snapshot of the state
-    /// before. If the change fails or panics, or a check refuses it, nothing is committed, and the staged changes are
-    /// kept under `rejected/` with the reason.
+    /// before the change. If the change fails or panics, or a check refuses it, nothing is committed, and the staged
+    /// changes are kept under `rejected/` with the reason.
     ///
     /// # Errors
     /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; the errors of

@@ -72,8 +72,8 @@ impl Draft {
         self.return_to(id, Some(object))
     }
 
-    /// Stages `then` as the version of `id`. Returns an error if the writer may not replace the present version by
-    /// `then`.
+    /// Stages `then` as the version of `id`, or the removal of `id` if `then` is `None`. Returns an error if the writer
+    /// may not replace the present version by `then`.
     fn return_to(&mut self, id: &Id, then: Option<Object>) -> Result<bool> {
         check_return(self.writer.trust, || Ok([self.base.get(id)?, then.clone()]))?;
         match then {

@@ -318,8 +318,8 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
             .with_code(code)
             .with_hint("choose the lane with --session or --actor; `log` shows who made each commit"));
     };
-    // If the commit before it was thinned, a comparison with an older commit would also reverse the changes of thinned
-    // commits.
+    // If the commit before the target was thinned, a comparison with an older commit would also reverse the changes of
+    // thinned commits.
     match store.before(&target)? {
         Some(before) if target.commit.parents.first() == Some(&before.digest) => Ok((target, before)),
         _ => {

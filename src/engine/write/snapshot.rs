@@ -128,9 +128,9 @@ impl Inner {
                 let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
                 if self.store().references().get(&name).is_some() {
                     let taken = format!("a snapshot named '{}' already exists", name.rest());
-                    return Err(Error::invalid(taken)
-                        .with_code(ErrorCode::NameTaken)
-                        .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
+                    return Err(Error::invalid(taken).with_code(ErrorCode::NameTaken).with_hint(
+                        "choose another name, or delete that snapshot: `snapshot --delete NAME`",
+                    ));
                 }
                 let commit = Some(head.digest);
                 let reference = self.reference(&mut batch, name.clone(), commit, tip.time, writer)?;

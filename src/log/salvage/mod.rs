@@ -82,7 +82,8 @@ impl DamagedLog {
         }
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
-            // If all segments belong to another store, ignores the format file, because it does not belong to them.
+            // If all segments belong to another store, ignores the format file, because it belongs to none of these
+            // segments.
             Ok(format) => format.filter(|format| {
                 let mut headers = files.iter().filter_map(|file| file.header);
                 common.is_none() || headers.any(|header| header.instance == format.instance)

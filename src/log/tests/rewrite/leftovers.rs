@@ -94,8 +94,8 @@ fn what_crashes_left_is_named_harmless_and_removed_by_the_next_writer() {
     append(&mut log, &["behind"]).unwrap();
     drop(log);
     let before = texts(&disk);
-    // Simulates a crash before the removal of the old segments. One of them ends in a torn batch, whose seal contains a
-    // number that the log never reached.
+    // Simulates a crash before the removal of the old segments. One old segment ends in a torn batch, whose seal
+    // contains a batch number that the log never reached.
     for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         disk.put_file(name, content.clone());
     }
