@@ -122,13 +122,13 @@ impl Memory {
     }
 
     /// Returns the damage at which a degraded handle ([`Options::degraded`](crate::Options::degraded)) stopped reading.
-    /// The handle does not know later commits, so an id that it does not find may still exist.
+    /// The handle does not know later commits, so an id that the handle does not find may still exist.
     pub(crate) fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)
     }
 
     /// Returns the number of damaged objects that lists and exports of a degraded handle have skipped so far. For each
-    /// of them, [`View::get`](super::View::get) returns the error.
+    /// skipped object, [`View::get`](super::View::get) returns the error.
     pub(crate) fn unreadable(&self) -> usize {
         self.inner.opened().unreadable()
     }
@@ -172,7 +172,7 @@ impl Memory {
     }
 
     /// Returns the state that `revision` names, for example `memory.at("before")?`. `snap:0` is the newest automatic
-    /// snapshot of the lane `default`; [`Self::snapshots`] lists those of every lane.
+    /// snapshot of the lane `default`; [`Self::snapshots`] lists the snapshots of every lane.
     ///
     /// # Errors
     /// `NotFound` if there is no such commit; `InvalidInput` if the text is not a revision, or if a prefix matches
@@ -203,7 +203,7 @@ impl Memory {
     /// Returns the version with this digest, current or past, if history keeps it.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if its record cannot be read.
+    /// `Corrupt` or `Io` if the version's record cannot be read.
     pub(crate) fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
         let found = self.inner.store().records.find_object(digest)?;
         Ok(found.map(|(_, object)| object))
@@ -297,8 +297,8 @@ impl Memory {
     }
 
     /// Returns the differences from `older` to `newer`, sorted by id. The cost depends only on the number of
-    /// differences. If all versions of an id were erased, the result contains `erased:` and its key path in place of
-    /// the id.
+    /// differences. If every version of an id in the two states was erased, the result contains `erased:` and the key
+    /// path in place of the id.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object or node cannot be read.
@@ -365,8 +365,9 @@ impl Memory {
         Ok(counts)
     }
 
-    /// Returns the counts of changes from the kept commit before `commit` to `commit`. The kept commit before it is its
-    /// parent, unless the parent was thinned. The first call computes the counts; later calls return the stored ones.
+    /// Returns the counts of changes from the kept commit before `commit` to `commit`. The kept commit before `commit`
+    /// is its parent, unless the parent was thinned. The first call computes the counts; later calls return the stored
+    /// counts.
     ///
     /// # Errors
     /// `NotFound` if the commit is not kept; the errors of [`Self::diff`].
@@ -504,7 +505,7 @@ impl Memory {
     }
 
     /// Records that the objects were used at `time`. Makes no version and no commit. Retains the latest time of each
-    /// object. A writable handle writes the times when it is synced or closed; a crash before that loses them.
+    /// object. A writable handle writes the times when it is synced or closed; a crash before then loses the times.
     pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
         self.inner.source.stamps.lock().touch(self.suite(), ids, time);
     }

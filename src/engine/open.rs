@@ -61,7 +61,7 @@ impl Memory {
     /// # Errors
     /// `Io` if the operating system provides no random bytes.
     pub fn in_memory() -> Result<Self> {
-        // Disables checkpoints, because no other handle can open this store and read them.
+        // Disables checkpoints, because no other handle can open this store and read a checkpoint.
         let options = Options::new().checkpoints(false);
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
@@ -144,8 +144,8 @@ impl Options {
     /// `already_open`).
     ///
     /// # Errors
-    /// `NotFound` (code `no_store`) if there is no store; `Corrupt` if the store is damaged; `UnsupportedFormat` if it
-    /// needs a newer program; `Io` if a file cannot be read.
+    /// `NotFound` (code `no_store`) if there is no store; `Corrupt` if the store is damaged; `UnsupportedFormat` if the
+    /// store needs a newer program; `Io` if a file cannot be read.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Memory> {
         let path = path.as_ref();
         let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;

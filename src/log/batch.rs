@@ -142,7 +142,8 @@ impl Record {
         })
     }
 
-    /// Returns the record at `locator` whose frame begins at `start` in `bytes`, after checking its checksums.
+    /// Returns the record at `locator` whose frame begins at `start` in `bytes`, after checking the checksums of the
+    /// frame.
     pub(super) fn checked(
         bytes: &Bytes,
         start: usize,

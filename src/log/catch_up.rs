@@ -236,8 +236,8 @@ impl Log {
         Err(segment.damage(0, Cause::NotContinued))
     }
 
-    /// Reads the batches of the active segment from `start` on, up to `limit` or to the last complete one. Distinguishes
-    /// damage from a torn tail (LOG-4).
+    /// Reads the batches of the active segment from `start` on, up to `limit` or to the last complete batch.
+    /// Distinguishes damage from a torn tail (LOG-4).
     pub(super) fn scan_active(
         &self,
         segment: &SegmentFile,
@@ -335,8 +335,8 @@ impl Log {
         Ok(())
     }
 
-    /// Returns an error if a segment that the manifest does not list contains batches newer than all listed ones. Each
-    /// handle checks this once.
+    /// Returns an error if a segment that the manifest does not list contains batches newer than all batches in listed
+    /// segments. Each handle checks this once.
     pub(super) fn check_unlisted(&mut self) -> Result<()> {
         if self.unlisted_checked {
             return Ok(());

@@ -22,7 +22,7 @@ use crate::error::{OrIo as _, Result};
 /// The state of a segment that the manifest does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unlisted {
-    /// The segment contains a batch newer than all listed ones, so the manifest is outdated.
+    /// The segment contains a batch newer than all batches in listed segments, so the manifest is outdated.
     Newer,
     /// A rewrite replaced the segment, or the segment was never part of the log.
     Left,

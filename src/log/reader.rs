@@ -310,7 +310,7 @@ impl SegmentFile {
     }
 
     /// Reads the bytes from `from` to the end of the batches, always from the file. Also returns a survey of the bytes
-    /// after them.
+    /// after the batches.
     pub(super) fn read_to_end(&self, from: u64, suite: HashSuite) -> Result<(Window, Survey)> {
         let mut windows = self.windows(from, u64::MAX, suite)?;
         let (window, mut behind) = (windows.here()?, Survey::default());

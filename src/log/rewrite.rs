@@ -83,9 +83,9 @@ pub(super) struct NewFile {
 pub struct Rewritten(pub(super) Rewrite);
 
 impl Log {
-    /// Begins to rewrite all batches up to the newest one. Call [`Log::prepare`] under this lock first. Seals the
+    /// Begins to rewrite all batches up to the newest batch. Call [`Log::prepare`] under this lock first. Seals the
     /// active segment if it contains a batch. The caller may release `lock` while it pushes batches. The rewrite holds
-    /// the lock `alone` until it is published or dropped.
+    /// the lock `alone` until the rewrite is published or dropped.
     ///
     /// # Errors
     /// The errors of [`Log::append`]. If sealing fails, the handle is poisoned.
@@ -125,8 +125,8 @@ impl Log {
         })
     }
 
-    /// Replaces the old segments by the segments of the rewrite, and removes the old ones. Batches after the cut stay.
-    /// Call [`Log::prepare`] under this lock first. Afterwards this handle is in the same state as after
+    /// Replaces the old segments by the segments of the rewrite, and removes the old segments. Batches after the cut
+    /// stay. Call [`Log::prepare`] under this lock first. Afterwards this handle is in the same state as after
     /// [`Log::reopen`].
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The state: a persistent, canonical, 16-way Merkle hash trie from key paths to object digests.
 //!
-//! A [`Trie`] is a value. Cloning one takes constant time. An edit copies only those nodes on its path that another
+//! A [`Trie`] is a value. Cloning a trie takes constant time. An edit copies only those nodes on its path that another
 //! clone shares. A snapshot is a clone that is never edited. A map always has the same shape and root, whatever the
 //! order of its edits.
 //!

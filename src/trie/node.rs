@@ -92,7 +92,7 @@ impl Child {
         std::hint::black_box(ArcUnion::strong_count(self.union()));
     }
 
-    /// Returns a shared pointer to the branch, if this child is one.
+    /// Returns a shared pointer to the branch, if this child is a branch.
     pub(super) fn share_branch(&self) -> Option<Arc<Branch>> {
         self.union().as_second().as_ref().map(ArcBorrow::clone_arc)
     }

@@ -39,8 +39,8 @@ pub struct Saver<'a> {
 }
 
 impl<'a> Saver<'a> {
-    /// Makes a saver that reads stored nodes from `source` and writes each node through `write`, which returns its
-    /// place.
+    /// Makes a saver that reads stored nodes from `source` and writes each node through `write`, which returns the
+    /// place of the node.
     pub fn new(source: &'a dyn NodeSource, write: &'a mut dyn FnMut(&[u8]) -> Result<u64>) -> Self {
         Self {
             source,

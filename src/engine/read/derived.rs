@@ -1,16 +1,17 @@
 //! Values derived from the objects of one state, and updated to another state by diff.
 //!
 //! Recall indexes, the duplicate index, vectors and the engine's own indexes all have this form. Each object of the
-//! state contributes something. A changed object removes the contribution of its old version and adds that of its new
-//! one. A type defines its contribution in [`Derive`]; [`Derived`] builds and updates the value.
+//! state contributes something. For a changed object, the contribution of its old version is removed, and the
+//! contribution of its new version is added. A type defines its contribution in [`Derive`]; [`Derived`] builds and
+//! updates the value.
 //!
 //! # How to use it
-//! 1. Implement [`Derive`] for the value: `add` adds a new version's contribution, `remove` removes an old one's.
-//!    `remove` may return `false` if the old contribution is unknown, for example because the old version was erased.
-//!    In that case, the value is built again from all objects.
-//! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates it to another view: an older or newer
-//!    one, also across a rollback. Its cost grows with the difference. Both calls consume the value, so a call that
-//!    fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
+//! 1. Implement [`Derive`] for the value: `add` adds a new version's contribution, `remove` removes an old version's
+//!    contribution. `remove` may return `false` if the old contribution is unknown, for example because the old version
+//!    was erased. In that case, the value is built again from all objects.
+//! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates the value to another view: an older or
+//!    newer view, also across a rollback. Its cost grows with the difference. Both calls consume the value, so a call
+//!    that fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
 //! 3. Also implement [`Keep`] for a value that is stored in a file. [`Derived::load`] reads the value that an earlier
 //!    process stored, whatever state the value was built from; [`Derived::follow`] then updates it.
 //!    [`keep`](crate::engine::keep) writes the file after enough changes. Change [`Keep::VERSION`] whenever the
@@ -156,8 +157,8 @@ impl<T: Derive> Derived<T> {
         })
     }
 
-    /// Updates the value to another state by applying the changes between the two states. Builds it from `empty` if a
-    /// change cannot be applied.
+    /// Updates the value to another state by applying the changes between the two states. Builds the value again from
+    /// `empty` if a change cannot be applied.
     ///
     /// # Errors
     /// The errors of [`Self::build`] and [`Derive::remove`].

@@ -13,7 +13,7 @@ use crate::store::{CommitEntry, ReferenceEntry, Store};
 
 /// A point in history as a person or program names it.
 ///
-/// Calls with a revision as argument also accept its text, the digest of a commit, or a root.
+/// Calls with a revision as argument also accept the text of a revision, the digest of a commit, or a root.
 ///
 /// ```
 /// use treering::{Id, Kind, Memory, NewObject, Writer};
@@ -34,7 +34,7 @@ pub enum Revision {
     Head,
     /// `@-3`: the commit three before the head.
     Ancestor(u64),
-    /// `snap:0`: the newest automatic snapshot of the lane; `snap:1`: the one before it.
+    /// `snap:0`: the newest automatic snapshot of the lane; `snap:1`: the second newest.
     Ring(usize),
     /// The name of a snapshot.
     Name(String),
@@ -137,7 +137,7 @@ pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
 }
 
 /// Finds the kept commits whose digest starts with `prefix`. If there are none, finds the kept commits whose root
-/// starts with it. Returns the indexes of the found commits among all kept commits.
+/// starts with `prefix`. Returns the indexes of the found commits among all kept commits.
 pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
         return Ok(Vec::new());

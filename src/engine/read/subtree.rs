@@ -51,7 +51,7 @@ impl Subtrees {
         Ok(())
     }
 
-    /// Computes the digest of `id`, whose entry is `top`. Caches it, and the digests of everything below `id`.
+    /// Computes the digest of `id`, whose entry is `top`. Caches this digest, and the digests of everything below `id`.
     fn compute(&mut self, source: &Source, state: &State, (id, top): (&Id, Entry)) -> Result<[u8; 32]> {
         let suite = state.store.suite;
         let open = |entry: Entry, id: &Id| -> Result<Open> {

@@ -172,8 +172,8 @@ impl View {
     /// Returns the object named `id`, expired or not.
     ///
     /// # Errors
-    /// `NotFound` with the code `erased` if the version in this state was erased since; `Corrupt` or `Io` if its record
-    /// cannot be read.
+    /// `NotFound` with the code `erased` if the version in this state was erased since; `Corrupt` or `Io` if the
+    /// version's record cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
         let Some(entry) = self.state.entry_at(&self.key(id))? else {
             return Ok(None);
@@ -269,8 +269,8 @@ impl View {
     }
 
     /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if an object of
-    /// this state was erased, because it may have been below `id`. The first call reads the whole subtree; later calls
-    /// read only changes.
+    /// this state was erased, because the erased object may have been below `id`. The first call reads the whole
+    /// subtree; later calls read only changes.
     ///
     /// # Errors
     /// The errors of [`Self::get`].

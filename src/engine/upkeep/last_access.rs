@@ -31,7 +31,7 @@ use crate::engine::opened::Opened;
 /// The names of the two derived files: one with all times, one with the newest times.
 pub(crate) const USES: &str = "uses";
 pub(crate) const USES_NEW: &str = "uses-new";
-/// The number of rows above which the small file is merged into the large one.
+/// The number of rows above which the small file is merged into the large file.
 const NEW_MAX: usize = 1_000;
 /// A time is written if it is later than the written time of the object by at least this many microseconds.
 const NEWS_MICROS: i64 = 10 * 60 * 1_000_000;
@@ -115,8 +115,8 @@ impl Stamps {
         found.max().flatten()
     }
 
-    /// Writes the times of the objects in `state`. The caller must ensure that no other process writes them at the same
-    /// time.
+    /// Writes the times of the objects in `state`. The caller must ensure that no other process writes last-access
+    /// times at the same time.
     pub(crate) fn write(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<()> {
         self.is_read = false;
         self.read(opened)?;
@@ -140,7 +140,7 @@ impl Stamps {
         self.rows_of(0, state, store)
     }
 
-    /// Merges the times of the files from index `first` on with the unwritten times. Returns them as rows.
+    /// Merges the times of the files from index `first` on with the unwritten times. Returns the merged times as rows.
     fn rows_of(&self, first: usize, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         let mut all: BTreeMap<Key, i64> = BTreeMap::new();
         let rows = self.files[first..].iter().flat_map(|file| rows(file.as_ref()));

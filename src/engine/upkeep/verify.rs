@@ -157,7 +157,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
         Ok(bytes) => report.bytes = bytes,
         Err(error) if error.is_corruption() => {
             let found = of_error(&error);
-            // If a folder is missing, the report omits its missing files.
+            // If a folder is missing, the report omits the missing files of that folder.
             let within = format!("{}/", found.damage.file);
             let damage = &mut report.damage;
             damage.retain(|other| *other != found && !other.damage.file.starts_with(&within));
@@ -171,7 +171,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
 }
 
 /// Checks every checkpoint and every derived file. Damage in one of these loses no data. If an undamaged checkpoint
-/// covers batches that the log lacks, the log was cut, emptied or replaced by an older one, which is damage.
+/// covers batches that the log lacks, the log was cut, emptied or replaced by an older log, which is damage.
 fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyReport) -> Result<()> {
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {

@@ -1,9 +1,9 @@
-//! Commits: the only way to change the state. The writer turns drafts into commits under the lock, and syncs several of
-//! them at once.
+//! Commits: the only way to change the state. The writer turns drafts into commits under the lock, and syncs several
+//! commits at once.
 //!
 //! Each committing thread adds its draft to a queue. The thread that gets the writer's mutex commits every waiting
-//! draft (group commit). It checks each draft against the state after the drafts before it. Then it writes and syncs
-//! all batches together, publishes each commit, and acknowledges each.
+//! draft (group commit). That thread checks each draft against the state after the drafts before it. Then the thread
+//! writes and syncs all batches together, publishes each commit, and acknowledges each.
 //!
 //! # Layer
 //! Layer 5.
@@ -227,7 +227,8 @@ impl Inner {
                 .map(|written| heads.extend(written))
         };
         let answers = outcomes.into_iter().map(|(after, outcome)| {
-            // CMT-1: an outcome that depends on earlier commits of the group is valid only if those were written.
+            // CMT-1: an outcome that depends on earlier commits of the group is valid only if those commits were
+            // written.
             if after > 0 {
                 written.clone()?;
             }

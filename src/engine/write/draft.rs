@@ -155,7 +155,8 @@ impl Draft {
         self.staged.is_empty()
     }
 
-    /// Makes the commit add an automatic snapshot of the state before it to the ring of the writer's lane.
+    /// Makes the commit add an automatic snapshot to the ring of the writer's lane. The snapshot names the state before
+    /// the commit.
     pub fn snapshot_before(&mut self) {
         self.snapshot_before = true;
     }
@@ -216,7 +217,7 @@ impl Draft {
     /// Returns the object named `id`, with the staged changes applied.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
+    /// `Corrupt` or `Io` if the object cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
         match self.staged.get(&self.base.key(id)) {
             Some(change) if change.id == *id => Ok(change.new.as_ref().map(|staged| staged.object.clone())),
@@ -261,7 +262,7 @@ impl Draft {
     }
 
     /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`. An imported object thus
-    /// keeps its origin if that is less trusted than the writer.
+    /// keeps its origin if its origin is less trusted than the writer.
     ///
     /// # Errors
     /// The errors of [`Self::put`].

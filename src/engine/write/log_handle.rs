@@ -89,8 +89,8 @@ impl LogHandle {
             // INVARIANT WRI-1: a handle appends only while it holds the lock and after it has read every commit of
             // other processes.
             .ok_or_else(without_lock)?;
-        // The first commit after the interval syncs all earlier ones. If no further commit follows, a background thread
-        // syncs them.
+        // The first commit after the interval syncs all earlier commits. If no further commit follows, a background
+        // thread syncs them.
         let waits = |interval| self.unsynced.is_none_or(|since| since.elapsed() < interval);
         let (when, unsynced) = match durability {
             Durability::Interval(interval) if waits(interval) => (

@@ -51,11 +51,11 @@ impl Memory {
     /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review. The state does
     /// not change. Returns the name for [`Self::open_draft`], or `None` if nothing is staged.
     ///
-    /// If the same actor and session repeat a change for the same reason, it is kept once. A store keeps refused
-    /// changes up to a total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a
-    /// new change replaces the oldest changes of the actor and session with the largest weight. The reason of the new
-    /// change names the replaced changes. A change that weighs more than the changes of any actor and session replaces
-    /// none, and may exceed the total.
+    /// If the same actor and session repeat a change for the same reason, the change is kept once. A store keeps
+    /// refused changes up to a total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the
+    /// total, a new change replaces the oldest changes of the actor and session with the largest weight. The reason of
+    /// the new change names the replaced changes. A change that weighs more than the changes of any actor and session
+    /// replaces none, and may exceed the total.
     ///
     /// # Errors
     /// The errors of [`Self::save_draft`].
@@ -154,8 +154,8 @@ impl Memory {
         })
     }
 
-    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory omits
-    /// snapshots of damaged commits.
+    /// Returns all snapshots, newest first: named snapshots, and the automatic snapshots of every lane. A degraded
+    /// memory omits snapshots of damaged commits.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the commit or text of a snapshot cannot be read.

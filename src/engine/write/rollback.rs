@@ -37,8 +37,8 @@ const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV
 pub struct Reversing {
     /// The commit that the operation would reverse or redo.
     pub target: CommitInfo,
-    /// A state in which the changed ids have the versions that they would get. For other ids, it may differ from the
-    /// state after the undo or redo.
+    /// A state in which the changed ids have the versions that they would get. For other ids, this state may differ
+    /// from the state after the undo or redo.
     pub state: View,
     /// The changes, sorted by id.
     pub changes: Vec<Change>,
