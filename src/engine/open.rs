@@ -79,7 +79,7 @@ impl Memory {
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
 
-    /// Opens or creates a memory on any disk, such as the simulated one of tests.
+    /// Opens or creates a memory on any disk, such as the simulated disk of tests.
     ///
     /// # Errors
     /// The errors of [`Options::open`] and [`Options::create`].

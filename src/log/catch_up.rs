@@ -36,7 +36,7 @@ pub(super) struct ActiveScan {
     pub(super) batches: Vec<Scanned>,
     /// The offset up to which all bytes are known to be durable.
     pub(super) durable: u64,
-    /// The bytes after the last complete batch.
+    /// The torn bytes, or the damage, after the last complete batch.
     pub(super) tail: Tail,
 }
 

@@ -109,7 +109,7 @@ impl Log {
         Ok(())
     }
 
-    /// Catches up if writing can continue in the active segment. Returns whether it can.
+    /// Catches up and returns true if writing can continue in the active segment. Otherwise returns false.
     fn go_on_in_place(
         &mut self,
         live: Option<Live>,

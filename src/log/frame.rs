@@ -163,7 +163,7 @@ fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
     !state
 }
 
-/// The header of a frame, after its checksum matched.
+/// A parsed header of a frame. The checksum of the header matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) kind: RecordKind,

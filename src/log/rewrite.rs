@@ -254,7 +254,7 @@ impl Rewrite {
         self.check_whole()?;
         if self.newest != Some(self.head) {
             return Err(Error::invalid(
-                "a rewrite must end with the head of the log, or with the head that it moves to",
+                "a rewrite must end with the head of the log, or with the head that `moves_head` declared",
             ));
         }
         self.write_buffer()?;

@@ -2,7 +2,7 @@
 //!
 //! A child is one word: a shared pointer to a leaf or a branch, which the lowest bit distinguishes. A branch has only
 //! the children that exist, in a box of exactly that many words. With a million entries, an update copies about two
-//! branches if a snapshot exists, so their size determines the cost of snapshots. Tests fix that size.
+//! branches if a snapshot exists, so the size of a branch determines the cost of snapshots. Tests fix that size.
 //!
 //! # Layer
 //! Layer 3. Part of trie/.

@@ -10,8 +10,8 @@
 //!    contribution. `remove` may return `false` if the old contribution is unknown, for example because the old version
 //!    was erased. In that case, the value is built again from all objects.
 //! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates the value to another view: an older or
-//!    newer view, also across a rollback. Its cost grows with the difference. Both calls consume the value, so a call
-//!    that fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
+//!    newer view, also across a rollback. The cost of an update grows with the difference. Both calls consume the
+//!    value, so a call that fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
 //! 3. Also implement [`Keep`] for a value that is stored in a file. [`Derived::load`] reads the value that an earlier
 //!    process stored, whatever state the value was built from; [`Derived::follow`] then updates it.
 //!    [`keep`](crate::engine::keep) writes the file after enough changes. Change [`Keep::VERSION`] whenever the

@@ -1,4 +1,5 @@
-//! Files of a store without opening it, and the possible meanings of the digits of a digest, for inspecting a store.
+//! Inspects a store: reads its files even if the store does not open, and finds the possible meanings of the digits of
+//! a digest.
 //!
 //! # Layer
 //! Layer 5. Reads only.

@@ -52,7 +52,7 @@ impl std::str::FromStr for Revision {
     /// Parses a revision as a person writes it.
     ///
     /// # Errors
-    /// `InvalidInput` if the text starts like one of these forms but is not valid in that form.
+    /// `InvalidInput` if the text starts like a form of [`Revision`] but is not valid in that form.
     fn from_str(text: &str) -> Result<Self> {
         let bad = |what: &str| {
             Error::invalid(format!("`{text}` is not a revision: {what}")).with_hint(

@@ -38,7 +38,7 @@ impl Derive for Subtrees {
 }
 
 impl Subtrees {
-    /// Drops the cached digests of a changed object and of all objects above it in that state.
+    /// Drops the cached digests of a changed object, and of all objects above that object in the state of `version`.
     fn forget(&mut self, version: &Version<'_>) -> Result<()> {
         self.0.remove(&version.key());
         let state = version.state;

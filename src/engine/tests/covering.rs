@@ -1,5 +1,5 @@
 //! A store that is opened from a checkpoint returns the same results as a store that is opened from the log. A damaged
-//! checkpoint only costs time.
+//! checkpoint costs only time.
 
 use std::sync::Arc;
 
@@ -317,7 +317,7 @@ fn a_damaged_block_of_a_checkpoint_hides_no_children_and_no_later_checkpoint() -
     Ok(())
 }
 
-/// Makes a memory whose checkpoint another process wrote before it closed the store.
+/// Makes a memory whose checkpoint another process wrote before that process closed the store.
 fn covered_by_another(disk: &SimDisk) -> (Memory, Vec<String>) {
     let memory = on_disk(disk, options(HOUR), true).unwrap();
     live(&memory, &mut SplitMix64::new(4), 20);

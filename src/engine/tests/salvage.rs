@@ -640,7 +640,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
         std::fs::read(at("elsewhere").join("salvage.lock")).unwrap(),
         b"precious"
     );
-    // The name looks like that of an unfinished salvage into "named".
+    // The name looks like the temporary name of a salvage into "named".
     let error = salvage("named.salvage").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(!at("named.salvage").exists() && !at("named.salvage.salvage").exists());

@@ -208,7 +208,7 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
                 // Tests SAL-2: salvage leaves out segments that a rewrite replaced, according to the manifest.
                 assert!(report.is_whole() && kept(&saved) == before, "{what}: {report:?}");
                 check(&saved, &report, &truth, &what);
-                // An interrupted erasure leaves the same files as a published one with an older manifest.
+                // An interrupted erasure leaves the same files as a published erasure with an older manifest.
                 let mut told = report.derived.iter().chain(&report.unsure);
                 beside += usize::from(told.any(is_cut_off));
                 // Only the manifest shows whether a rewrite was published.

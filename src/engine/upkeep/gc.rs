@@ -241,7 +241,8 @@ impl Inner {
         }
     }
 
-    /// Returns whether a new log with `kept` and `live` contains every record that the commits after the cut need.
+    /// Returns whether a new log with the commits `kept` and the records `live` contains every record that the commits
+    /// after the cut need.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
         if !Arc::ptr_eq(&store, &cut.store) || !store.finds_states(kept, cut.commits)? {

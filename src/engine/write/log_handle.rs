@@ -182,8 +182,8 @@ impl LogHandle {
         prepared
     }
 
-    /// Checks that the store in memory and the log have the same head. They differ if applying a batch failed. In that
-    /// case, this handle must not write.
+    /// Checks that the store in memory and the log have the same head. The two heads differ if applying a batch failed.
+    /// In that case, this handle must not write.
     fn check_agreement(&mut self, source: &Source) -> Result<()> {
         if source.opened.store().head()?.digest == self.log.newest_commit() {
             return Ok(());

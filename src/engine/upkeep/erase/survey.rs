@@ -309,7 +309,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Adds the records of the versions and contents to erase to the report, versions first.
+    /// Adds to the report the records of the versions and contents to erase, versions first.
     fn take_records(&mut self) -> Result<()> {
         let (store, records) = (&self.cut.store, &mut self.report.records);
         for content in &self.contents {

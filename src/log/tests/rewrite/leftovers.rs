@@ -46,7 +46,7 @@ fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_chec
 #[test]
 fn a_full_disk_leaves_no_file_of_a_rewrite_and_the_log_as_it_was() {
     let (disk, mut log) = store();
-    // Starting the rewrite succeeds.
+    // Counts the disk calls of a rewrite after its start. The faults below occur at these calls, so the start succeeds.
     let calls = {
         let copy = disk.copy();
         let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
