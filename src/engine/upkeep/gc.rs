@@ -343,7 +343,7 @@ impl Memory {
             && error.kind() != ErrorKind::Busy
         {
             let opened = self.inner.opened();
-            opened.warn(format!("cannot rewrite the log without its garbage: {error}"));
+            opened.warn(format!("cannot collect the garbage of the log: {error}"));
         }
     }
 

@@ -1,8 +1,8 @@
 //! Verification: reads the whole store from the disk and reports damage.
 //!
 //! Verification makes two passes, and reads everything from the disk again. The first pass checks the files: frames,
-//! checksums, seals and the chain of segments. The second rebuilds the store and checks each digest, each root and the
-//! chain of commits.
+//! checksums, seals and the chain of segments. The second pass rebuilds the store and checks each digest, each root and
+//! the chain of commits.
 //!
 //! # Layer
 //! Layer 5.
@@ -93,7 +93,7 @@ pub(crate) fn examine(
     if depth == VerifyDepth::Quick {
         return files();
     }
-    // The two passes run in parallel. The progress of the second is reported only after the first has ended.
+    // The two passes run in parallel. The progress of the second pass is reported only after the first pass has ended.
     let files_done = AtomicBool::new(false);
     let step = |done| {
         if files_done.load(Ordering::Acquire) {

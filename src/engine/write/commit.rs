@@ -76,7 +76,7 @@ impl Ready {
 }
 
 impl Inner {
-    /// Adds the record of a reason or source text, unless history already has it.
+    /// Adds the record of a reason or source text, unless history already has the text.
     pub(crate) fn add_text(
         &self,
         batch: &mut BatchBuilder,
@@ -141,7 +141,7 @@ impl Inner {
         Ok(tip.mark)
     }
 
-    /// Writes ready batches as one group, then publishes each. Returns the head after each, in order.
+    /// Writes ready batches as one group, then publishes each batch. Returns the head after each batch, in order.
     pub(crate) fn write_group(
         &self,
         writing: &mut LogHandle,

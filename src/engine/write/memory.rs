@@ -134,7 +134,7 @@ impl Memory {
             .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer))
     }
 
-    /// Deletes the name of a snapshot. Its commit and state stay.
+    /// Deletes the name of a snapshot. The commit and the state of the snapshot stay.
     ///
     /// # Errors
     /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; the
