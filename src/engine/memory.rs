@@ -27,7 +27,8 @@ use super::settings::Limits;
 use super::upkeep::{checkpoint_if_due, derived_content};
 use super::write::{Authorisation, Committed, Draft, Writer};
 
-/// The time that a closing handle waits for a rewrite of the log before it writes the last-access times.
+/// The maximal time that a closing handle waits for a rewrite of the log to end, before it can write the last-access
+/// times.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The memory of an agent: a handle to one open store. A clone is another handle to the same store.
@@ -72,7 +73,7 @@ impl Memory {
     }
 
     /// Reads the commits of other processes and returns the state at the head. Takes no file lock. While another thread
-    /// writes through this memory, returns the state that is already known.
+    /// writes through this memory, returns the newest state that this process has already read.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
@@ -121,13 +122,13 @@ impl Memory {
     }
 
     /// Returns the damage at which a degraded handle ([`Options::degraded`](crate::Options::degraded)) stopped reading.
-    /// The handle does not know later commits, so an id that it does not find may still exist.
+    /// The handle does not know later commits, so an id that the handle does not find may still exist.
     pub(crate) fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)
     }
 
     /// Returns the number of damaged objects that lists and exports of a degraded handle have skipped so far. For each
-    /// of them, [`View::get`](super::View::get) returns the error.
+    /// skipped object, [`View::get`](super::View::get) returns the error.
     pub(crate) fn unreadable(&self) -> usize {
         self.inner.opened().unreadable()
     }
@@ -161,7 +162,7 @@ impl Memory {
     pub fn close(self) -> Result<()> {
         self.sync()?;
         let mut writing = self.inner.log.lock();
-        // A handle that only read does no upkeep.
+        // A handle that has written nothing does no upkeep.
         if writing.has_written {
             checkpoint_if_due(&self.inner.source, &mut writing, true);
             drop(writing);
@@ -171,10 +172,11 @@ impl Memory {
     }
 
     /// Returns the state that `revision` names, for example `memory.at("before")?`. `snap:0` is the newest automatic
-    /// snapshot of the lane `default`; [`Self::snapshots`] lists those of every lane.
+    /// snapshot of the lane `default`; [`Self::snapshots`] lists the snapshots of every lane.
     ///
     /// # Errors
-    /// `NotFound` if there is no such commit; `InvalidInput` if the text is not a revision, or a prefix matches several.
+    /// `NotFound` if there is no such commit; `InvalidInput` if the text is not a revision, or if a prefix matches
+    /// several commits.
     pub fn at(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Result<View> {
         let revision = revision.try_into().map_err(Into::into)?;
         self.view_at(&revision, crate::object::lane_of(None, None))
@@ -201,7 +203,7 @@ impl Memory {
     /// Returns the version with this digest, current or past, if history keeps it.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if its record cannot be read.
+    /// `Corrupt` or `Io` if the version's record cannot be read.
     pub(crate) fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
         let found = self.inner.store().records.find_object(digest)?;
         Ok(found.map(|(_, object)| object))
@@ -210,7 +212,8 @@ impl Memory {
     /// Returns the text of a reason or source.
     ///
     /// # Errors
-    /// `NotFound` if the text is not kept, with the code `erased` or `lost` if it once was.
+    /// `NotFound` if history does not keep the text. The code is `erased` or `lost` if the text was erased, or lost to
+    /// damage.
     pub fn text(&self, digest: &TextDigest) -> Result<String> {
         let store = self.inner.store();
         if let Some(text) = store.records.find_text(*digest)? {
@@ -220,7 +223,7 @@ impl Memory {
         Err(not_kept(&store, digest.as_bytes(), &what)?)
     }
 
-    /// Refuses a version that was erased and not written again.
+    /// Returns an error if the version was erased and was not written again since.
     ///
     /// # Errors
     /// `NotFound` with the code `erased`, naming the author of the erasure; `Corrupt` or `Io` if a record cannot be
@@ -248,10 +251,11 @@ impl Memory {
         Ok((store, entry.ok_or_else(missing)?))
     }
 
-    /// Returns the state of the kept commit before this one, which is its parent unless that was thinned.
+    /// Returns the state of the kept commit before `commit`: the parent of `commit`, unless the parent was thinned.
+    /// Returns `None` if no kept commit precedes `commit`.
     ///
     /// # Errors
-    /// `NotFound` if the commit is not kept; `Corrupt` or `Io` if it cannot be read.
+    /// `NotFound` if `commit` is not kept; `Corrupt` or `Io` if a commit or state cannot be read.
     pub(crate) fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
         let (store, entry) = self.entry_of(commit)?;
         let before = store.before(&entry)?;
@@ -293,8 +297,8 @@ impl Memory {
     }
 
     /// Returns the differences from `older` to `newer`, sorted by id. The cost depends only on the number of
-    /// differences. If all versions of an id were erased, the result contains `erased:` and its key path in place of
-    /// the id.
+    /// differences. If every version of an id in the two states was erased, the result contains `erased:` and the key
+    /// path in place of the id.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object or node cannot be read.
@@ -326,7 +330,7 @@ impl Memory {
             let load =
                 |state: &State, entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
             let mut object = load(newer, change.new)?;
-            // The id of an erased version is unknown, but the other version may contain the id.
+            // If the newer version was erased, its id is unknown. The older version may still contain the id.
             if object.as_ref().is_none_or(Object::is_placeholder) {
                 object = load(older, change.old)?.or(object);
             }
@@ -361,8 +365,9 @@ impl Memory {
         Ok(counts)
     }
 
-    /// Returns the counts of changes from the kept commit before `commit` to `commit`. The kept commit before it is its
-    /// parent, unless the parent was thinned. The first call computes the counts; later calls return the stored ones.
+    /// Returns the counts of changes from the kept commit before `commit` to `commit`. The kept commit before `commit`
+    /// is its parent, unless the parent was thinned. The first call computes the counts; later calls return the stored
+    /// counts.
     ///
     /// # Errors
     /// `NotFound` if the commit is not kept; the errors of [`Self::diff`].
@@ -411,10 +416,11 @@ impl Memory {
         self.inner.store().records.versions()
     }
 
-    /// Returns whether this history has a commit or root whose digest starts with these 8 to 64 digits.
+    /// Returns whether this history keeps, has thinned, or never had the commit or root whose digest starts with
+    /// `prefix`, which has 8 to 64 hexadecimal digits.
     ///
     /// # Errors
-    /// `InvalidInput` if the text is not such a prefix; `Corrupt` or `Io` if a record cannot be read.
+    /// `InvalidInput` if `prefix` is not such a text; `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn contains(&self, prefix: &str) -> Result<Containment> {
         if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
             return Err(Error::invalid(format!(
@@ -435,7 +441,7 @@ impl Memory {
     }
 
     /// Returns the newest time that [`Self::touch`] recorded for the object. [`Self::refresh`] reads the times that
-    /// other processes recorded. Returns `None` if no time was recorded, or if the record was dropped since.
+    /// other processes recorded. Returns `None` if no time was recorded, or if the recorded time was dropped since.
     ///
     /// # Errors
     /// `Io` if the last-access times cannot be read.
@@ -499,7 +505,7 @@ impl Memory {
     }
 
     /// Records that the objects were used at `time`. Makes no version and no commit. Retains the latest time of each
-    /// object. A writable handle writes the times when it is synced or closed; a crash before that loses them.
+    /// object. A writable handle writes the times when it is synced or closed; a crash before then loses the times.
     pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
         self.inner.source.stamps.lock().touch(self.suite(), ids, time);
     }

@@ -1,8 +1,8 @@
 //! The engine, the only module that changes a store. It defines the memory handle, views, drafts, commits, snapshots,
 //! rollback and restore.
 //!
-//! A reader uses a [`View`] of one state. A writer stages changes in a [`Draft`] and commits it. Every other verb that
-//! changes a store also writes a commit or a reference.
+//! A reader uses a [`View`] of one state. A writer stages changes in a [`Draft`] and commits it. Other verbs that
+//! change a state or its history, such as rollback, also write a commit or a reference.
 //!
 //! # When the disk changes
 //! 1. Creating a store.

@@ -1,4 +1,4 @@
-//! Opens and creates stores, in a folder or on a disk. The resulting memory has read its log.
+//! Opens and creates stores, in a folder or on a disk. The returned memory has read the log of the store.
 //!
 //! # Layer
 //! Layer 5.
@@ -61,7 +61,7 @@ impl Memory {
     /// # Errors
     /// `Io` if the operating system provides no random bytes.
     pub fn in_memory() -> Result<Self> {
-        // Disables checkpoints, because no other handle can open this store and read them.
+        // Disables checkpoints, because no other handle can open this store and read a checkpoint.
         let options = Options::new().checkpoints(false);
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
@@ -79,7 +79,7 @@ impl Memory {
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
 
-    /// Opens or creates a memory on any disk, such as the simulated one of tests.
+    /// Opens or creates a memory on any disk, such as the simulated disk of tests.
     ///
     /// # Errors
     /// The errors of [`Options::open`] and [`Options::create`].
@@ -91,8 +91,8 @@ impl Memory {
     ) -> Result<Self> {
         let Options { mut settings, policy } = options;
         settings.read_only |= settings.degraded;
-        // A degraded handle builds no indexes, because an index must contain all objects and the handle skips damaged
-        // ones.
+        // A degraded handle builds no indexes, because an index must contain all objects, and the handle skips damaged
+        // objects.
         settings.indexes &= !settings.degraded;
         let log_options = LogOptions {
             segment_bytes_max: u64::from(settings.segment_bytes_max),
@@ -144,8 +144,8 @@ impl Options {
     /// `already_open`).
     ///
     /// # Errors
-    /// `NotFound` (code `no_store`) if there is no store; `Corrupt` if the store is damaged; `UnsupportedFormat` if it
-    /// needs a newer program; `Io` if a file cannot be read.
+    /// `NotFound` (code `no_store`) if there is no store; `Corrupt` if the store is damaged; `UnsupportedFormat` if the
+    /// store needs a newer program; `Io` if a file cannot be read.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Memory> {
         let path = path.as_ref();
         let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
@@ -154,7 +154,7 @@ impl Options {
             return Memory::on_disk(Arc::new(disk), self, false, Some(path));
         }
         let mut opened = OPENED.lock();
-        // A poisoned memory cannot be shared, and neither can one that a fork copied from the parent process.
+        // A poisoned memory cannot be shared, and neither can a memory that a fork copied from the parent process.
         let usable = |inner: &Arc<Inner>| {
             let log = inner.log.try_lock();
             log.is_none_or(|handle| handle.log.is_usable())
@@ -189,8 +189,8 @@ impl Options {
         Ok(memory)
     }
 
-    /// Returns an error if the caller wants to open an open memory with another policy, other limits or another
-    /// durability.
+    /// Returns an error if a caller opens a store that is already open, but with another policy, other limits or
+    /// another durability.
     fn check_same(&self, opened: &Settings, policy: Option<&Arc<dyn WritePolicy>>) -> Result<()> {
         let address = |policy: &Arc<dyn WritePolicy>| Arc::as_ptr(policy).cast::<()>();
         let same = self.policy.as_ref().map(address) == policy.map(address)
@@ -273,7 +273,7 @@ fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
             sleep(interval);
             let Some(inner) = inner.upgrade() else { return };
             let mut log = inner.log.lock();
-            // A failed sync poisons the handle, and the next commit reports that.
+            // A failed sync poisons the handle, and the next commit returns the error `Poisoned`.
             drop(log.sync());
             log.release(inner.settings().exclusive);
         }

@@ -17,7 +17,7 @@ use crate::threads::{ArcSwap, Mutex};
 
 use super::settings::Settings;
 
-/// The maximal number of notifications waiting in a channel; further ones are dropped.
+/// The maximal number of notifications waiting in a channel; further notifications are dropped.
 const WAITING_MAX: usize = 256;
 
 /// A notification that the store has a new head.
@@ -37,14 +37,14 @@ pub struct HeadMoved {
 pub(crate) struct Opened {
     /// Random bytes that identify a store and all its copies.
     pub(crate) lineage: [u8; 16],
-    /// Random bytes that identify this store. The checksum of every frame includes them.
+    /// Random bytes that identify this store. The checksum of every frame includes these bytes.
     pub(crate) instance: [u8; 16],
     pub(crate) settings: Settings,
     pub(crate) disk: Arc<dyn Disk>,
     /// The channels of the hosts that watch for a new head.
     watchers: Mutex<Vec<Sender<HeadMoved>>>,
     /// The store in memory, which contains the part of the log that this process has read. After a rewrite of the log,
-    /// the handle loads a new one.
+    /// the handle loads a new store.
     pub(crate) current: ArcSwap<Store>,
     /// The damage at which a degraded handle stopped reading.
     pub(crate) damage: OnceLock<String>,
@@ -152,11 +152,11 @@ impl Opened {
             return error;
         };
         Error::corrupt(format!("no commit before the damage is complete: {damage}"))
-            .with_hint("`treering salvage` recovers the commits after it")
+            .with_hint("`treering salvage` recovers the commits after the damage")
     }
 }
 
-/// Marks an error that occurred after a change took effect, so that the error reports this.
+/// Marks an error that occurred after a change took effect, so that the error states that the change took effect.
 pub(crate) fn done_anyway(error: Error) -> Error {
     error.behind_change("open the store again to continue")
 }

@@ -75,14 +75,14 @@ impl Options {
         self
     }
 
-    /// Sets how long a writer waits for another process's lock.
+    /// Sets how long a writer waits for the lock while another process holds it.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.settings.wait = wait;
         self
     }
 
-    /// Sets whether the handle holds the lock from its first write until it is dropped, so that no other process can
-    /// write.
+    /// Sets whether the handle holds the lock from its first write until the handle is dropped, so that no other
+    /// process can write.
     pub fn exclusive(mut self, exclusive: bool) -> Self {
         self.settings.exclusive = exclusive;
         self
@@ -138,7 +138,7 @@ impl Options {
     }
 
     /// Sets whether the handle uses and writes checkpoints (the default). With a checkpoint, opening the store does not
-    /// read the whole log. Without one, opening takes longer but gives the same result.
+    /// read the whole log. Without a checkpoint, opening takes longer but gives the same result.
     pub fn checkpoints(mut self, checkpoints: bool) -> Self {
         self.settings.checkpoints = checkpoints;
         self

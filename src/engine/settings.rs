@@ -147,9 +147,10 @@ pub(crate) struct Settings {
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) segment_bytes_max: u32,
     pub(crate) checkpoints: bool,
-    /// A handle with large states writes a checkpoint after this many bytes of records since the newest checkpoint.
+    /// The first of two limits above which a handle with large states writes a checkpoint (COV-2): the bytes of records
+    /// since the newest checkpoint.
     pub(crate) checkpoint_heavy_bytes: u64,
-    /// The other condition for this checkpoint: at least this many versions since the newest checkpoint.
+    /// The second of the two limits: the versions since the newest checkpoint. The handle must reach both limits.
     pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
     /// A hash suite that replaces the suite of the store, for tests of collisions.

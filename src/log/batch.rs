@@ -59,15 +59,15 @@ impl Locator {
 /// A position between two batches of a log. It is valid only within one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The number of the segment that contains the batch before the position; 0 if there is none.
+    /// The number of the segment that contains the batch before the position; 0 if there is no such batch.
     pub segment: u64,
     /// The offset of the first byte after the batch before the position.
     pub offset: u64,
     /// The number of the batch before the position.
     pub batch: u64,
-    /// The digest of the batch.
+    /// The digest of the batch before the position.
     pub digest: [u8; 32],
-    /// The head commit after the batch.
+    /// The head commit after the batch before the position.
     pub commit: CommitDigest,
 }
 
@@ -142,7 +142,8 @@ impl Record {
         })
     }
 
-    /// Returns the record at `locator` whose frame begins at `start` in `bytes`, after checking its checksums.
+    /// Returns the record at `locator` whose frame begins at `start` in `bytes`, after checking the checksums of the
+    /// frame.
     pub(super) fn checked(
         bytes: &Bytes,
         start: usize,

@@ -36,22 +36,22 @@ pub(super) struct ActiveScan {
     pub(super) batches: Vec<Scanned>,
     /// The offset up to which all bytes are known to be durable.
     pub(super) durable: u64,
-    /// The bytes after the last complete batch.
+    /// The torn bytes, or the damage, after the last complete batch.
     pub(super) tail: Tail,
 }
 
 impl Log {
-    /// Passes every complete batch that this handle has not delivered yet to `visit`, in order.
+    /// Passes to `visit` every complete batch that this handle has not delivered yet, in order.
     ///
     /// If `live` was written during the current boot, reading stops at its mark. Otherwise, or if the log proves that
     /// `live` is outdated, reading stops after the last complete batch. Batches that are not known to be durable are
     /// then treated as unproven. Repeated calls deliver the batches that other processes append.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if a byte before the durable mark differs from the written one.
+    /// `Corrupt`, naming file and offset, if a byte before the durable mark differs from the written byte.
     /// `UnsupportedFormat` for records of a newer version. `Poisoned` if batches that this handle delivered were never
-    /// durable and are lost. An error with the code `Rewritten` if a rewrite replaced batches that this
-    /// handle delivered. `Io`, and the errors of `visit`.
+    /// durable and are lost. An error with the code `Rewritten` if a rewrite replaced batches that this handle
+    /// delivered. `Io`, and the errors of `visit`.
     pub fn catch_up(&mut self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<Tail> {
         self.check_process()?;
         let mut refused = false;
@@ -236,8 +236,8 @@ impl Log {
         Err(segment.damage(0, Cause::NotContinued))
     }
 
-    /// Reads the batches of the active segment from `start` on, up to `limit` or to the last complete one. Distinguishes
-    /// damage from a torn tail (LOG-4).
+    /// Reads the batches of the active segment from `start` on, up to `limit` or to the last complete batch.
+    /// Distinguishes damage from a torn tail (LOG-4).
     pub(super) fn scan_active(
         &self,
         segment: &SegmentFile,
@@ -335,15 +335,16 @@ impl Log {
         Ok(())
     }
 
-    /// Returns an error if a segment that the manifest does not list contains batches newer than all listed ones. Each
-    /// handle checks this once.
+    /// Returns an error if a segment that the manifest does not list contains batches newer than all batches in listed
+    /// segments. Each handle checks this once.
     pub(super) fn check_unlisted(&mut self) -> Result<()> {
         if self.unlisted_checked {
             return Ok(());
         }
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         for (id, unfinished) in names.iter().filter_map(|name| parse_segment_name(name)) {
-            // The cursor may have stopped at `live`. So also compares with the newest batch in the listed segments.
+            // The cursor may have stopped at `live`. So this code compares the segment with the newest batch in the
+            // listed segments too.
             if unfinished
                 || self.manifest.lists(id)
                 || self.unlisted(id, self.cursor.batch)? != Unlisted::Newer

@@ -69,8 +69,8 @@ impl Log {
             Err(error) => return report.damage(error).map(|()| 0),
         };
         log.places = places;
-        // Opens all segments of one manifest, so they stay readable if a rewrite replaces them. `check_all` reports the
-        // damage, so this call ignores it.
+        // Opens all segments of one manifest, so they stay readable if a rewrite replaces them. `check_all` reports all
+        // damage, so this call ignores damage.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => {}

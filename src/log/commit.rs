@@ -109,7 +109,7 @@ impl Log {
         Ok(())
     }
 
-    /// Catches up if writing can continue in the active segment. Returns whether it can.
+    /// Catches up and returns true if writing can continue in the active segment. Otherwise returns false.
     fn go_on_in_place(
         &mut self,
         live: Option<Live>,
@@ -322,8 +322,8 @@ fn outcome_unknown(name: &str, error: io::Error) -> Error {
         .with_hint("it is unknown whether the change was saved: make another write, then check `treering log` before you repeat the change")
 }
 
-/// Converts the error of a write that failed before a rewrite was published. Replaces an unknown outcome, because the
-/// rewrite changed nothing.
+/// Converts the error of a write that failed before a rewrite was published. If the error reports an unknown outcome,
+/// replaces that report, because the rewrite changed nothing.
 pub(crate) fn not_rewritten(error: Error) -> Error {
     if error.code() != ErrorCode::OutcomeUnknown {
         return error;

@@ -45,7 +45,7 @@ pub struct Format {
     pub hash: HashAlgorithm,
     /// Random bytes that identify a store and all its copies.
     pub lineage: [u8; 16],
-    /// Random bytes that identify this store. The checksum of every frame includes them.
+    /// Random bytes that identify this store. The checksum of every frame includes these bytes.
     pub instance: [u8; 16],
 }
 

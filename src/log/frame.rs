@@ -143,8 +143,8 @@ impl FrameSeed {
     }
 }
 
-/// Returns the CRC32C before `bytes` were appended, from `crc`, the CRC32C after it. This is possible because each step
-/// of a CRC can be reversed.
+/// Returns the CRC32C before `bytes` were appended, from `crc`, the CRC32C after `bytes`. This is possible because each
+/// step of a CRC can be reversed.
 fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
     /// The polynomial of CRC32C with its bits reversed.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
@@ -163,7 +163,7 @@ fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
     !state
 }
 
-/// The header of a frame, after its checksum matched.
+/// A parsed header of a frame. The checksum of the header matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) kind: RecordKind,

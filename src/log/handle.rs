@@ -113,8 +113,8 @@ impl Log {
     /// Opens an existing log. Reads only the format file and the manifest. Acquires no lock and writes nothing.
     ///
     /// # Errors
-    /// `NotFound` if there is no store or only an unfinished one. `UnsupportedFormat` if a newer program wrote it.
-    /// `Corrupt` if a needed file is missing or damaged. `Io`.
+    /// `NotFound` if there is no store or only an unfinished store. `UnsupportedFormat` if a newer program wrote the
+    /// store. `Corrupt` if a needed file is missing or damaged. `Io`.
     pub fn open(disk: Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Self> {
         if options.degraded && mode == Mode::ReadWrite {
             return Err(Error::invalid("a damaged store can be opened only for reading"));
@@ -222,7 +222,8 @@ impl Log {
                 return Ok(());
             }
             match self.open_listed() {
-                // If a writer has replaced the manifest, the new one may not list the missing segment. Tries again.
+                // If a writer has replaced the manifest, the new manifest may not list the missing segment. Tries
+                // again.
                 Err(error) if error.is_corruption() && self.is_outdated()? => {}
                 other => return other,
             }
@@ -238,8 +239,8 @@ impl Log {
     /// Replaces the handle's manifest with `manifest`, which was just read.
     ///
     /// # Errors
-    /// [`ErrorCode::Rewritten`] if delivered batches belong to another epoch (EPO-1); `Corrupt` if the manifest is
-    /// older than the previous one.
+    /// [`ErrorCode::Rewritten`] if delivered batches belong to another epoch (EPO-1); `Corrupt` if `manifest` is older
+    /// than the previous manifest.
     pub(super) fn take_manifest(&mut self, manifest: Manifest) -> Result<()> {
         if manifest.generation < self.manifest.generation {
             return Err(damage(MANIFEST_NAME, 0, Cause::OlderManifest));

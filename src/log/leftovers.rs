@@ -22,7 +22,7 @@ use crate::error::{OrIo as _, Result};
 /// The state of a segment that the manifest does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unlisted {
-    /// The segment contains a batch newer than all listed ones, so the manifest is outdated.
+    /// The segment contains a batch newer than all batches in listed segments, so the manifest is outdated.
     Newer,
     /// A rewrite replaced the segment, or the segment was never part of the log.
     Left,
@@ -56,8 +56,8 @@ impl Log {
     }
 
     /// Removes the files that crashes left. The caller holds the writer's lock, and this handle has read the whole log.
-    /// Also removes files of a rewrite if no rewrite runs: either the caller passes its lock as `alone`, or no process
-    /// holds the lock for rewrites.
+    /// Also removes files of a rewrite if no rewrite runs: either the caller passes the lock for rewrites as `alone`,
+    /// or no process holds that lock.
     ///
     /// # Durability
     /// When the call returns, the removal is durable.

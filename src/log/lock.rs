@@ -25,7 +25,7 @@ pub struct WriteLock {
     pub(super) number: u64,
 }
 
-/// The acquired lock for rewrites. Dropping it releases the lock. Other processes may append while it is held.
+/// The acquired lock for rewrites. Dropping it releases the lock. Other processes may append while this lock is held.
 pub struct CompactionLock {
     guard: Box<dyn LockGuard>,
     store: (u64, u64),

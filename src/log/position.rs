@@ -39,7 +39,7 @@ impl Log {
         Ok(places)
     }
 
-    /// Reads the whole log. Returns whether it is undamaged and contains the batch that `position` names.
+    /// Reads the whole log. Returns whether the log is undamaged and contains the batch that `position` names.
     ///
     /// # Errors
     /// [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if the log was rewritten since this handle was opened;
@@ -90,7 +90,7 @@ impl Log {
     ///
     /// # Errors
     /// `Corrupt`, naming file and offset, if the log lacks the batch that `position` names. The batch was durable, so
-    /// the log was truncated or replaced by an older one. [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if the
+    /// the log was truncated or replaced by an older log. [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if the
     /// log was rewritten since this handle was opened. `Io`.
     pub fn start_at(&mut self, position: &Position) -> Result<()> {
         self.check_process()?;

@@ -76,8 +76,8 @@ impl LogReader {
         })
     }
 
-    /// Passes the batches after `from`, up to number `upto`, to `visit`, in order. The log must have delivered these
-    /// batches before.
+    /// Passes to `visit` the batches after `from`, up to the batch number `upto`, in order. The log must have delivered
+    /// these batches before.
     ///
     /// # Errors
     /// `Corrupt` with file and offset if one of these batches is damaged; `Io`; the errors of `visit`.
@@ -219,8 +219,8 @@ impl SegmentFile {
         }
     }
 
-    /// Passes the batches after `from`, up to number `upto`, to `visit`. If `from` is `None`, starts at the first
-    /// batch.
+    /// Passes to `visit` the batches after `from`, up to the batch number `upto`. If `from` is `None`, starts at the
+    /// first batch.
     ///
     /// # Errors
     /// `Corrupt` if one of these batches is damaged, or if a sealed segment does not end as `entry` states; the errors
@@ -268,8 +268,8 @@ impl SegmentFile {
         Error::io(format!("cannot read {}", self.name()), error)
     }
 
-    /// Marks the segment as sealed at `length`. The first read maps it, so opening a store with many segments stays
-    /// fast. Drops the buffers, because the map contains the same bytes.
+    /// Marks the segment as sealed at `length`. The first read maps the segment, so opening a store with many segments
+    /// stays fast. Drops the buffers, because the map contains the same bytes.
     pub(super) fn seal(&self, length: u64) {
         // Another thread may already have set the same length.
         let _ = self.to_map.set(length);
@@ -310,7 +310,7 @@ impl SegmentFile {
     }
 
     /// Reads the bytes from `from` to the end of the batches, always from the file. Also returns a survey of the bytes
-    /// after them.
+    /// after the batches.
     pub(super) fn read_to_end(&self, from: u64, suite: HashSuite) -> Result<(Window, Survey)> {
         let mut windows = self.windows(from, u64::MAX, suite)?;
         let (window, mut behind) = (windows.here()?, Survey::default());

@@ -143,8 +143,8 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the head to write to `live` after a recovery or rewrite. The log cannot decode commits. So copies root
-    /// and seq from the old mark if the mark names the same commit, and otherwise sets them to zero.
+    /// Returns the head to write to `live` after a recovery or rewrite. The log cannot decode commits. So this function
+    /// copies root and seq from the old mark if the mark names the same commit, and otherwise sets them to zero.
     pub(super) fn head_mark(&self, live: Option<Live>, newest: Option<CommitDigest>) -> HeadMark {
         let commit = newest.unwrap_or(self.cursor.commit);
         let known = live.map(|live| live.head).filter(|head| head.commit == commit);

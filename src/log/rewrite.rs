@@ -83,9 +83,9 @@ pub(super) struct NewFile {
 pub struct Rewritten(pub(super) Rewrite);
 
 impl Log {
-    /// Begins to rewrite all batches up to the newest one. Call [`Log::prepare`] under this lock first. Seals the
+    /// Begins to rewrite all batches up to the newest batch. Call [`Log::prepare`] under this lock first. Seals the
     /// active segment if it contains a batch. The caller may release `lock` while it pushes batches. The rewrite holds
-    /// the lock `alone` until it is published or dropped.
+    /// the lock `alone` until the rewrite is published or dropped.
     ///
     /// # Errors
     /// The errors of [`Log::append`]. If sealing fails, the handle is poisoned.
@@ -125,8 +125,8 @@ impl Log {
         })
     }
 
-    /// Replaces the old segments by the segments of the rewrite, and removes the old ones. Batches after the cut stay.
-    /// Call [`Log::prepare`] under this lock first. Afterwards this handle is in the same state as after
+    /// Replaces the old segments by the segments of the rewrite, and removes the old segments. Batches after the cut
+    /// stay. Call [`Log::prepare`] under this lock first. Afterwards this handle is in the same state as after
     /// [`Log::reopen`].
     ///
     /// # Errors
@@ -254,7 +254,7 @@ impl Rewrite {
         self.check_whole()?;
         if self.newest != Some(self.head) {
             return Err(Error::invalid(
-                "a rewrite must end with the head of the log, or with the head that it moves to",
+                "a rewrite must end with the head of the log, or with the head that `moves_head` declared",
             ));
         }
         self.write_buffer()?;
@@ -375,7 +375,7 @@ impl Rewrite {
 
 impl Drop for Rewrite {
     fn drop(&mut self) {
-        // A forked child has the same files open, but the parent owns them.
+        // A forked child has the same files open, but the parent owns them. So the child removes no file.
         if self.published || self.disk.process() != self.process {
             return;
         }
@@ -402,8 +402,8 @@ fn old_files_left(error: Error) -> Error {
     error.behind_change(LEFT)
 }
 
-/// Returns the error for a manifest whose rename or whose sync of the folder failed, so the change may or may not be
-/// durable.
+/// Returns the error for a failed rename of the manifest, or a failed sync of the folder after it. In both cases, the
+/// change may or may not be durable.
 fn maybe_done(error: Error) -> Error {
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
         "it is unknown whether the change was saved: open the store again and check before you repeat the change; if it was saved, {LEFT}"

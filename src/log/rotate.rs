@@ -31,14 +31,15 @@ impl Log {
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
         let segment = self.enter_new(header.id)?;
         if is_empty {
-            // The previous segment contains no batch, so the new manifest does not list it. Removes its file.
+            // The previous segment contains no batch, so the new manifest does not list it. Removes the file of the
+            // previous segment.
             self.remove_leftovers(None)?;
         }
         Ok(segment)
     }
 
     /// Returns the entries of all sealed segments after the active segment is sealed at the cursor, and the end of the
-    /// last one. Omits an active segment that contains no batch.
+    /// last of these segments. Omits an active segment that contains no batch.
     pub(super) fn sealed_at_cursor(&self) -> (Vec<SegmentEntry>, SegmentEnd) {
         let mut sealed = self.manifest.sealed().to_vec();
         let active = self.manifest.active();
@@ -78,7 +79,7 @@ impl Log {
         Ok(highest + 1)
     }
 
-    /// Replaces the manifest by a new one with the next generation number.
+    /// Replaces the manifest by a new manifest with the next generation number.
     pub(super) fn publish_manifest(
         &mut self,
         epoch: u32,

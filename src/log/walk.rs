@@ -252,7 +252,7 @@ impl Survey {
 }
 
 /// Returns the offset up to which `places` prove the segment durable. `scanned` are the complete batches up to `end`.
-/// Ignores a position before `end` at which no batch ends, because it belongs to another log.
+/// Ignores a position before `end` at which no batch ends, because such a position belongs to another log.
 pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> u64 {
     let ends_at = |scanned: &Scanned, place: &Position| {
         scanned.end == place.offset && *scanned.batch.digest.as_bytes() == place.digest

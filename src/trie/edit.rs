@@ -1,4 +1,4 @@
-//! Insertion and removal. An edit copies the shared nodes on its path and changes unshared ones in place.
+//! Insertion and removal. An edit copies the shared nodes on its path and changes unshared nodes in place.
 //!
 //! This file computes no digests. Each function edits the nodes below a slot. The slot contains a child afterwards,
 //! even after an error. Counts and cached digests change only after every edit below has succeeded.

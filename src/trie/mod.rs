@@ -1,11 +1,11 @@
 //! The state: a persistent, canonical, 16-way Merkle hash trie from key paths to object digests.
 //!
-//! A [`Trie`] is a value. Cloning one takes constant time. An edit copies only those nodes on its path that another
+//! A [`Trie`] is a value. Cloning a trie takes constant time. An edit copies only those nodes on its path that another
 //! clone shares. A snapshot is a clone that is never edited. A map always has the same shape and root, whatever the
 //! order of its edits.
 //!
-//! A child of a branch may be *stored*: memory then has only its digest, count and place. A [`NodeSource`] loads its
-//! bytes at the first access. The trie uses no disk, clock or lock, and never sees an id or an object.
+//! A child of a branch may be *stored*: memory then has only its digest, count and place. A [`NodeSource`] loads the
+//! bytes of the child at the first access. The trie uses no disk, clock or lock, and never sees an id or an object.
 //!
 //! A trie is at most 64 levels deep, because a key path has 64 digits of four bits. Editing, hashing and dropping
 //! recurse at most 64 frames deep. Iteration and diff use their own stack.

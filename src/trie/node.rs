@@ -2,7 +2,7 @@
 //!
 //! A child is one word: a shared pointer to a leaf or a branch, which the lowest bit distinguishes. A branch has only
 //! the children that exist, in a box of exactly that many words. With a million entries, an update copies about two
-//! branches if a snapshot exists, so their size determines the cost of snapshots. Tests fix that size.
+//! branches if a snapshot exists, so the size of a branch determines the cost of snapshots. Tests fix that size.
 //!
 //! # Layer
 //! Layer 3. Part of trie/.
@@ -29,7 +29,8 @@ const COUNT_LEN: usize = 5;
 /// The maximal number of entries in a trie, 2^40 - 1: the largest number in [`COUNT_LEN`] bytes.
 pub(super) const COUNT_MAX: u64 = (1 << (8 * COUNT_LEN)) - 1;
 
-/// A slot of a branch, or the top of a trie. It is empty only during the edit that borrows its branch.
+/// A slot of a branch, or the top of a trie. The slot is empty only while an edit holds the branch that it took from
+/// the slot.
 #[derive(Clone)]
 pub(super) struct Child(Option<ArcUnion<Entry, Branch>>);
 
@@ -91,7 +92,7 @@ impl Child {
         std::hint::black_box(ArcUnion::strong_count(self.union()));
     }
 
-    /// Returns a shared pointer to the branch, if this child is one.
+    /// Returns a shared pointer to the branch, if this child is a branch.
     pub(super) fn share_branch(&self) -> Option<Arc<Branch>> {
         self.union().as_second().as_ref().map(ArcBorrow::clone_arc)
     }
@@ -242,7 +243,7 @@ impl Branch {
             .zip(self.slots())
     }
 
-    /// Adds the child of `nibble` in place. It must be absent.
+    /// Adds the child of `nibble` in place. The branch must have no child of `nibble` yet.
     pub(super) fn add(&mut self, nibble: usize, child: Child) {
         let (position, present) = self.position(nibble);
         debug_assert!(!present);
@@ -351,7 +352,7 @@ pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
 
 impl Drop for Branch {
     fn drop(&mut self) {
-        // Dropping the branch lowers the reference count of each child, so this prefetches the children.
+        // Dropping the branch lowers the reference count of each child, so this call prefetches the children.
         self.touch_children();
     }
 }

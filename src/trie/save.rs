@@ -39,8 +39,8 @@ pub struct Saver<'a> {
 }
 
 impl<'a> Saver<'a> {
-    /// Makes a saver that reads stored nodes from `source` and writes each node through `write`, which returns its
-    /// place.
+    /// Makes a saver that reads stored nodes from `source` and writes each node through `write`, which returns the
+    /// place of the node.
     pub fn new(source: &'a dyn NodeSource, write: &'a mut dyn FnMut(&[u8]) -> Result<u64>) -> Self {
         Self {
             source,
@@ -51,7 +51,7 @@ impl<'a> Saver<'a> {
         }
     }
 
-    /// Writes the nodes of `trie` that it has not written before, children first. Returns the handle for
+    /// Writes the nodes of `trie` that this saver has not written before, children first. Returns the handle for
     /// [`Trie::from_stored`]. Verifies every node that it loads from storage.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl<'a> Saver<'a> {
             return Ok(StoredNode { place, ..old });
         }
         let digest = child_digest(child, level, self.hasher, self.source)?;
-        // The walk meets a node with one owner only once, unless the caller saves its trie again.
+        // The walk visits a node with a single owner just once, unless the caller saves the same trie again.
         let place = if level == 0 || child.is_shared() {
             self.shared(branch, level)?
         } else {

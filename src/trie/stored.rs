@@ -142,7 +142,7 @@ impl Branch {
     }
 }
 
-/// Replaces a stored branch by the loaded one.
+/// Replaces a stored branch by the loaded branch.
 pub(super) fn ensure_loaded(branch: &mut Arc<Branch>, level: usize, source: &dyn NodeSource) -> Result<()> {
     if let Children::Stored(stored) = branch.children() {
         *branch = stored.load(level, source)?.clone();
@@ -202,7 +202,7 @@ fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result
     Ok(child)
 }
 
-/// Checks that the loaded node is the requested one.
+/// Checks that the loaded node is the requested node.
 fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<()> {
     if *digest != node.digest {
         let what = format!(

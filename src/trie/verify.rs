@@ -2,7 +2,7 @@
 //!
 //! The verifier has three phases. *Shape*: checks that a canonical trie can have this path for this key, so that two
 //! proofs for one key and root cannot claim different shapes. *Counts*: checks that each branch claims a possible
-//! number of leaves. *Digests*: computes the digests from the end of the path upward, and compares the last one with
+//! number of leaves. *Digests*: computes the digests from the end of the path upward, and compares the last digest with
 //! the root.
 //!
 //! The digest of a branch covers its count of leaves. So a proof shows how many leaves the maker of the root claimed.

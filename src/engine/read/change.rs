@@ -12,7 +12,7 @@ named! {
     pub enum ChangeKind {
         /// Only the newer state has the id.
         Added => "added",
-        /// The newer state has another version of the id.
+        /// Both states have the id, with different versions.
         Changed => "changed",
         /// Only the older state has the id.
         Removed => "removed",

@@ -1,4 +1,4 @@
-//! Finds the children of objects in a state, in the index of children, or in the checkpoint and the changes since the
+//! Finds the children of an object of a state. Uses the index of children, or the checkpoint and the changes since the
 //! checkpoint. Builds the index if the checkpoint is damaged.
 //!
 //! The checkpoint lets a short-lived process, such as a command of the program, find some children without reading
@@ -17,7 +17,8 @@ use crate::store::Store;
 
 use super::{Family, Index, Source, State, index};
 
-/// The maximal number of changes since the checkpoint that are read. For more changes, the index is built.
+/// The maximal number of changes since the checkpoint that are read. If there are more changes, the index is built
+/// instead.
 const CHANGES_MAX: usize = 1 << 16;
 
 /// The difference between the state of the checkpoint and another state.
@@ -32,8 +33,8 @@ pub(crate) struct Newer {
 }
 
 impl Source {
-    /// Returns the children of `id` in a state, in their order. Reads few objects if the state is close to that of the
-    /// checkpoint.
+    /// Returns the children of `id` in a state, in their order. Reads few objects if the state differs little from the
+    /// state of the checkpoint.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.

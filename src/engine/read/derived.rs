@@ -1,22 +1,24 @@
 //! Values derived from the objects of one state, and updated to another state by diff.
 //!
 //! Recall indexes, the duplicate index, vectors and the engine's own indexes all have this form. Each object of the
-//! state contributes something. A changed object removes the contribution of its old version and adds that of its new
-//! one. A type defines its contribution in [`Derive`]; [`Derived`] builds and updates the value.
+//! state contributes something. For a changed object, the contribution of its old version is removed, and the
+//! contribution of its new version is added. A type defines its contribution in [`Derive`]; [`Derived`] builds and
+//! updates the value.
 //!
 //! # How to use it
-//! 1. Implement [`Derive`] for the value: `add` adds a new version's contribution, `remove` removes an old one's.
-//!    `remove` may return `false` if the old contribution is unknown, for example because that version was erased. In
-//!    that case, the value is built again from all objects.
-//! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates it to another view: an older or newer
-//!    one, also across a rollback. Its cost grows with the difference. Both calls consume the value, so a call that
-//!    fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
+//! 1. Implement [`Derive`] for the value: `add` adds a new version's contribution, `remove` removes an old version's
+//!    contribution. `remove` may return `false` if the old contribution is unknown, for example because the old version
+//!    was erased. In that case, the value is built again from all objects.
+//! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates the value to another view: an older or
+//!    newer view, also across a rollback. The cost of an update grows with the difference. Both calls consume the
+//!    value, so a call that fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
 //! 3. Also implement [`Keep`] for a value that is stored in a file. [`Derived::load`] reads the value that an earlier
-//!    process stored, of whatever state; [`Derived::follow`] then updates it. [`keep`](crate::engine::keep) writes the file after
-//!    enough changes. Change [`Keep::VERSION`] whenever the serialised form changes; an old file is then ignored.
+//!    process stored, whatever state the value was built from; [`Derived::follow`] then updates it.
+//!    [`keep`](crate::engine::keep) writes the file after enough changes. Change [`Keep::VERSION`] whenever the
+//!    serialised form changes; an old file is then ignored.
 //!
-//! A [`Derived`] contains a state but no handle. So it does not keep the memory open, and the handle itself may contain
-//! it. Callers pass a view to each call.
+//! A [`Derived`] contains a state but no handle. So a `Derived` does not keep the memory open, and a handle may contain
+//! a `Derived`. Callers pass the opened store to each call.
 //!
 //! # Layer
 //! Layer 5. Dropping a derived value costs only time.
@@ -38,7 +40,7 @@ use crate::engine::opened::Opened;
 
 /// A value to which each object of a state contributes.
 pub(crate) trait Derive: Sized {
-    /// The name of the work in progress reports.
+    /// The name of the work, for reports of its progress.
     const DOING: &'static str = "index";
 
     /// Adds the contribution of a version.
@@ -90,11 +92,11 @@ impl Version<'_> {
         Time::from_micros(self.entry.created)
     }
 
-    /// Returns the object, or its placeholder ([`Object::is_placeholder`]) if it was erased. Returns `None` if its
-    /// record is damaged and the handle is degraded.
+    /// Returns the object, or its placeholder ([`Object::is_placeholder`]) if it was erased. Returns `None` if the
+    /// object's record is damaged and the handle is degraded.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if its record cannot be read.
+    /// `Corrupt` or `Io` if the object's record cannot be read.
     pub(crate) fn object(&self) -> Result<Option<Object>> {
         self.opened
             .or_passed_over(self.entry.key, self.state.load(&self.entry))
@@ -155,8 +157,8 @@ impl<T: Derive> Derived<T> {
         })
     }
 
-    /// Updates the value to another state by applying the changes between the two states. Builds it from `empty` if a
-    /// change cannot be applied.
+    /// Updates the value to another state by applying the changes between the two states. Builds the value again from
+    /// `empty` if a change cannot be applied.
     ///
     /// # Errors
     /// The errors of [`Self::build`] and [`Derive::remove`].

@@ -39,7 +39,7 @@ pub(crate) fn not_kept(store: &Store, digest: &[u8; DIGEST_LEN], what: &str) -> 
     })
 }
 
-/// Returns the text of a reason or source. Returns `None` if it was thinned or erased.
+/// Returns the text of a reason or source. Returns `None` if the text was thinned or erased.
 pub(crate) fn text_of(store: &Store, digest: Option<TextDigest>) -> Option<String> {
     let text = store.records.find_text(digest?).ok().flatten()?;
     Some(String::from_utf8_lossy(&text).into_owned())

@@ -19,15 +19,16 @@ use super::{CommitInfo, Source, until_error};
 pub struct HistoryEntry {
     /// The version after the change; `None` if the id was removed.
     pub digest: Option<ObjectDigest>,
-    /// Whether that version was erased since.
+    /// Whether the version after the change was erased since.
     pub erased: bool,
-    /// Whether that version was lost to damage and not salvaged.
+    /// Whether the version after the change was lost to damage and not salvaged.
     pub lost: bool,
-    /// The first kept commit that has the change.
+    /// The first kept commit whose state has the change.
     pub commit: CommitInfo,
     /// Whether the change was, or may have been, made by a thinned commit, so its author and reason are unknown.
     pub thinned: bool,
-    /// The time of the change. If a thinned commit removed the id, this is the time of the first kept commit after it.
+    /// The time of the change. If a thinned commit removed the id, this is the time of the first kept commit after the
+    /// thinned commit.
     pub time: Time,
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn thinned_in(store: &Store, numbers: &Range<u64>) -> u64 {
     within.sum()
 }
 
-/// A commit and its version of an id.
+/// A commit, with the version and the entry of an id in the commit's state.
 type Standing = (Arc<CommitEntry>, Option<ObjectDigest>, Option<Entry>);
 
 /// Iterates the changes of an id, newest first. The iterator ends after an error.

@@ -1,11 +1,11 @@
 //! Indexes of the objects of a state, by parent, id, kind, scope and attribute.
 //!
-//! An index is an immutable ordered set. The index of another state is derived from it by the difference of the two
-//! states, and shares memory with it. The engine builds an index at its first use and caches the indexes of a few
-//! recent states. So after a rollback to one of these states, its index is available at once.
+//! An index is an immutable ordered set. The index of another state is derived from an existing index by the difference
+//! of the two states, and shares memory with the existing index. The engine builds an index at its first use and caches
+//! the indexes of a few recent states. So after a rollback to one of these states, its index is available at once.
 //!
 //! # Layer
-//! Layer 5. Indexes are derived: dropping them only costs time.
+//! Layer 5. Indexes are derived: dropping them costs only time.
 //!
 //! # Limits
 //! - The first use of an index reads the whole state once. Without indexes (`Options::indexes(false)`), a query scans
@@ -212,7 +212,8 @@ impl IndexCache {
         kept.iter().any(|kept| kept.root() == root)
     }
 
-    /// Returns the index of a state. Uses the cached one, updates the most recent one, or builds it.
+    /// Returns the index of a state. Returns the cached index, updates the most recent cached index, or builds a new
+    /// one.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.

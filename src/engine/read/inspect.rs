@@ -1,5 +1,5 @@
-//! Files of a store without opening it, and the possible meanings of the digits of a digest, for inspecting a store.
-//! digits.
+//! Inspects a store: reads its files even if the store does not open, and finds the possible meanings of the digits of
+//! a digest.
 //!
 //! # Layer
 //! Layer 5. Reads only.
@@ -26,7 +26,7 @@ use crate::engine::upkeep::places_of;
 pub enum Meaning {
     /// The digest of a kept commit.
     Commit(CommitInfo),
-    /// A root, with the newest commit whose state has it.
+    /// A root, with the newest commit whose state has this root.
     Root(CommitInfo),
     /// A version of an object, with the newest commit that made it the current version of its id.
     Version(ObjectDigest, Id, CommitInfo),
@@ -156,8 +156,8 @@ pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
     Ok(Inspection::new(disk).asking(places))
 }
 
-/// Returns the checkpoints of the store in the folder `path`, newest first, even if the store does not open.
-/// Opening uses the first usable one.
+/// Returns the checkpoints of the store in the folder `path`, newest first, even if the store does not open. Opening
+/// the store uses the first usable checkpoint of the list.
 ///
 /// # Errors
 /// `NotFound` if there is no such folder; `Io` if it cannot be listed.

@@ -94,8 +94,8 @@ impl Memory {
         })
     }
 
-    /// Returns the space of the log, divided by the reason why it is kept, and the space that garbage collection with
-    /// the standard [`Retention`](crate::Retention) would free. Reads the whole log.
+    /// Returns the bytes of the log, divided by the reason why they are kept, and the bytes that garbage collection
+    /// with the standard [`Retention`](crate::Retention) would free. Reads the whole log.
     ///
     /// # Errors
     /// The errors of [`Self::gc`].
@@ -175,7 +175,7 @@ impl Memory {
         Ok(found)
     }
 
-    /// Passes every record of the log that contains text to `visit`, in the order of the log. May pass a record twice,
+    /// Passes to `visit` every record of the log that contains text, in the order of the log. May pass a record twice,
     /// and omits erased records. Reads the whole log.
     ///
     /// # Errors

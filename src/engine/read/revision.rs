@@ -13,7 +13,7 @@ use crate::store::{CommitEntry, ReferenceEntry, Store};
 
 /// A point in history as a person or program names it.
 ///
-/// Calls with a revision as argument also accept its text, the digest of a commit, or a root.
+/// Calls with a revision as argument also accept the text of a revision, the digest of a commit, or a root.
 ///
 /// ```
 /// use treering::{Id, Kind, Memory, NewObject, Writer};
@@ -34,7 +34,7 @@ pub enum Revision {
     Head,
     /// `@-3`: the commit three before the head.
     Ancestor(u64),
-    /// `snap:0`: the newest automatic snapshot of the lane; `snap:1`: the one before it.
+    /// `snap:0`: the newest automatic snapshot of the lane; `snap:1`: the second newest.
     Ring(usize),
     /// The name of a snapshot.
     Name(String),
@@ -52,7 +52,7 @@ impl std::str::FromStr for Revision {
     /// Parses a revision as a person writes it.
     ///
     /// # Errors
-    /// `InvalidInput` if the text starts like one of the forms but is not valid in it.
+    /// `InvalidInput` if the text starts like a form of [`Revision`] but is not valid in that form.
     fn from_str(text: &str) -> Result<Self> {
         let bad = |what: &str| {
             Error::invalid(format!("`{text}` is not a revision: {what}")).with_hint(
@@ -137,7 +137,7 @@ pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
 }
 
 /// Finds the kept commits whose digest starts with `prefix`. If there are none, finds the kept commits whose root
-/// starts with it. Returns the indexes of the commits among the kept ones.
+/// starts with `prefix`. Returns the indexes of the found commits among all kept commits.
 pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
         return Ok(Vec::new());
@@ -176,8 +176,8 @@ pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<
         }
         Revision::Seq(seq) => store.by_seq(*seq)?,
         Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
-            // Only another program could have given a snapshot a name that looks like a digest prefix. Then the commit
-            // takes precedence.
+            // A snapshot can have a name that looks like a digest prefix only if another program wrote it. In that
+            // case, the commit takes precedence.
             [] => None,
             [index] => store.commit_at(index)?,
             ref several => {

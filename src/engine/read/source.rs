@@ -1,7 +1,7 @@
 //! The source that views read from: the opened store, with the indexes of recent states.
 //!
 //! # Layer
-//! Layer 5. The caches are derived: dropping them only costs time.
+//! Layer 5. The caches are derived: dropping them costs only time.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) struct Source {
     pub(crate) indexes: IndexCache,
     /// The changes from the checkpoint to the state for which children were last read.
     pub(crate) newer: Mutex<Option<Arc<Newer>>>,
-    /// The subtree digests of the state for which one was last computed.
+    /// The subtree digests of the state for which a subtree digest was last computed.
     pub(crate) subtrees: Mutex<Option<Derived<Subtrees>>>,
     /// The last-access times of objects.
     pub(crate) stamps: Mutex<Stamps>,

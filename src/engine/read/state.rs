@@ -44,8 +44,8 @@ impl State {
         self.store.records.object_at(entry.place, digest)
     }
 
-    /// Returns a source of the trie nodes of both states. One state may precede a rewrite of the log, and the other may
-    /// follow it.
+    /// Returns a source of the trie nodes of both states. One state may precede a rewrite of the log, and the other
+    /// state may follow that rewrite.
     pub(crate) fn nodes_with<'a>(&'a self, other: &'a Self) -> BothStores<'a> {
         BothStores(&self.store, &other.store)
     }

@@ -63,7 +63,7 @@ pub struct KindSpace {
     pub bytes: u64,
 }
 
-/// The space of a log, divided by the reason why it is kept.
+/// The bytes of a log, divided by the reason why they are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Space {

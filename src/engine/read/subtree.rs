@@ -7,8 +7,8 @@
 //! Layer 5. Subtree digests are derived.
 //!
 //! # Limits
-//! - The first subtree digest of a state reads that whole subtree. A state with erased versions has no subtree digests,
-//!   because an erased object may have been in the subtree.
+//! - The first computation of a subtree digest in a state reads the whole subtree. A state with erased versions has no
+//!   subtree digests, because an erased object may have been in the subtree.
 //!
 //! # Invariants
 //! - SUB-1: if an object's subtree digest is cached, so are those of all its descendants.
@@ -38,7 +38,7 @@ impl Derive for Subtrees {
 }
 
 impl Subtrees {
-    /// Drops the cached digests of a changed object and of all objects above it in that state.
+    /// Drops the cached digests of a changed object, and of all objects above that object in the state of `version`.
     fn forget(&mut self, version: &Version<'_>) -> Result<()> {
         self.0.remove(&version.key());
         let state = version.state;
@@ -51,7 +51,7 @@ impl Subtrees {
         Ok(())
     }
 
-    /// Computes the digest of `id`, whose entry is `top`. Caches it, and the digests of everything below `id`.
+    /// Computes the digest of `id`, whose entry is `top`. Caches this digest, and the digests of everything below `id`.
     fn compute(&mut self, source: &Source, state: &State, (id, top): (&Id, Entry)) -> Result<[u8; 32]> {
         let suite = state.store.suite;
         let open = |entry: Entry, id: &Id| -> Result<Open> {

@@ -138,7 +138,7 @@ impl View {
 
     /// Returns the time that decides which objects are expired. If [`Self::with_now`] set a time, this is that time.
     /// Otherwise it is the commit's time for a past state, and the later of the clock and the commit's time for the
-    /// head. A head more than a day ahead of the clock does not count.
+    /// head. The time of a head that is more than a day ahead of the clock is ignored.
     pub fn now(&self) -> Time {
         let committed = self.entry.commit.time;
         if let Some(now) = self.now {
@@ -172,8 +172,8 @@ impl View {
     /// Returns the object named `id`, expired or not.
     ///
     /// # Errors
-    /// `NotFound` with the code `erased` if the version in this state was erased since; `Corrupt` or `Io` if its record
-    /// cannot be read.
+    /// `NotFound` with the code `erased` if the version in this state was erased since; `Corrupt` or `Io` if the
+    /// version's record cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
         let Some(entry) = self.state.entry_at(&self.key(id))? else {
             return Ok(None);
@@ -269,8 +269,8 @@ impl View {
     }
 
     /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if an object of
-    /// this state was erased, because it may have been below `id`. The first call reads the whole subtree; later calls
-    /// read only changes.
+    /// this state was erased, because the erased object may have been below `id`. The first call reads the whole
+    /// subtree; later calls read only changes.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -314,8 +314,8 @@ impl View {
         trie.node(path, store.suite, trie::Shape::State, &**store)
     }
 
-    /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does. A view of a
-    /// past state also returns the newest time.
+    /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does. Even a view
+    /// of a past state returns the newest recorded time.
     ///
     /// # Errors
     /// `Io` if the last-access times cannot be read.

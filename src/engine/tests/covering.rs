@@ -1,5 +1,5 @@
 //! A store that is opened from a checkpoint returns the same results as a store that is opened from the log. A damaged
-//! checkpoint only costs time.
+//! checkpoint costs only time.
 
 use std::sync::Arc;
 
@@ -275,7 +275,7 @@ fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
     for (expected, view) in &views {
         assert_eq!(told(view), *expected, "a view of before stays");
     }
-    // Dropping the last view that reads the old checkpoint frees its store.
+    // Dropping the last view that reads the old checkpoint frees the store of that checkpoint.
     let first = Arc::downgrade(&stores.remove(0));
     drop((stores, views));
     assert!(first.upgrade().is_none());
@@ -317,7 +317,7 @@ fn a_damaged_block_of_a_checkpoint_hides_no_children_and_no_later_checkpoint() -
     Ok(())
 }
 
-/// Makes a memory whose checkpoint another process wrote before it closed the store.
+/// Makes a memory whose checkpoint another process wrote before that process closed the store.
 fn covered_by_another(disk: &SimDisk) -> (Memory, Vec<String>) {
     let memory = on_disk(disk, options(HOUR), true).unwrap();
     live(&memory, &mut SplitMix64::new(4), 20);
@@ -335,7 +335,7 @@ fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
         let (memory, names) = covered_by_another(&disk);
         disk.remove_file("live");
         if !whole {
-            // Removes the end of the last batch, as if it had never been written.
+            // Removes the end of the last batch, as if that end had never been written.
             let files = disk.files().into_keys();
             let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
             disk.overwrite(&active, |bytes| {
@@ -515,7 +515,7 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     assert!(!place("00000001.ckpt").exists());
     drop(memory);
     // Recreates the files after a crash between writing a checkpoint and removing the old one. The next write removes
-    // the old checkpoint, but keeps a later one of the log.
+    // the old checkpoint, but keeps a later checkpoint of the log.
     std::fs::write(place("00000001.ckpt"), &before).unwrap();
     std::fs::write(place("00000002.ckpt.tmp"), &before).unwrap();
     put(&Memory::open(&store)?, "b", "x");

@@ -756,7 +756,7 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     };
     let is_left = !leaks(&disk).is_empty() || !checkpoints_with(&disk, digest.as_bytes()).is_empty();
     let memory = on_disk(&disk, options(1), false).unwrap();
-    // The next write decides whether the unacknowledged one takes effect.
+    // The next write decides whether the unacknowledged operation takes effect.
     put(&memory, "next", "write");
     let is_done = if erases {
         memory.view().get(&id("a")).unwrap().is_none()

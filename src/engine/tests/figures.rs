@@ -17,7 +17,7 @@ use crate::object::Time;
 use crate::testing::random::SplitMix64;
 
 /// The clock of an agent that works in bursts. Commits are `step` microseconds apart, and a week without commits
-/// follows each `burst` of them.
+/// follows every `burst` commits.
 struct Bursts {
     asked: AtomicI64,
     step: i64,

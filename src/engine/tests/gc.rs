@@ -353,8 +353,8 @@ fn one_process_with_a_wrong_clock_does_not_make_a_young_history_old() -> Result<
             .segment_bytes_max(4 << 20)
             .automatic_gc(Some(Retention::automatic()));
         let memory = on_disk(&disk, options, create)?;
-        // Writes twelve megabytes. The log doubles during the second process, and most of its bytes come from the
-        // first.
+        // Writes twelve megabytes. The log doubles while the second process writes, and most bytes of the log come from
+        // the first process.
         for number in 0..900 {
             put(&memory, "o/1", &format!("{days:02} {number:03} ").repeat(2_000));
         }

@@ -58,7 +58,8 @@ fn collect_beside(
 
 #[test]
 fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<()> {
-    // Commit 1 writes m, commit 2 writes t. Both an undo of 2 and a rollback return to the root of 1, which is thinned.
+    // Commit 1 writes m, commit 2 writes t. Both an undo of commit 2 and a rollback return to the root of commit 1,
+    // which is thinned.
     for step in ["undo", "rollback"] {
         let disk = SimDisk::new(1);
         let memory = on_disk(&disk, options(HOUR), true)?;
@@ -76,7 +77,7 @@ fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<(
         assert_eq!(kept[0].1, 3, "{step}: newest first");
     }
     // Lane one writes t in commit 1, lane two writes x in commit 2, and lane one undoes t in commit 3. The redo returns
-    // to the root of 2, which is thinned.
+    // to the root of commit 2, which is thinned.
     let disk = SimDisk::new(2);
     let memory = on_disk(&disk, options(HOUR), true)?;
     memory.put(note("t", "one"), &by("one"))?;

@@ -66,8 +66,8 @@ fn stale_ancestors() -> Result<()> {
 
 #[test]
 fn colliding_ids() -> Result<()> {
-    // Two ids have the same key path, because the weak hash suite uses only a few bits of it. The engine refuses the
-    // second id, and never overwrites the first.
+    // Two ids have the same key path, because the weak hash suite uses only a few bits of a key path. The engine
+    // refuses the second id, and never overwrites the first.
     let suite = crate::digest::HashSuite::with_weak_keys(crate::digest::HashAlgorithm::Blake3, 4);
     let memory = Memory::in_memory_with_suite(suite)?;
     let mut taken = 0;

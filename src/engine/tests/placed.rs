@@ -1,5 +1,5 @@
-//! Every reader treats the log as durable up to the position of a checkpoint. So it never mistakes an acknowledged
-//! batch for a torn tail.
+//! Every reader treats the log as durable up to the position of a checkpoint. So a reader never mistakes an
+//! acknowledged batch for a torn tail.
 
 use std::sync::Arc;
 

@@ -640,7 +640,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
         std::fs::read(at("elsewhere").join("salvage.lock")).unwrap(),
         b"precious"
     );
-    // The name looks like that of an unfinished salvage into "named".
+    // The name looks like the temporary name of a salvage into "named".
     let error = salvage("named.salvage").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(!at("named.salvage").exists() && !at("named.salvage.salvage").exists());
@@ -652,7 +652,8 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     // A salvage that is interrupted at its start leaves an empty folder.
     std::fs::create_dir(at("early.salvage")).unwrap();
     assert!(salvage("early").unwrap().is_whole() && !at("early.salvage").exists());
-    // The next salvage removes the unfinished output of an interrupted salvage, but not that of a running one.
+    // The next salvage removes the unfinished output of an interrupted salvage, but not the output of a running
+    // salvage.
     let left = at("new.salvage");
     std::fs::create_dir_all(left.join("log")).unwrap();
     std::fs::write(left.join("log/00000001.seg"), "half").unwrap();

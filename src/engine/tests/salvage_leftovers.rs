@@ -88,7 +88,8 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
         let (marker, end) = (marker(bytes).unwrap(), used(bytes));
         for lost in ["none", "manifest"] {
             disk.remove_file(lost);
-            // One case is a damaged batch with the erasure marker, while the batch that it replaced is undamaged.
+            // One case is a damaged batch with the erasure marker, while the old batch with the erased record is
+            // undamaged.
             for at in (4_096..end)
                 .step_by(53)
                 .filter(|at| !(marker - 64..marker + 96).contains(at))
@@ -207,7 +208,7 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
                 // Tests SAL-2: salvage leaves out segments that a rewrite replaced, according to the manifest.
                 assert!(report.is_whole() && kept(&saved) == before, "{what}: {report:?}");
                 check(&saved, &report, &truth, &what);
-                // An interrupted erasure leaves the same files as a published one with an older manifest.
+                // An interrupted erasure leaves the same files as a published erasure with an older manifest.
                 let mut told = report.derived.iter().chain(&report.unsure);
                 beside += usize::from(told.any(is_cut_off));
                 // Only the manifest shows whether a rewrite was published.

@@ -4,15 +4,15 @@
 //! Layer 5.
 //!
 //! # Limits
-//! - A writer writes a checkpoint when the commits since the newest one exceed three limits: 131,072 versions (each
-//!   commit counts as eight versions more), twice the objects of the state, and an eighth of all commits.
+//! - A writer writes a checkpoint when the commits since the newest checkpoint exceed three limits: 131,072 versions
+//!   (each commit counts as eight versions more), twice the objects of the state, and an eighth of all commits.
 //! - Two checkpoints use about 116 bytes for each object, and more if snapshots of large states differ much. To build a
 //!   state that no checkpoint contains, the store reads a part of the log.
 //!
 //! # Invariants
 //! - COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
 //! - COV-2: a writer keeps the states of a limited number of its commits in memory. At the limit, it writes a
-//!   checkpoint and reads the states from there.
+//!   checkpoint and reads the states from the checkpoint.
 
 use std::sync::Arc;
 
@@ -25,15 +25,16 @@ use crate::engine::opened::Opened;
 use crate::engine::read::Source;
 use crate::engine::write::LogHandle;
 
-/// A commit writes a checkpoint if at least this many bytes of records were written since the newest one.
+/// A commit writes a checkpoint if at least this many bytes of records were written since the newest checkpoint.
 const DUE_BYTES: u64 = 4 << 20;
-/// A closing handle writes a checkpoint if at least this many bytes of records were written since the newest one.
+/// A closing handle writes a checkpoint if at least this many bytes of records were written since the newest
+/// checkpoint.
 const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
 
 /// The minimal size of the log in bytes for an automatic search for garbage.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
 
-/// Returns a function that lists the positions of a log that its checkpoints prove durable. A log uses the function
+/// Returns a function that lists the positions up to which the checkpoints prove a log durable. A log uses the function
 /// even if the store is not opened from a checkpoint.
 pub(crate) fn places_of(disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
     let disk = Arc::clone(disk);
@@ -64,7 +65,7 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
         .start_at(&position)
         .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
     match started {
-        // The log is undamaged. A recovery that did not know this checkpoint moved the end of the log, so the store
+        // The log is undamaged. A recovery, which did not know this checkpoint, moved the end of the log. So the store
         // ignores the checkpoint.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
@@ -107,8 +108,8 @@ fn reread(opened: &Opened, log: &Log) -> Reread {
     })
 }
 
-/// Writes a checkpoint if enough was committed since the newest one. A failure is only a warning, because a checkpoint
-/// only saves time.
+/// Writes a checkpoint if enough was committed since the newest checkpoint. A failure is only a warning, because a
+/// checkpoint only saves time.
 pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closing: bool) {
     let opened = &source.opened;
     if !opened.settings.checkpoints {
@@ -116,7 +117,7 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
     }
     let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
     let covered = all.saturating_sub(tail);
-    // COV-2 does not apply to a closing handle, because it drops all states.
+    // COV-2 does not apply to a closing handle, because closing drops all states.
     let settings = &opened.settings;
     let is_heavy = || opened.store().is_heavy(settings.checkpoint_heavy_versions);
     let heavy = !closing && tail >= settings.checkpoint_heavy_bytes && is_heavy().unwrap_or_default();
@@ -140,7 +141,7 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
 }
 
 /// Removes the checkpoints that an interrupted rewrite left, because they contain digests of erased records. The caller
-/// holds the lock and has read the newest log, which does not need them.
+/// holds the lock and has read the newest log, which does not need these checkpoints.
 pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
     if writing.is_tidy {
         return;
@@ -153,7 +154,7 @@ pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
     }
 }
 
-/// Replaces the store in memory by one that reads its states from the new checkpoint (COV-2). Open views keep their
+/// Replaces the store in memory by a store that reads its states from the new checkpoint (COV-2). Open views keep their
 /// states.
 fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     let (log, store) = (&writing.log, source.opened.store());
@@ -169,7 +170,7 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     Ok(())
 }
 
-/// Writes a checkpoint if every commit in memory is durable. Returns whether it wrote one.
+/// Writes a checkpoint if every commit in memory is durable. Returns whether it wrote a checkpoint.
 pub(crate) fn checkpoint(opened: &Opened, writing: &mut LogHandle) -> Result<bool> {
     // INVARIANT COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
     if opened.settings.read_only || opened.settings.suite.is_some() || !writing.is_proven() {

@@ -16,12 +16,13 @@ use crate::store::{Store, object_of};
 
 use crate::engine::write::newest_references;
 
-/// The contents, texts and references that records name, each with the position of the first record that names it. The
-/// named record may follow later in the log, because a rewrite moves shared records.
+/// The contents and texts that records name, each with the position of the first record that names it, and the
+/// references. A named record may come after the record that names it, because a rewrite moves shared records.
 #[derive(Default)]
 pub(crate) struct Dangling {
     /// Contents and texts, by their kind and digest.
     records: HashMap<(RecordKind, [u8; DIGEST_LEN]), Locator>,
+    /// The position of the newest record of each reference.
     references: HashMap<ReferenceName, Locator>,
 }
 

@@ -23,12 +23,13 @@ use crate::engine::read::derived::{Derived, Keep};
 /// The minimal number of objects that must change before a value is written again. For fewer changes, updating the old
 /// value is faster than writing a new one.
 const CHANGES_MIN: u64 = 500;
-/// A value is written again only if the number of changes is at least the number of its contributions divided by this.
+/// A value is written again only if the number of changes is at least the number of its contributions divided by this
+/// number.
 const SHARE: u64 = 8;
 
 impl Inner {
-    /// Removes every derived file except the last-access times. Rewrites these as one file, which omits the objects
-    /// that `left` does not contain.
+    /// Removes every derived file except the last-access times. Writes the last-access times to one file again, without
+    /// the objects that `left` does not contain.
     pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
         let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
         let names = if_there(self.disk().list(FOLDER)).map_err(removing)?;

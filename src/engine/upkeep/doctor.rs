@@ -86,7 +86,7 @@ pub struct Problem {
 /// Lists the problems of the store in the folder `path`, the most severe first. Writes nothing.
 ///
 /// # Errors
-/// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be read.
+/// `NotFound` (code `no_store`) if there is no store; `Io` if the store cannot be read.
 pub(crate) fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
     let disk = match FileDisk::open(path) {
         Err(error) if error.code() == ErrorCode::NetworkFileSystem => {

@@ -1,8 +1,9 @@
 //! Garbage collection: thins history by a policy, and rewrites the log without the records that no kept commit needs.
 //!
-//! The rewrite writes the new log next to the old one while readers and writers continue. It takes the lock only at its
-//! start and for its publication. If a commit made meanwhile needs a record that the new log lacks, the rewrite runs
-//! once more, under the lock. Threads that commit through the same handle wait until the handle has read the new log.
+//! The rewrite writes the new log next to the old one while readers and writers continue. The rewrite takes the lock
+//! only at its start, and to publish the new log. If a commit made meanwhile needs a record that the new log lacks, the
+//! rewrite runs once more, under the lock. Threads that commit through the same handle wait until the handle has read
+//! the new log.
 //!
 //! # Layer
 //! Layer 5.
@@ -26,8 +27,8 @@ use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 use crate::engine::write::{LogHandle, body_bytes};
 
-/// The segments of a log are merged if it has this many more than twice the number that its bytes need. Each doubling
-/// of a log leaves 11 extra segments, and each recovery adds one.
+/// The segments of a log are merged if their number exceeds twice the number that the bytes need by more than this.
+/// Each doubling of a log leaves 11 extra segments, and each recovery adds one.
 const SEGMENTS_SMALL_MAX: u64 = 64;
 
 /// The result of a garbage collection, or of its preview.
@@ -73,7 +74,7 @@ impl Inner {
         Ok(report)
     }
 
-    /// Passes the batches of a new log that keeps these commits to `sink`.
+    /// Passes to `sink` the batches of a new log that keeps these commits.
     fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
         let (mut done, total) = (0, cut.store.records.versions());
         let live = cut.store.mark(kept, &mut || {
@@ -96,7 +97,7 @@ impl Inner {
         Ok((live, report))
     }
 
-    /// Passes the batches that the plan keeps to `sink`. Returns their size in bytes.
+    /// Passes to `sink` the batches that the plan keeps. Returns their size in bytes.
     pub(crate) fn copy(&self, cut: &Cut, plan: &Plan<'_>, sink: &mut Sink<'_>) -> Result<u64> {
         let (mut done, total) = (0, cut.bytes);
         cut.store.rewrite(plan, &cut.position, &mut |batch, commit| {
@@ -109,7 +110,7 @@ impl Inner {
 }
 
 impl Cut {
-    /// Passes every batch up to the cut to `visit`. `doing` names the work in progress reports.
+    /// Passes to `visit` every batch up to the cut. `doing` is the name of the work, for reports of its progress.
     pub(crate) fn read(
         &self,
         settings: &Settings,
@@ -137,8 +138,8 @@ impl Inner {
     }
 
     /// Returns the time for an automatic collection. If the commits of the last day follow a gap of more than a day, a
-    /// wrong clock may have dated them. In that case, the returned time is at most one day after the commit before the
-    /// gap.
+    /// wrong clock may have dated these commits. In that case, the returned time is at most one day after the commit
+    /// before the gap.
     fn proven_time(&self, store: &Store) -> Result<Time> {
         let time_of = |index: usize| -> Result<i64> {
             let commit = store.commit_at(index)?;
@@ -199,7 +200,7 @@ impl Inner {
         })
     }
 
-    /// Writes a new log next to the present one.
+    /// Writes a new log next to the present log.
     fn new_log(&self, cut: &Cut, mut rewrite: Rewrite, choose: &Choose<'_>) -> Result<NewLog> {
         let kept = choose(&cut.store, cut.commits)?;
         let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
@@ -207,7 +208,7 @@ impl Inner {
         Ok((rewrite.finish()?, report, kept, live))
     }
 
-    /// Replaces the log by the new one, then reads it and writes its checkpoint without the lock.
+    /// Replaces the log by the new log. Then reads the new log and writes its checkpoint without the lock.
     ///
     /// # Errors
     /// An error that occurs after the new log is published reports that the change took effect.
@@ -219,7 +220,7 @@ impl Inner {
             .map_err(|error| error.behind_change("old files remain until the next write removes them"))
             .and_then(|_| self.take_up(writing).map_err(done_anyway))
             // Poisons the handle, because its store may still contain positions in the old log, and a checkpoint made
-            // from them would be wrong.
+            // from these positions would be wrong.
             .inspect_err(|_| writing.log.poison())
     }
 
@@ -229,7 +230,7 @@ impl Inner {
         // A checkpoint covers only durable batches (COV-1). Batches that other processes appended meanwhile are known
         // to be durable only after this handle reads them under the lock.
         match writing.begin(&self.source) {
-            // The rewrite is complete. A later call writes its checkpoint.
+            // The rewrite is complete. A later call writes the checkpoint of the new log.
             Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
             Err(error) => Err(error),
             Ok(()) => {
@@ -240,7 +241,8 @@ impl Inner {
         }
     }
 
-    /// Returns whether a new log with `kept` and `live` contains every record that the commits after the cut need.
+    /// Returns whether a new log with the commits `kept` and the records `live` contains every record that the commits
+    /// after the cut need.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
         if !Arc::ptr_eq(&store, &cut.store) || !store.finds_states(kept, cut.commits)? {
@@ -328,8 +330,8 @@ impl Memory {
     }
 
     /// Collects garbage if a collection is due and would free more than half of the log. Merges segments if the log has
-    /// far more than it needs. A failure only adds a warning, because it loses no data. Does nothing while another
-    /// process rewrites the log.
+    /// far more segments than it needs. A failure only adds a warning, because a failure loses no data. Does nothing
+    /// while another process rewrites the log.
     pub(crate) fn collect_if_due(&self) {
         let Some(retention) = self.inner.settings().automatic_gc else {
             return;
@@ -341,7 +343,7 @@ impl Memory {
             && error.kind() != ErrorKind::Busy
         {
             let opened = self.inner.opened();
-            opened.warn(format!("cannot rewrite the log without its garbage: {error}"));
+            opened.warn(format!("cannot collect the garbage of the log: {error}"));
         }
     }
 

@@ -1,8 +1,9 @@
 //! Last-access times of objects. They are not part of the state, so reading an object makes no version and no commit.
 //!
-//! A handle keeps its new times in memory until it is synced or closed. Then it merges them into a small derived file,
-//! and merges that file into a large one when it gets too large. It does not write a time less than ten minutes later
-//! than the written one, so readers write little. A crash loses unwritten times.
+//! A handle keeps its new times in memory until it is synced or closed. Then it merges them into a small derived file.
+//! It merges the small file into a large file when the small file gets too large. It writes a time only if the time is
+//! at least ten minutes later than the written time of the object, so readers write little. A crash loses unwritten
+//! times.
 //!
 //! # Layer
 //! Layer 5.
@@ -30,9 +31,9 @@ use crate::engine::opened::Opened;
 /// The names of the two derived files: one with all times, one with the newest times.
 pub(crate) const USES: &str = "uses";
 pub(crate) const USES_NEW: &str = "uses-new";
-/// The number of rows above which the small file is merged into the large one.
+/// The number of rows above which the small file is merged into the large file.
 const NEW_MAX: usize = 1_000;
-/// A time is written if it is later than the written one by at least this many microseconds.
+/// A time is written if it is later than the written time of the object by at least this many microseconds.
 const NEWS_MICROS: i64 = 10 * 60 * 1_000_000;
 const NAMES: [&str; 2] = [USES, USES_NEW];
 /// The number of leading bytes of a key path in a row: enough to distinguish objects.
@@ -114,8 +115,8 @@ impl Stamps {
         found.max().flatten()
     }
 
-    /// Writes the times of the objects in `state`. The caller must ensure that no other process writes them at the same
-    /// time.
+    /// Writes the times of the objects in `state`. The caller must ensure that no other process writes last-access
+    /// times at the same time.
     pub(crate) fn write(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<()> {
         self.is_read = false;
         self.read(opened)?;
@@ -139,7 +140,7 @@ impl Stamps {
         self.rows_of(0, state, store)
     }
 
-    /// Merges the times of the files from index `first` on with the unwritten times. Returns them as rows.
+    /// Merges the times of the files from index `first` on with the unwritten times. Returns the merged times as rows.
     fn rows_of(&self, first: usize, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         let mut all: BTreeMap<Key, i64> = BTreeMap::new();
         let rows = self.files[first..].iter().flat_map(|file| rows(file.as_ref()));
@@ -177,7 +178,7 @@ fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
     file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
 }
 
-/// Returns whether the file on disk has the same header as `known`, so it was not written since.
+/// Returns whether the file on disk has the same header as `known`, so the file was not written since.
 fn is_of_header(opened: &Opened, name: &str, known: &Bytes) -> bool {
     let mut header = [0; HEADER_BYTES];
     let file = opened.disk.open(&format!("derived/{name}"), Access::Read);

@@ -21,8 +21,8 @@ const FILES: [&str; 5] = [
     log::COMPACTION_LOCK_NAME,
 ];
 
-/// Returns an error for each path of the store with the wrong file type: it must be a regular file or a folder, but is
-/// not.
+/// Returns an error for each path of the store with the wrong file type: a path that must be a regular file but is not,
+/// or a path that must be a folder but is not.
 pub(super) fn not_regular(disk: &dyn Disk) -> Vec<Error> {
     let mut refused = Vec::new();
     for folder in FOLDERS {

@@ -143,8 +143,8 @@ impl Retention {
             let forgets = is_younger(time, now, self.forgotten) && forgets(op, counts)?;
             let was_before = std::mem::replace(&mut is_before, forgets);
             let young = (kept.len() as u64) < self.newest && self.keeps_young(time, now);
-            // Updates `last` even if the commit is kept for another reason, because it is also the last commit of its
-            // hour, day or week.
+            // Updates `last` even if the commit is kept for another reason, because this commit is also the last one of
+            // its hour, day or week.
             let mut point = false;
             for (last, (length, age)) in last.iter_mut().zip(periods) {
                 let number = Some(time.as_micros().div_euclid(length.as_micros() as i64));

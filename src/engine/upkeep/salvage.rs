@@ -1,4 +1,4 @@
-//! Salvage: writes a new store with all undamaged data of a damaged one.
+//! Salvage: writes a new store with all undamaged data of a damaged store.
 //!
 //! # Layer
 //! Layer 5.
@@ -66,8 +66,8 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
         let disk = disk.ok_or_else(foreign)?;
         let held = lock_within(&disk, MARK, Duration::ZERO)?;
         if path.symlink_metadata().is_err() {
-            // Another salvage finished and renamed the store meanwhile. Taking the lock created the mark in it again,
-            // so remove the mark.
+            // Another salvage finished and renamed the store meanwhile. Taking the lock created the mark in that store
+            // again, so this call removes the mark.
             drop(disk.remove(MARK));
         }
         FileDisk::remove_folder(path, MARK)?;
@@ -82,8 +82,8 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     Ok((Arc::new(disk), mark))
 }
 
-/// Removes the mark from a renamed store, even if syncing the new name failed. `named` is the result of that sync. With
-/// the mark, a later salvage might remove the folder.
+/// Removes the mark from a renamed store, even if syncing the new name failed. `named` is the result of that sync. If
+/// the mark stayed, a later salvage might remove the folder.
 fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
     if unfinished.symlink_metadata().is_err() {
         // An error is ignored, because the store is complete even with the mark.
@@ -137,14 +137,14 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
 /// folder `to`. Leaves `from` unchanged. Works without the manifest and the format file of `from`.
 ///
 /// A commit keeps its digest if its state is still known. A last commit with the operation `salvage` contains the
-/// objects that could be saved from the other commits. In its state, an id that a lost commit changed may have an
-/// earlier version.
+/// objects that could be saved from the other commits. In the state of that last commit, an id that a lost commit
+/// changed may have an earlier version.
 ///
 /// # Errors
-/// `InvalidInput` (code `exists`) if `to` exists, or if a file or folder that no salvage created has its temporary
-/// name. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another salvage writes to `to`.
+/// `InvalidInput` (code `exists`) if `to` exists, or if a file or folder that no salvage created has the temporary name
+/// of `to`. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another salvage writes to `to`.
 /// `NotFound` if `from` has no store. `Corrupt` if nothing can be salvaged. `Io` if a file cannot be read or written.
-/// After an error, `to` does not exist. The only exception is a failed sync of its name: in that case, `to` is the
+/// After an error, `to` does not exist. The only exception is a failed sync of the name `to`: in that case, `to` is the
 /// complete new store.
 ///
 /// # Durability

@@ -1,8 +1,8 @@
 //! Verification: reads the whole store from the disk and reports damage.
 //!
 //! Verification makes two passes, and reads everything from the disk again. The first pass checks the files: frames,
-//! checksums, seals and the chain of segments. The second rebuilds the store and checks each digest, each root and the
-//! chain of commits.
+//! checksums, seals and the chain of segments. The second pass rebuilds the store and checks each digest, each root and
+//! the chain of commits.
 //!
 //! # Layer
 //! Layer 5.
@@ -93,7 +93,7 @@ pub(crate) fn examine(
     if depth == VerifyDepth::Quick {
         return files();
     }
-    // The two passes run in parallel. The progress of the second is reported only after the first has ended.
+    // The two passes run in parallel. The progress of the second pass is reported only after the first pass has ended.
     let files_done = AtomicBool::new(false);
     let step = |done| {
         if files_done.load(Ordering::Acquire) {
@@ -120,7 +120,7 @@ pub(crate) fn examine(
         Err(error) if matches!(error.kind(), Kind::Io | Kind::Busy | Kind::Conflict) => {
             return Err(error);
         }
-        // Damage that the first pass found also stops the rebuild. The report contains it only once.
+        // Damage that the first pass found also stops the rebuild. The report contains that damage only once.
         Err(error) if report.damage.is_empty() || !error.is_corruption() => {
             report.damage.push(of_error(&error));
         }
@@ -157,7 +157,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
         Ok(bytes) => report.bytes = bytes,
         Err(error) if error.is_corruption() => {
             let found = of_error(&error);
-            // If a folder is missing, the report omits its missing files.
+            // If a folder is missing, the report omits the missing files of that folder.
             let within = format!("{}/", found.damage.file);
             let damage = &mut report.damage;
             damage.retain(|other| *other != found && !other.damage.file.starts_with(&within));
@@ -171,7 +171,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
 }
 
 /// Checks every checkpoint and every derived file. Damage in one of these loses no data. If an undamaged checkpoint
-/// covers batches that the log lacks, the log was cut, emptied or replaced by an older one, which is damage.
+/// covers batches that the log lacks, the log was cut, emptied or replaced by an older log, which is damage.
 fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyReport) -> Result<()> {
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
@@ -183,7 +183,8 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     let mut step = |_| options.check_stop();
     let found = store::check_checkpoints(&**disk, known, &mut step)?;
     let is_later = |found: &Finding| found.damage.cause == Cause::MadeFromLaterLog;
-    // The log may have been rewritten after the checkpoints were listed. In that case, such a finding is invalid.
+    // The log may have been rewritten after the checkpoints were listed. In that case, a finding that a checkpoint was
+    // made from a later log is invalid.
     let is_current = !found.iter().any(is_later) || LogId::of(&open()?) == known;
     let found = found.into_iter().filter(|found| is_current || !is_later(found));
     let derived = &mut report.derived;

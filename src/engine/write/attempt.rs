@@ -21,7 +21,8 @@ pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
 pub(crate) struct Refusal {
     /// The error that the caller receives.
     pub(crate) error: Error,
-    /// The name of the kept draft, such as `rejected/17`; `None` if nothing was staged or it could not be kept.
+    /// The name of the kept draft, such as `rejected/17`; `None` if nothing was staged, or if the draft could not be
+    /// kept.
     #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard uses it"))]
     pub(crate) kept: Option<String>,
 }

@@ -30,8 +30,8 @@ pub enum Authorisation {
     /// A writer, trusted or not, may not replace or remove a more trusted object. A trusted writer may remove an
     /// expired object.
     Everyone,
-    /// An untrusted writer may not remove a more trusted object. It may replace one: the new version has the writer's
-    /// lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
+    /// An untrusted writer may not remove a more trusted object. It may replace such an object: the new version has the
+    /// writer's lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
     Removals,
     /// The commit checks nothing, because the caller has already checked a policy of its own.
     Decided,
@@ -40,7 +40,8 @@ pub enum Authorisation {
 impl Authorisation {
     /// Returns whether this rule restricts `change` by a writer of `class`.
     fn covers(self, class: Origin, change: &StagedChange) -> bool {
-        // A note of a verb (ORI-4) changes neither the text nor the origin of the version.
+        // A change that only adds a verb's own attributes (ORI-4) changes neither the text nor the origin of the
+        // version.
         let touches = change.old.is_some() && !change.is_note;
         touches
             && match self {

@@ -1,9 +1,9 @@
-//! Commits: the only way to change the state. The writer turns drafts into commits under the lock, and syncs several of
-//! them at once.
+//! Commits: the only way to change the state. The writer turns drafts into commits under the lock, and syncs several
+//! commits at once.
 //!
 //! Each committing thread adds its draft to a queue. The thread that gets the writer's mutex commits every waiting
-//! draft (group commit). It checks each draft against the state after the drafts before it. Then it writes and syncs
-//! all batches together, publishes each commit, and acknowledges each.
+//! draft (group commit). That thread checks each draft against the state after the drafts before it. Then the thread
+//! writes and syncs all batches together, publishes each commit, and acknowledges each.
 //!
 //! # Layer
 //! Layer 5.
@@ -76,7 +76,7 @@ impl Ready {
 }
 
 impl Inner {
-    /// Adds the record of a reason or source text, unless history already has it.
+    /// Adds the record of a reason or source text, unless history already has the text.
     pub(crate) fn add_text(
         &self,
         batch: &mut BatchBuilder,
@@ -141,7 +141,7 @@ impl Inner {
         Ok(tip.mark)
     }
 
-    /// Writes ready batches as one group, then publishes each. Returns the head after each, in order.
+    /// Writes ready batches as one group, then publishes each batch. Returns the head after each batch, in order.
     pub(crate) fn write_group(
         &self,
         writing: &mut LogHandle,
@@ -227,7 +227,8 @@ impl Inner {
                 .map(|written| heads.extend(written))
         };
         let answers = outcomes.into_iter().map(|(after, outcome)| {
-            // CMT-1: an outcome that depends on earlier commits of the group is valid only if those were written.
+            // CMT-1: an outcome that depends on earlier commits of the group is valid only if those commits were
+            // written.
             if after > 0 {
                 written.clone()?;
             }
@@ -286,7 +287,7 @@ impl Inner {
     }
 
     /// Checks the tree of parents after `changes`. `placed` contains the parents that earlier drafts of the group set.
-    /// Returns it with the parents that the changes set.
+    /// Returns `placed` with the parents that `changes` set added to it.
     pub(crate) fn check_tree<'a>(
         &self,
         before: &State,

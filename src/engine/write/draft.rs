@@ -4,8 +4,8 @@
 //! Layer 5. A draft touches neither the log nor the lock.
 //!
 //! # Limits
-//! - If a staged version is replaced, and another staged version is derived from it, the commit still adds the replaced
-//!   one to history.
+//! - If a staged version is replaced, and another staged version is derived from it, the commit adds even the replaced
+//!   version to history.
 //!
 //! # Invariants
 //! - DRA-1: a staged version differs from the base state; staging the base version again unstages the id.
@@ -155,7 +155,8 @@ impl Draft {
         self.staged.is_empty()
     }
 
-    /// Makes the commit add an automatic snapshot of the state before it to the ring of the writer's lane.
+    /// Makes the commit add an automatic snapshot to the ring of the writer's lane. The snapshot names the state before
+    /// the commit.
     pub fn snapshot_before(&mut self) {
         self.snapshot_before = true;
     }
@@ -216,7 +217,7 @@ impl Draft {
     /// Returns the object named `id`, with the staged changes applied.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
+    /// `Corrupt` or `Io` if the object cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
         match self.staged.get(&self.base.key(id)) {
             Some(change) if change.id == *id => Ok(change.new.as_ref().map(|staged| staged.object.clone())),
@@ -261,7 +262,7 @@ impl Draft {
     }
 
     /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`. An imported object thus
-    /// keeps its origin if that is less trusted than the writer.
+    /// keeps its origin if its origin is less trusted than the writer.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -290,9 +291,9 @@ impl Draft {
         self.put_with(object, self.writer.trust, true)
     }
 
-    /// Stages a new version with the same text as the current one. The version keeps its origin if the writer is at
-    /// least as trusted (ORI-3). Otherwise, the new version gets the origin that [`Self::put_at_most`] computes from
-    /// that origin.
+    /// Stages a new version with the same text as the current version. The new version keeps the current origin if the
+    /// writer is at least as trusted as that origin (ORI-3). Otherwise, it gets the origin that [`Self::put_at_most`]
+    /// computes from the current origin.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -318,8 +319,9 @@ impl Draft {
         self.put_with(object, origin, keeps_origin)
     }
 
-    /// Stages the notes of a verb, which are attributes, on `known`, the current version of its id. The version keeps
-    /// its origin for any writer (ORI-4). Without notes, stages no new version.
+    /// Stages a version of `known` with `notes` added: the attributes with which a verb marks an object. `known` is the
+    /// current version of its id. The new version keeps the origin of `known` for any writer (ORI-4). If `notes` is
+    /// empty, stages nothing.
     ///
     /// # Errors
     /// The errors of [`Self::put`].

@@ -47,7 +47,7 @@ pub(crate) struct LogHandle {
     is_behind: bool,
     /// Whether this handle knows that no checkpoint from before the last rewrite of the log remains.
     pub(crate) is_tidy: bool,
-    /// Whether this handle wrote anything. A handle that only read does no upkeep when it closes.
+    /// Whether this handle wrote anything. A handle that has written nothing does no upkeep when it closes.
     pub(crate) has_written: bool,
 }
 
@@ -89,8 +89,8 @@ impl LogHandle {
             // INVARIANT WRI-1: a handle appends only while it holds the lock and after it has read every commit of
             // other processes.
             .ok_or_else(without_lock)?;
-        // The first commit after the interval syncs all earlier ones. If no further commit follows, a background thread
-        // syncs them.
+        // The first commit after the interval syncs all earlier commits. If no further commit follows, a background
+        // thread syncs them.
         let waits = |interval| self.unsynced.is_none_or(|since| since.elapsed() < interval);
         let (when, unsynced) = match durability {
             Durability::Interval(interval) if waits(interval) => (
@@ -121,7 +121,7 @@ impl LogHandle {
         Ok(rewrite)
     }
 
-    /// Replaces the log by a rewrite; `Inner::load` must follow.
+    /// Replaces the log by a rewrite. The caller must call [`Self::load`] next.
     pub(crate) fn publish(&mut self, rewritten: Rewritten) -> Result<()> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
         // WRI-3: `is_behind` is set first, because the publication may fail halfway.
@@ -182,8 +182,8 @@ impl LogHandle {
         prepared
     }
 
-    /// Checks that the store in memory and the log have the same head. They differ if applying a batch failed. In that
-    /// case, this handle must not write.
+    /// Checks that the store in memory and the log have the same head. The two heads differ if applying a batch failed.
+    /// In that case, this handle must not write.
     fn check_agreement(&mut self, source: &Source) -> Result<()> {
         if source.opened.store().head()?.digest == self.log.newest_commit() {
             return Ok(());

@@ -51,11 +51,11 @@ impl Memory {
     /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review. The state does
     /// not change. Returns the name for [`Self::open_draft`], or `None` if nothing is staged.
     ///
-    /// If the same actor and session repeat a change for the same reason, it is kept once. A store keeps refused
-    /// changes up to a total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a
-    /// new change replaces the oldest changes of the actor and session with the largest weight. The reason of the new
-    /// change names the replaced changes. A change that weighs more than the changes of any actor and session replaces
-    /// none, and may exceed the total.
+    /// If the same actor and session repeat a change for the same reason, the change is kept once. A store keeps
+    /// refused changes up to a total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the
+    /// total, a new change replaces the oldest changes of the actor and session with the largest weight. The reason of
+    /// the new change names the replaced changes. A change that weighs more than the changes of any actor and session
+    /// replaces none, and may exceed the total.
     ///
     /// # Errors
     /// The errors of [`Self::save_draft`].
@@ -68,8 +68,8 @@ impl Memory {
     }
 
     /// Runs `change` on a draft, then the checks. Then commits the draft, with an automatic snapshot of the state
-    /// before. If the change fails or panics, or a check refuses it, nothing is committed, and the staged changes are
-    /// kept under `rejected/` with the reason.
+    /// before the change. If the change fails or panics, or a check refuses it, nothing is committed, and the staged
+    /// changes are kept under `rejected/` with the reason.
     ///
     /// # Errors
     /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; the errors of
@@ -134,7 +134,7 @@ impl Memory {
             .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer))
     }
 
-    /// Deletes the name of a snapshot. Its commit and state stay.
+    /// Deletes the name of a snapshot. The commit and the state of the snapshot stay.
     ///
     /// # Errors
     /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; the
@@ -154,8 +154,8 @@ impl Memory {
         })
     }
 
-    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory omits
-    /// snapshots of damaged commits.
+    /// Returns all snapshots, newest first: named snapshots, and the automatic snapshots of every lane. A degraded
+    /// memory omits snapshots of damaged commits.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the commit or text of a snapshot cannot be read.

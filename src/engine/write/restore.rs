@@ -57,8 +57,8 @@ impl Draft {
     /// draft's state.
     ///
     /// # Errors
-    /// `NotFound` if `id` has no such version, with the code `erased` or `lost` if a version of that digest once
-    /// existed. Otherwise, the errors of [`Self::restore`].
+    /// `NotFound` if `id` has no such version. The code is `erased` or `lost` if the version was erased, or lost to
+    /// damage. Otherwise, the errors of [`Self::restore`].
     pub(crate) fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
         let store = self.base().source.opened.store();
         let found = store.records.find_object(version)?.map(|(_, object)| object);
@@ -72,8 +72,8 @@ impl Draft {
         self.return_to(id, Some(object))
     }
 
-    /// Stages `then` as the version of `id`. Returns an error if the writer may not replace the present version by
-    /// `then`.
+    /// Stages `then` as the version of `id`, or the removal of `id` if `then` is `None`. Returns an error if the writer
+    /// may not replace the present version by `then`.
     fn return_to(&mut self, id: &Id, then: Option<Object>) -> Result<bool> {
         check_return(self.writer.trust, || Ok([self.base.get(id)?, then.clone()]))?;
         match then {

@@ -37,8 +37,8 @@ const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV
 pub struct Reversing {
     /// The commit that the operation would reverse or redo.
     pub target: CommitInfo,
-    /// A state in which the changed ids have the versions that they would get. For other ids, it may differ from the
-    /// state after the undo or redo.
+    /// A state in which the changed ids have the versions that they would get. For other ids, this state may differ
+    /// from the state after the undo or redo.
     pub state: View,
     /// The changes, sorted by id.
     pub changes: Vec<Change>,
@@ -318,8 +318,8 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
             .with_code(code)
             .with_hint("choose the lane with --session or --actor; `log` shows who made each commit"));
     };
-    // If the commit before it was thinned, a comparison with an older commit would also reverse the changes of thinned
-    // commits.
+    // If the commit before the target was thinned, a comparison with an older commit would also reverse the changes of
+    // thinned commits.
     match store.before(&target)? {
         Some(before) if target.commit.parents.first() == Some(&before.digest) => Ok((target, before)),
         _ => {

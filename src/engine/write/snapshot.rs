@@ -21,7 +21,7 @@ use crate::engine::read::{named_by, text_of};
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct SnapshotInfo {
-    /// The name of the snapshot. Automatic snapshots also have one.
+    /// The name of the snapshot. An automatic snapshot also has a name.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub name: String,
     /// The position in the ring of its lane, 0 for the newest; `None` if the writer chose the name.
@@ -49,7 +49,7 @@ pub struct SnapshotInfo {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ReferenceInfo {
-    /// The class and the rest of the name, such as `snapshots/before-lunch` or `rejected/17`.
+    /// The whole name, which begins with the class, such as `snapshots/before-lunch` or `rejected/17`.
     pub name: String,
     /// The commit that the reference names; for drafts and rejected changes, their base.
     pub commit: Option<CommitDigest>,
@@ -128,9 +128,9 @@ impl Inner {
                 let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
                 if self.store().references().get(&name).is_some() {
                     let taken = format!("a snapshot named '{}' already exists", name.rest());
-                    return Err(Error::invalid(taken)
-                        .with_code(ErrorCode::NameTaken)
-                        .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
+                    return Err(Error::invalid(taken).with_code(ErrorCode::NameTaken).with_hint(
+                        "choose another name, or delete that snapshot: `snapshot --delete NAME`",
+                    ));
                 }
                 let commit = Some(head.digest);
                 let reference = self.reference(&mut batch, name.clone(), commit, tip.time, writer)?;
@@ -145,7 +145,8 @@ impl Inner {
         info.ok_or_else(|| Error::internal("the new snapshot is missing"))
     }
 
-    /// Returns the snapshot with this name. Returns `None` if there is none, or if it names no commit of this history.
+    /// Returns the snapshot with this name. Returns `None` if there is no such snapshot, or if the snapshot names no
+    /// commit of this history.
     pub(super) fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
         let store = self.store();
         let reference = store.references().get(name).map(|entry| entry.reference.clone());

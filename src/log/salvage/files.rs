@@ -60,8 +60,8 @@ impl DamagedFile {
         Windows::new(&*self.file, self.name.clone(), origin, FIRST_OFFSET..end)
     }
 
-    /// Returns the seed of the frames' checksums. A file without valid frames needs no seed, so returns an arbitrary
-    /// one.
+    /// Returns the seed of the frames' checksums. A file without valid frames needs no seed, so the function then
+    /// returns an arbitrary seed.
     pub(super) fn seed(&self) -> FrameSeed {
         self.known_seed
             .unwrap_or_else(|| FrameSeed::new(&[0; 16], &[0; 16]))
@@ -250,7 +250,7 @@ pub(super) fn use_headers(files: &mut [DamagedFile]) {
         let Some(end) = file.header.map(|header| header.previous) else {
             continue;
         };
-        // If several files have this number, uses the first one.
+        // If several files have this number, uses the first file.
         let found = before.partition_point(|before| before.id < end.id);
         if let Some(before) = before.get_mut(found).filter(|before| before.id == end.id) {
             before.sealed.get_or_insert((end.length, end.last_batch));

@@ -35,8 +35,8 @@ use files::{
     DamagedFile, leave_out, list_files, most_common_instance, tell_rewritten_twice, use_headers, use_manifest,
 };
 
-/// The maximal number of times that salvage lists the files. It lists them again if a writer replaced the manifest
-/// meanwhile.
+/// The maximal number of times that salvage lists the files. Salvage lists the files again if a writer replaced the
+/// manifest meanwhile.
 const LISTINGS: u32 = 8;
 
 /// The maximal number of ignored files whose names an error contains.
@@ -82,7 +82,8 @@ impl DamagedLog {
         }
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
-            // If all segments belong to another store, ignores the format file, because it does not belong to them.
+            // If all segments belong to another store, ignores the format file, because it belongs to none of these
+            // segments.
             Ok(format) => format.filter(|format| {
                 let mut headers = files.iter().filter_map(|file| file.header);
                 common.is_none() || headers.any(|header| header.instance == format.instance)
@@ -269,8 +270,8 @@ impl DamagedLog {
         Error::corrupt(message)
     }
 
-    /// Returns whether a file is the first of all files with its segment number. Later ones are copies, which may be
-    /// older.
+    /// Returns whether a file is the first of all files with its segment number. Later files with the number are
+    /// copies, which may be older.
     fn is_marked(&self, index: usize, file: &DamagedFile) -> bool {
         let before = index.checked_sub(1).and_then(|before| self.files.get(before));
         before.is_none_or(|before| before.id != file.id)

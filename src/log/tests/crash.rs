@@ -19,7 +19,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// Returns a text for `number`. Its batch has a length of one to a few sectors.
+/// Returns a text for `number`. A batch with this text has a length of one to a few sectors.
 fn text(number: usize) -> String {
     format!("batch {number} {}", "y".repeat(number * 131 % 700))
 }

@@ -199,7 +199,7 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // The writer puts the next batch into a new segment. The torn bytes stay in the old one, and are harmless.
+    // The writer puts the next batch into a new segment. The torn bytes stay in the old segment, and are harmless.
     let mut log = Log::open(shared(&torn), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &[&format!("batch {count}")]).unwrap();
     assert_eq!(read(&torn).unwrap(), expected(count));

@@ -126,7 +126,7 @@ fn a_large_batch_behind_a_mark_that_went_back_hides_no_seal() {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), LogOptions::default());
     let mark = disk.files()["live"].clone();
-    // Two of these batches are larger than the first read.
+    // Two of these batches are larger than the 4,096 bytes that a reader checks first after the mark.
     for text in ["l".repeat(6000), "m".repeat(6000), "n".repeat(100)] {
         append(&mut log, &[&text]).unwrap();
     }

@@ -261,7 +261,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
-    // Simulates a removed lock file, after which another rewrite was published first.
+    // Simulates that the lock file was removed, and that another rewrite was then published first.
     late.0.epoch += 1;
     let lock = at_end(&mut log).unwrap();
     let before = disk.files();

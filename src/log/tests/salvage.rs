@@ -182,7 +182,8 @@ fn a_segment_without_header_and_batches_is_unsure_where_no_manifest_tells_its_co
 #[test]
 fn an_older_copy_beside_a_segment_is_no_damage() {
     let (base, mut log, mut count) = log_of(3);
-    // Tests three forms of the newest segment: unchanged, shortened, and copied in half.
+    // Adds three copies: an older copy of the newest segment, the same copy with a damaged end, and the first 8,192
+    // bytes of a sealed segment.
     let (sealed, newest) = (segment_name(3), segment_name(4));
     while log.manifest.entries().count() < 4 {
         count += 1;

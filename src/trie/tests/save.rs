@@ -140,7 +140,7 @@ proptest! {
             for (top, trie) in tops.iter().zip(&tries) {
                 assert_same(*top, &copied, trie, &storage);
             }
-            // Every other round continues with the stored trie. The comparison has loaded a part of it.
+            // Every other round continues with the stored trie. The comparison has loaded a part of that trie.
             if tries.len().is_multiple_of(2) {
                 tries = tops.iter().map(|top| Trie::from_stored(*top, &copied).unwrap()).collect();
                 storage = copied;

@@ -33,7 +33,7 @@ impl Storage {
         self.save_all(&[trie])[0]
     }
 
-    /// Replaces the nodes of this storage by those of `tries`. Loads stored nodes of `tries` from the old nodes.
+    /// Replaces the nodes of this storage by the nodes of `tries`. Loads stored nodes of `tries` from the old nodes.
     pub(super) fn save_all(&mut self, tries: &[&Trie]) -> Vec<StoredNode> {
         let source = Self {
             nodes: std::mem::take(&mut self.nodes),

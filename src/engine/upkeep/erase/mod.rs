@@ -37,7 +37,7 @@ pub struct Erasing {
     /// Whether to also erase contents that other objects share, and earlier versions of other objects whose parent is
     /// an erased id.
     pub everywhere: bool,
-    /// Whether to erase every version that was derived from an erased one, directly or indirectly.
+    /// Whether to erase every version that was derived from an erased version, directly or indirectly.
     pub derived: bool,
 }
 
@@ -144,8 +144,8 @@ impl Inner {
         self.copy(&cut, &plan, &mut sink)?;
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
-        // Removes derived files, because they may contain words of erased records. No other process can write a new one
-        // meanwhile (DER-2).
+        // Removes derived files, because they may contain words of erased records. No other process can write a new
+        // derived file meanwhile (DER-2).
         self.forget_derived(&left, &store)?;
         // INVARIANT ERA-1: the new log contains the commit and lacks the erased records.
         self.publish(writing, rewritten)?;

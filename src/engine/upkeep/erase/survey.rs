@@ -86,7 +86,7 @@ impl Inner {
 }
 
 impl Survey<'_> {
-    /// Passes every record of the log to `visit`.
+    /// Passes each record of the log to `visit`.
     fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
         let settings = self.inner.settings();
         self.cut.read(settings, "search", &mut |batch| {
@@ -94,7 +94,7 @@ impl Survey<'_> {
         })
     }
 
-    /// Passes every version of the log that this erasure does not remove to `visit`.
+    /// Passes to `visit` every version of the log that this erasure does not remove.
     fn each_other(&self, visit: &mut dyn FnMut(Version)) -> Result<()> {
         self.read(&mut |record| {
             if record.kind == RecordKind::Object {
@@ -214,8 +214,9 @@ impl Survey<'_> {
         }
     }
 
-    /// Checks the versions to erase that are current. Given ids and the ids of derived versions leave the state. A
-    /// current version that is given by its digest is an error, because the caller did not name its id.
+    /// Checks the versions to erase that are current. The ids among the targets, and the ids of derived versions, leave
+    /// the state. If a target is the digest of a current version, returns an error, because the caller did not name the
+    /// id.
     fn check_current(&mut self) -> Result<()> {
         let store = &self.cut.store;
         let head = State::of(store, &*store.head()?)?;
@@ -308,7 +309,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Adds the records of the versions and contents to erase to the report, versions first.
+    /// Adds to the report the records of the versions and contents to erase, versions first.
     fn take_records(&mut self) -> Result<()> {
         let (store, records) = (&self.cut.store, &mut self.report.records);
         for content in &self.contents {

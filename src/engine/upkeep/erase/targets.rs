@@ -34,7 +34,7 @@ pub(super) struct Targets {
     suite: HashSuite,
     pub(super) all: Vec<Target>,
     by_key: HashMap<KeyPath, usize>,
-    /// The index of each target that may be the digits of a digest, by its text in lower case.
+    /// The index of each target that may be the digits of a digest, by the target's text in lower case.
     by_digits: HashMap<String, usize>,
     /// The lengths of the targets in `by_digits`.
     lengths: BTreeSet<usize>,

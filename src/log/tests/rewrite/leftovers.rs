@@ -46,7 +46,7 @@ fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_chec
 #[test]
 fn a_full_disk_leaves_no_file_of_a_rewrite_and_the_log_as_it_was() {
     let (disk, mut log) = store();
-    // Starting the rewrite succeeds.
+    // Counts the disk calls of a rewrite after its start. The faults below occur at these calls, so the start succeeds.
     let calls = {
         let copy = disk.copy();
         let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
@@ -94,8 +94,8 @@ fn what_crashes_left_is_named_harmless_and_removed_by_the_next_writer() {
     append(&mut log, &["behind"]).unwrap();
     drop(log);
     let before = texts(&disk);
-    // Simulates a crash before the removal of the old segments. One of them ends in a torn batch, whose seal contains a
-    // number that the log never reached.
+    // Simulates a crash before the removal of the old segments. One old segment ends in a torn batch, whose seal
+    // contains a batch number that the log never reached.
     for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         disk.put_file(name, content.clone());
     }
