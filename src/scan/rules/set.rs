@@ -13,8 +13,8 @@
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-1: the time is linear in the text. Every rule has a longest match, and searches no further than its length
-//!   from a keyword.
+//! - SCA-1: the time is linear in the text. The matches of every rule have a maximal length, and the rule searches no
+//!   further than this length from a keyword.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

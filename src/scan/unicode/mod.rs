@@ -109,7 +109,8 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
     }
 }
 
-/// Returns the sort and the severity of an ASCII control character. One that begins a terminal sequence is more severe.
+/// Returns the sort and the severity of an ASCII control character. A character that begins a terminal sequence has a
+/// higher severity.
 fn control(byte: u8, next: Option<&u8>) -> (&'static str, Severity) {
     match (byte, next) {
         (0x1b, Some(b'[' | b']' | b'P' | b'_' | b'^')) => ("terminal-escape", Severity::Medium),

@@ -237,7 +237,7 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
         bytes[4092..4096].copy_from_slice(&sum);
     };
     let length = good.len() as u64;
-    // The offset in the header of the extents of the sections.
+    // The offset of the extents of the sections within the header.
     let sections_at = 152;
     for at in (0..16).chain(sections_at..sections_at + 24 * SECTIONS.len()) {
         for bit in [0x01, 0x80] {
