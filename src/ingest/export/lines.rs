@@ -27,10 +27,11 @@ use crate::object::{Id, Object};
 pub(crate) struct Version {
     /// The version itself.
     pub object: Object,
-    /// Whether it is only for history: an earlier version, or a version that is written again at its own position.
+    /// Whether the version is only for history: an earlier version, or a version that is written again at its own
+    /// position.
     pub past: bool,
-    /// Whether its parent is missing, because it was erased, lost or damaged. Another store accepts the version only
-    /// without its parent.
+    /// Whether the parent of the object is missing, because the parent was erased, lost or damaged. Another store
+    /// accepts the version only without its parent.
     pub is_orphan: bool,
 }
 
@@ -183,8 +184,8 @@ impl<E: From<Error>> Out<'_, E> {
                         .with_hint("run `treering verify`")
                 })?,
             };
-            // The parent of the object is already written. So is the object itself, if it is a source of an earlier
-            // object.
+            // The parent of the object is already written. The object itself is already written if an earlier object is
+            // derived from it.
             if !self.is_written(object.digest()) {
                 self.put_sources(&object)?;
                 self.put(object, false)?;

@@ -69,12 +69,12 @@ impl Known {
         Ok(known)
     }
 
-    /// Returns the index of the object with that id.
+    /// Returns the index of the object with this id.
     pub(super) fn place(&self, id: &Id) -> Option<usize> {
         self.by_id.get(id).copied()
     }
 
-    /// Returns the object with that id.
+    /// Returns the object with this id.
     pub(super) fn object(&self, id: &Id) -> Option<&Object> {
         self.place(id).map(|place| &self.objects[place].object)
     }

@@ -169,7 +169,8 @@ impl Siblings {
         pairs
     }
 
-    /// Pairs equal sections and objects from the start and from the end. After a small edit, this pairs nearly all.
+    /// Pairs equal sections and objects from the start and from the end. After a small edit, this pairs nearly all
+    /// sections.
     fn pair_equal_ends(&self, pairs: &mut [Option<usize>], free: &mut [bool]) {
         let (new, old) = (&self.new, &self.old);
         let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();

@@ -8,7 +8,7 @@
 //! Uses numbers of documents, not embedders.
 //!
 //! # Invariants
-//! - VEC-1: all vectors have the same dimensions as the first one; other vectors are refused.
+//! - VEC-1: all vectors have the same dimensions as the first vector; other vectors are refused.
 
 use serde::{Deserialize, Serialize};
 

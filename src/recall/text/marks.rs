@@ -1,8 +1,8 @@
 //! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
 //!
-//! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. It keeps the last three,
-//! because each known phrase has at most four pieces. It supports only English. In other languages most marks stay
-//! unset, and the ranking works without them.
+//! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. The marker stores the last
+//! three pieces, because each known phrase has at most four pieces. It supports only English. In other languages most
+//! marks stay unset, and the ranking works without them.
 //!
 //! # Layer
 //! Uses the calendar, but neither terms nor the index.
@@ -203,7 +203,7 @@ impl<'a> Marker<'a> {
 
     fn prior_class(&self, back: usize) -> Class {
         let prior = self.prior(back);
-        // The classes that callers ask for contain no longer word.
+        // Longer words are in none of the classes that the callers check.
         if prior.len() > 8 || !prior.is_ascii() {
             return 0;
         }

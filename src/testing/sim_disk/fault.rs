@@ -82,8 +82,8 @@ pub(super) struct Faults {
     call: Option<(u64, u64, Fault)>,
     read: Option<(u64, ReadFault)>,
     met: bool,
-    /// Whether a call failed whose failure must be reported. Exempt are checkpoints, derived files, and segments for
-    /// which a smaller one can be tried.
+    /// Whether a call failed in a way that the engine must report. The engine may ignore failures of checkpoints and
+    /// derived files. It may also ignore a lack of space for a segment, because it then tries a smaller segment.
     pub(super) met_primary: bool,
 }
 
