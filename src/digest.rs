@@ -60,7 +60,7 @@ named! {
 }
 
 /// Returns the SHA-256 of the bytes, without domain or padding, as other standards require. No digest of a store uses
-/// it.
+/// this function.
 pub fn sha256(bytes: &[u8]) -> [u8; DIGEST_LEN] {
     sha2::Sha256::digest(bytes).into()
 }
@@ -106,7 +106,8 @@ impl HashAlgorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashSuite {
     algorithm: HashAlgorithm,
-    /// The number of leading bits of a key path that are kept. Only tests of collisions and depth use fewer than 256.
+    /// The number of leading bits of a key path that are used; all later bits are zero. Only tests of collisions and
+    /// depth use fewer than 256.
     key_bits: u16,
 }
 
@@ -284,7 +285,8 @@ digest_type! {
 }
 
 impl CommitDigest {
-    /// The digest that replaces the erasing commit if the record was lost in a damaged store and not erased.
+    /// The digest in a marker that names no erasing commit, because the record was lost in a damaged store and not
+    /// erased.
     pub(crate) const NOBODY: Self = Self([0; DIGEST_LEN]);
 }
 
