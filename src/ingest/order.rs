@@ -30,7 +30,7 @@ const STEP: u64 = BASE.pow(3);
 pub(super) struct Assigned {
     /// The key of each sibling, in order.
     pub(super) keys: Vec<String>,
-    /// Whether every key is new, because no number was free between the old ones.
+    /// Whether every key is new, because no number was free between the old keys.
     pub(super) respaced: bool,
 }
 
@@ -171,7 +171,7 @@ fn divide(low: &[u8], high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
 fn part_between(low: &[u8], high: Option<&[u8]>, width: usize, part: u64, parts: u64) -> Vec<u8> {
     let digit = |digits: &[u8], place: usize| u128::from(digits.get(place).copied().unwrap_or(0));
     let (base, part, parts) = (u128::from(BASE), u128::from(part), u128::from(parts));
-    // The number after the largest one has an additional 1 before the first digit.
+    // Without `high`, the range ends at the number after the largest number. It has an additional digit 1 at the front.
     let mut remainder = if high.is_none() { part } else { 0 };
     let weighted = |place: usize| {
         let above = high.map_or(0, |high| digit(high, place));

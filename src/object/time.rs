@@ -126,7 +126,7 @@ fn fraction(rest: &mut &[u8]) -> Option<i64> {
     Some(padded.fold(0, |micro, byte| micro * 10 + i64::from(byte - b'0')))
 }
 
-/// Parses the rest of the text as an offset from UTC, in seconds.
+/// Parses `rest`, the end of the text, as an offset from UTC. Returns the offset in seconds.
 fn offset(mut rest: &[u8]) -> Option<i64> {
     let sign = match rest.first()? {
         b'Z' | b'z' => return (rest.len() == 1).then_some(0),

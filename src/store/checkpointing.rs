@@ -42,8 +42,8 @@ impl Store {
         progress: &mut checkpoint::Progress<'_>,
     ) -> Result<()> {
         let mut write = || {
-            // A stored state uses bytes in proportion to its size. In return, a reader does not replay the commits
-            // since the previous stored state.
+            // Large states are stored at greater distances. A stored state uses bytes in proportion to its size, and
+            // only saves a reader the replay of the commits since the previous stored state.
             let entries = self.state(&*self.head()?)?.len();
             let apart = (entries / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
             let contents = self.contents(log, position, apart)?;

@@ -1,7 +1,7 @@
 //! Exports all objects of a state, in an order in which they can be written again.
 //!
 //! Parents come before their children, and siblings are in their order. Sources, including earlier versions, come
-//! before the objects derived from them, because the reader limits the origin of a derived object by those of its
+//! before the objects derived from them, because the reader limits the origin of a derived object by the origins of its
 //! sources. A source that comes later in the tree is written early if its parent is already written. Otherwise it is
 //! written twice: early, for history only, like an earlier version, and again at its own position. So both orders are
 //! kept, even for a parent that is derived from its child.

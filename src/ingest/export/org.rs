@@ -32,8 +32,8 @@ impl Syntax for Org {
     }
 
     fn changes_context(&self, text: &str, shape: Shape, _at_start: bool) -> bool {
-        // The TODO states that a text declares apply to the whole file, and only a list contains other objects in the
-        // same file.
+        // A `#+TODO:` line in a text applies to the whole file. This matters only for a list, whose file also contains
+        // other objects.
         let usual = org::todo_states("").len();
         shape == Shape::List && org::todo_states(text).len() > usual
     }

@@ -281,8 +281,8 @@ impl<'a> Rendering<'a> {
         stated
     }
 
-    /// Returns the lines of an object before its text. If the parser could not read a field from these lines, they
-    /// state it as JSON.
+    /// Returns the lines of an object before its text. If the parser could not read a field from the syntax of these
+    /// lines, they contain the field as JSON.
     fn head(&self, place: usize, position: bool) -> Result<String> {
         let (node, level) = (&self.nodes[place], self.levels[place]);
         let object = &node.object;

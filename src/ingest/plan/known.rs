@@ -18,7 +18,8 @@ pub(super) struct KnownObject {
     pub(super) children: Vec<usize>,
 }
 
-/// The objects that the documents own: those below them, and those that will move into them.
+/// The objects that the documents own: the objects below the documents, and the objects that will move into the
+/// documents.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) objects: Vec<KnownObject>,

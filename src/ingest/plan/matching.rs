@@ -225,8 +225,9 @@ impl Siblings {
         }
     }
 
-    /// Pairs the remaining sections and objects of one gap. If the gap has one section and one object, they are paired
-    /// unless they differ too much. Otherwise each section is paired with the next similar object.
+    /// Pairs the remaining sections and objects between the same neighbours. If there are only one section and one
+    /// object, they are paired unless they differ too much. Otherwise each section is paired with the next similar
+    /// object.
     fn pair_gap(&self, new: &[usize], old: &[usize]) -> Vec<(usize, usize)> {
         /// The maximal number of old objects that are compared with a section. Without this limit, a rewritten file
         /// would take quadratic time.

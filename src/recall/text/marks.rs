@@ -113,7 +113,7 @@ impl<'a> Marker<'a> {
             .map_or("", |piece| &self.text[piece.start..piece.end])
     }
 
-    /// Returns whether the pieces before the one at `start` are these words, joined by single spaces.
+    /// Returns whether the pieces before the piece at `start` are these words, joined by single spaces.
     fn follows(&self, start: usize, words: &[&str]) -> bool {
         let mut backwards = words.iter().rev().zip(1..);
         self.joined(words.len(), start)
@@ -125,7 +125,7 @@ impl<'a> Marker<'a> {
         &self.text[self.before[0].end..start]
     }
 
-    /// Returns whether single spaces join the last `count` pieces and the one at `start`.
+    /// Returns whether single spaces join the last `count` pieces and the piece at `start`.
     fn joined(&self, count: usize, start: usize) -> bool {
         let mut next = start;
         self.before.iter().take(count).all(|piece| {

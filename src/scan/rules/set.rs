@@ -7,7 +7,7 @@
 //! are joined, so each byte is searched once.
 //!
 //! A pattern is parsed when the keywords of its rule first occur together in the process. So a program that scans one
-//! short text only pays for the search of keywords.
+//! short text pays only for the search of keywords.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.

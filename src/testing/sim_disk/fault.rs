@@ -42,7 +42,7 @@ impl Fault {
         Self::ZeroWrite,
     ];
 
-    /// Returns the number of bytes of a write of `length` that reach the disk before it fails.
+    /// Returns the number of bytes of a write of `length` that reach the disk before the write fails.
     pub(super) fn written(self, length: usize) -> usize {
         match self {
             Self::Device | Self::Interrupted | Self::ZeroWrite => 0,

@@ -197,7 +197,8 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
         assert_eq!(found[0].damage.offset, Some(references.offset));
         assert_eq!(found[0].damage.cause, Cause::BeyondSection);
     }
-    // Makes the length too small. So the next reference starts inside this one, or bytes remain after the last one.
+    // Makes the length too small. So the next reference starts inside this reference, or bytes remain after the last
+    // reference.
     let at = references.offset as usize + 8;
     let found = findings_of_changed(&good, &header, |bytes| bytes[at] -= 1);
     assert_eq!(found.len(), 1, "{found:?}");
