@@ -134,7 +134,8 @@ impl HashSuite {
         self.algorithm
     }
 
-    /// Returns the digest of a preimage of fixed length, given in parts and padded with zeros to a multiple of 64 bytes.
+    /// Returns the digest of a preimage of fixed length. The preimage is passed in parts and padded with zeros to a
+    /// multiple of 64 bytes.
     pub fn hash_fixed(self, domain: Domain, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
         use blake3::hazmat::HasherExt as _;
         let length: usize = parts.iter().map(|part| part.len()).sum();

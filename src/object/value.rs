@@ -281,8 +281,8 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
     Ok(value)
 }
 
-/// Reads the payload of a map with values at `depth`. With [`Keep::Nothing`], the map stays empty. Values at depth 1 are
-/// attributes, which are never null.
+/// Reads the payload of a map with values at `depth`. With [`Keep::Nothing`], the map stays empty. Values at depth 1
+/// are attributes, so null is refused there.
 pub(super) fn read_entries(
     reader: &mut Reader<'_>,
     depth: usize,
