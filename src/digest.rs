@@ -106,8 +106,8 @@ impl HashAlgorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashSuite {
     algorithm: HashAlgorithm,
-    /// The number of leading bits that a key path keeps; the other bits are zero.
-    /// Only tests of collisions and depth use fewer than 256.
+    /// The number of leading bits of a key path that are used; all later bits are zero. Only tests of collisions and
+    /// depth use fewer than 256.
     key_bits: u16,
 }
 
@@ -134,7 +134,8 @@ impl HashSuite {
         self.algorithm
     }
 
-    /// Returns the digest of a preimage of fixed length, given in parts and zero-padded to a multiple of 64 bytes.
+    /// Returns the digest of a preimage of fixed length. The preimage is passed in parts and padded with zeros to a
+    /// multiple of 64 bytes.
     pub fn hash_fixed(self, domain: Domain, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
         use blake3::hazmat::HasherExt as _;
         let length: usize = parts.iter().map(|part| part.len()).sum();
@@ -285,7 +286,8 @@ digest_type! {
 }
 
 impl CommitDigest {
-    /// The digest that replaces the erasing commit if the record was lost in a damaged store and not erased.
+    /// The digest in a marker that names no erasing commit, because the record was lost in a damaged store and not
+    /// erased.
     pub(crate) const NOBODY: Self = Self([0; DIGEST_LEN]);
 }
 

@@ -31,7 +31,8 @@ pub struct FileDisk {
     path: PathBuf,
     folder: OwnedFd,
     identity: (u64, u64),
-    /// The last random number of a waiting process that this process wrote to the lock file or read from it.
+    /// The random number by which a waiting process announced itself in the lock file: the last such number that this
+    /// process wrote or read.
     note: AtomicU64,
 }
 

@@ -19,8 +19,8 @@ pub(super) const HOLDER_BYTES: usize = 256;
 /// The text before the process number of the holder in a lock file.
 const HOLDER_PREFIX: &str = "process ";
 
-/// The time that a writer pauses before it acquires a lock for which other processes wait. It is about as long as their
-/// pause between two attempts.
+/// The time that a writer pauses before it acquires a lock for which other processes wait. Each waiting process pauses
+/// about as long between two attempts.
 const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
 
 /// An acquired lock. Dropping it releases the lock.
@@ -35,7 +35,7 @@ pub trait LockGuard: Send + Sync {
 
 /// Acquires the lock `name`. If another process holds the lock, repeats the attempt for up to `wait`.
 ///
-/// The attempts have random intervals. If other processes wait for the lock, a writer first pauses, so that they can
+/// The attempts have random intervals. If other processes wait for the lock, this call first pauses, so that they can
 /// acquire the lock. So a busy writer that locks again and again does not starve the others.
 ///
 /// # Errors

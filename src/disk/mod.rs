@@ -136,7 +136,7 @@ pub trait DiskFile: Send + Sync {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes the content and the length durable, but not the name. If the call fails, it is unknown which bytes written
-    /// since the last successful sync are durable. A later successful call does not make them durable.
+    /// since the last successful sync are durable. A later successful call does not make these bytes durable.
     fn sync(&self) -> io::Result<()>;
 
     /// Returns the length of the file in bytes.

@@ -1,5 +1,5 @@
-//! Makes ids for sections without an explicit id, from the path of the document and the titles above, as in
-//! `notes/work.org#projects/treering`.
+//! Makes ids for sections without an explicit id, from the path of the document and the titles from the top heading
+//! down to the section, as in `notes/work.org#projects/treering`.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`. Pure.
@@ -63,7 +63,7 @@ pub(super) fn join(base: &str, separator: char, part: &str) -> String {
     )
 }
 
-/// Returns the longest prefix of `text` with at most `bytes` bytes.
+/// Returns the longest prefix of `text` with at most `bytes` bytes that ends at a character boundary.
 fn start_of(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

@@ -41,7 +41,7 @@ pub(super) struct Section {
     pub(super) kind: SectionKind,
     /// The index of the parent in the sections of the document; `None` if the parent is the document itself.
     pub(super) parent: Option<usize>,
-    /// The number of its first line, counted from 1, for messages; 0 for the whole file.
+    /// The number of the section's first line, counted from 1, for messages; 0 for the whole file.
     pub(super) line: u64,
     /// The id, if the file states an id for this section.
     pub(super) id: Option<Id>,

@@ -30,7 +30,7 @@ const STEP: u64 = BASE.pow(3);
 pub(super) struct Assigned {
     /// The key of each sibling, in order.
     pub(super) keys: Vec<String>,
-    /// Whether every key is new, because no number was free between the old ones.
+    /// Whether every key is new, because no number was free between the old keys.
     pub(super) respaced: bool,
 }
 
@@ -80,7 +80,7 @@ fn spaced(first: u64, step: u64, count: usize) -> Vec<String> {
 /// Returns the indexes of the longest strictly ascending subsequence of values, in order.
 pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
     // `ends[n]` is the index of the last value of an ascending subsequence of length n + 1. If there are several such
-    // subsequences, it belongs to the one with the lowest last value.
+    // subsequences, the index belongs to the subsequence with the lowest last value.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; values.len()];
     for (place, value) in values.iter().enumerate().filter(|(_, value)| value.is_some()) {
@@ -166,11 +166,12 @@ fn divide(low: &[u8], high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
     Some((1..=count).map(|part| write_digits(&key(width, part))).collect())
 }
 
-/// Returns the number that is `part` of `parts` of the way from `low` to `high`, rounded down to `width` digits.
+/// Returns the number that divides the distance from `low` to `high` at the fraction `part / parts`, rounded down to
+/// `width` digits.
 fn part_between(low: &[u8], high: Option<&[u8]>, width: usize, part: u64, parts: u64) -> Vec<u8> {
     let digit = |digits: &[u8], place: usize| u128::from(digits.get(place).copied().unwrap_or(0));
     let (base, part, parts) = (u128::from(BASE), u128::from(part), u128::from(parts));
-    // The number after the largest one has an additional 1 before the first digit.
+    // Without `high`, the range ends at the number after the largest number. It has an additional digit 1 at the front.
     let mut remainder = if high.is_none() { part } else { 0 };
     let weighted = |place: usize| {
         let above = high.map_or(0, |high| digit(high, place));

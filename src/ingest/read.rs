@@ -10,7 +10,7 @@ use super::{jsonl, markdown, org, text};
 use crate::error::Result;
 
 impl Document {
-    /// Reads the bytes of the file `path`. The format is `format`, or else the one that `Format::detect` returns.
+    /// Reads the bytes of the file `path`. The format is `format`, or else the format that `Format::detect` returns.
     ///
     /// # Errors
     /// `InvalidInput`, with path and line, if the bytes are not UTF-8, a path or id is not valid as an id, front matter

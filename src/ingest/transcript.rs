@@ -78,7 +78,8 @@ fn in_field(name: &str) -> impl FnOnce(Error) -> Error {
     move |error| error.context(format!("field `{name}`"))
 }
 
-/// Removes and returns the first value under one of `names`, in one of the two maps, that `fits` accepts.
+/// Removes one value from the two maps, and returns it with its name. Tries `names` in order, and takes the first value
+/// that `fits` accepts.
 fn take_first(
     fields: &mut Map<String, Json>,
     around: &mut Map<String, Json>,

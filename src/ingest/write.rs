@@ -104,8 +104,8 @@ pub fn ingest(
     Ok((change, committed))
 }
 
-/// Adds a file and a line to the error: those of the first of its ids that a document states. Such errors occur if each
-/// object is valid, but the whole change breaks a rule, for example if a parent does not exist.
+/// Adds a file and a line to the error: the place where a document states one of the ids in the error. Such errors
+/// occur if each object is valid, but the whole change breaks a rule, for example if a parent does not exist.
 fn located(documents: &[Document], error: Error) -> Error {
     let location = |id: &String| {
         documents.iter().find_map(|document| {

@@ -96,7 +96,7 @@ impl Attributes {
         Ok(Self(attributes))
     }
 
-    /// Finds one attribute in the bytes of the field without building the others.
+    /// Decodes one attribute from the bytes of the field, without decoding the other attributes.
     pub(super) fn find(bytes: &[u8], wanted: &str) -> Option<Value> {
         let mut reader = Reader::new(bytes);
         let mut last = None;

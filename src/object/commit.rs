@@ -1,7 +1,7 @@
 //! Commits: the records of changes to the state, chained by their digests.
 //!
-//! A commit contains neither file positions nor a list of changes, so moving records never changes its digest. Its
-//! changes are the difference between its parent's root and its own.
+//! A commit contains neither file positions nor a list of changes, so moving records never changes its digest. The
+//! changes of a commit are the difference between its parent's root and its own root.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -95,8 +95,8 @@ impl fmt::Display for Op {
 /// The record of one change of the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// The commits that this commit follows; empty for the first commit of a store. The first parent is the one whose
-    /// `seq` and `history_root` this commit continues.
+    /// The commits that this commit follows; empty for the first commit of a store. The `seq` and `history_root` of
+    /// this commit continue those of the first parent.
     pub parents: Vec<CommitDigest>,
     /// The root of the state.
     pub root: Root,
@@ -104,7 +104,7 @@ pub struct Commit {
     pub seq: u64,
     /// The head of the history tree over the first-parent ancestors, oldest first.
     pub history_root: HistoryRoot,
-    /// The time of the commit, which is later than its parent's.
+    /// The time of the commit, which is later than its parent's time.
     pub time: Time,
     /// The operation.
     pub op: Op,

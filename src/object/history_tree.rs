@@ -1,7 +1,7 @@
 //! The history tree: one digest over all first-parent ancestors of a commit, oldest first.
 //!
-//! The tree has the shape of RFC 6962. It stores only the roots of its perfect subtrees, at most one for each bit of
-//! its size. Appending a commit needs only these roots.
+//! The tree has the shape of RFC 6962. It stores only the peaks, which are the roots of its perfect subtrees: at most
+//! one for each bit of its size. Appending a commit needs only these roots.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -41,7 +41,7 @@ impl HistoryTree {
         (peaks.len() == size.count_ones() as usize).then_some(Self { suite, size, peaks })
     }
 
-    /// Adds the next commit of the line.
+    /// Appends the next commit of the first-parent chain.
     pub fn append(&mut self, commit: &CommitDigest) {
         let (suite, size) = (self.suite, self.size);
         let leaf = suite.hash_fixed(Domain::HistoryLeaf, &[commit.as_bytes()]);
@@ -74,7 +74,8 @@ fn node(suite: HashSuite, left: &Node, right: &Node) -> Node {
 
 /// Adds a leaf to the peaks of a tree of `size` leaves. `node` computes the digest of two subtrees.
 fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node, &Node) -> Node) {
-    // Each trailing 1 bit of the size is a subtree as large as the new one. The new one becomes its right sibling.
+    // Each trailing 1 bit of the size represents a peak as large as the subtree to add. The subtree to add becomes the
+    // right sibling of the peak.
     let grown = (0..size.trailing_ones()).fold(leaf, |right, _| {
         let left = peaks.pop().expect("HIS-1: one peak for each bit set in the size");
         node(&left, &right)

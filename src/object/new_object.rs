@@ -42,7 +42,7 @@ pub struct NewObject {
     pub attributes: Attributes,
     /// The text: at most 16 MiB. An empty text differs from no text.
     pub content: Option<String>,
-    /// The versions that this one is derived from, in any order; a repeated version counts once.
+    /// The versions from which this object is derived, in any order. The encoding removes repeated versions.
     pub derived_from: Vec<ObjectDigest>,
     /// The time of the event that the object describes.
     pub event_time: Option<Time>,
@@ -83,7 +83,7 @@ impl NewObject {
 
     /// Checks every rule and encodes the object with the given origin.
     ///
-    /// Floats become canonical (one NaN, no negative zero); `derived_from` is sorted and loses its repeats.
+    /// Floats become canonical (one NaN, no negative zero); `derived_from` is sorted and its repeats are removed.
     ///
     /// # Errors
     /// `InvalidInput`, naming the object and the broken rule or limit.

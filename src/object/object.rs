@@ -165,7 +165,7 @@ impl Object {
             .unwrap_or_default()
     }
 
-    /// Returns one attribute, without building the others.
+    /// Returns one attribute, without building the other attributes.
     pub fn attribute(&self, name: &str) -> Option<Value> {
         Attributes::find(self.field(tag::ATTRIBUTES)?, name)
     }
@@ -184,7 +184,8 @@ impl Object {
         Self::content_digest_in(&self.bytes)
     }
 
-    /// Does the same as [`Self::content_digest`] for the bytes of an object that was checked before.
+    /// Returns the digest and the length in bytes of the content, if it is a separate record. `bytes` are the canonical
+    /// bytes of an object, which were checked before.
     pub(crate) fn content_digest_in(bytes: &[u8]) -> Option<(ContentDigest, u64)> {
         read_content_digest(field_in(bytes, tag::CONTENT_DIGEST)?).ok()
     }
@@ -201,7 +202,7 @@ impl Object {
         Origin::decode(field).unwrap_or(Origin::Import)
     }
 
-    /// Returns the versions that this one is derived from, in ascending order.
+    /// Returns the versions from which this object is derived, in ascending order.
     pub fn derived_from(&self) -> impl ExactSizeIterator<Item = ObjectDigest> + '_ {
         let field = self.field(tag::DERIVED_FROM).unwrap_or_default();
         field

@@ -165,7 +165,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Makes a reference with a name, a commit and a time only.
+    /// Makes a reference that has only a name, a commit and a time.
     pub fn new(name: ReferenceName, commit: Option<CommitDigest>, time: Time) -> Self {
         Self {
             name,
@@ -356,8 +356,8 @@ pub fn check_snapshot_name(name: &str) -> Result<()> {
     Err(Error::invalid(why).with_hint(hint))
 }
 
-/// Returns whether `name` starts with a date, which a time of day may follow, with or without hyphens. The other forms
-/// of a revision contain `@` or `:`, which a name cannot contain.
+/// Returns whether `name` starts with a date, with or without hyphens. A time of day may follow the date. The other
+/// forms of a revision contain `@` or `:`, which a name cannot contain.
 fn starts_like_a_time(name: &[u8]) -> bool {
     let follows = |shape: &[u8]| {
         let date = name.len() >= shape.len()

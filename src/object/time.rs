@@ -56,7 +56,7 @@ impl FromStr for Time {
     type Err = Error;
 
     /// Parses an RFC 3339 time with any offset. Drops digits after the microseconds. Reads a leap second as the second
-    /// before it. Also accepts the long years that [`Time`] writes.
+    /// before it. Also accepts years outside 0000 to 9999 in the form that [`Time`] writes.
     fn from_str(text: &str) -> crate::error::Result<Self> {
         parse(text.as_bytes()).ok_or_else(|| {
             Error::invalid("this is not a time: write it as in RFC 3339, such as 2026-01-31T08:15:00Z")
@@ -126,7 +126,7 @@ fn fraction(rest: &mut &[u8]) -> Option<i64> {
     Some(padded.fold(0, |micro, byte| micro * 10 + i64::from(byte - b'0')))
 }
 
-/// Parses the rest of the text as an offset from UTC, in seconds.
+/// Parses `rest`, the end of the text, as an offset from UTC. Returns the offset in seconds.
 fn offset(mut rest: &[u8]) -> Option<i64> {
     let sign = match rest.first()? {
         b'Z' | b'z' => return (rest.len() == 1).then_some(0),

@@ -17,8 +17,8 @@ use super::names::Rule;
 use crate::codec::{DecodeError, Reader, put_sized};
 use crate::error::{Error, Result};
 
-/// The maximal depth of nested values. The value of an attribute has depth 1, and the values in a list or map are one
-/// deeper.
+/// The maximal depth of nested values. The value of an attribute has depth 1. The values in a list or map are one level
+/// deeper than the list or map.
 pub const VALUE_DEPTH_MAX: usize = 32;
 
 const KEY: Rule = Rule::new("an attribute name or map key", 256);
@@ -281,8 +281,8 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
     Ok(value)
 }
 
-/// Reads the payload of a map with values at `depth`. With [`Keep::Nothing`], the map stays empty. Values at depth 1 are
-/// attributes, which are never null.
+/// Reads the payload of a map with values at `depth`. With [`Keep::Nothing`], the map stays empty. Values at depth 1
+/// are attributes, so null is refused there.
 pub(super) fn read_entries(
     reader: &mut Reader<'_>,
     depth: usize,

@@ -59,7 +59,7 @@ fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
 /// A text whose escapes were replaced.
 pub(in crate::scan) struct Unescaped {
     pub(in crate::scan) text: String,
-    /// The position in the original of each byte of `text`, and of its end.
+    /// For each byte of `text`, and for the end of `text`, the position in the original text.
     pub(in crate::scan) sources: Vec<usize>,
     /// The positions in `text` at which an escape was replaced, in ascending order.
     escapes: Vec<usize>,
@@ -105,7 +105,7 @@ pub(in crate::scan) fn unescape(text: &str) -> Unescaped {
     out.extend_from_slice(&text.as_bytes()[at..]);
     sources.extend(at..=text.len());
     let text = String::from_utf8(out).unwrap_or_else(|error| {
-        // Replaces each byte by one byte, so positions stay valid.
+        // The bytes are not UTF-8. Replaces each byte outside ASCII by one byte, so that positions stay valid.
         let bytes = error.into_bytes().into_iter();
         bytes
             .map(|byte| if byte.is_ascii() { char::from(byte) } else { '?' })
@@ -143,7 +143,7 @@ fn decoded(escape: &Captures<'_>) -> Option<Vec<u8>> {
 
 /// Returns the runs of base64 letters or hexadecimal digits that decode to printable text, each with that text.
 pub(in crate::scan) fn payloads(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
-    // A run has no space in it, and few texts have a word of this length.
+    // Skips a text without a long word, because a run contains no space and few texts contain a word of this length.
     let has_room = text.split(' ').any(|word| word.len() >= 20);
     let runs = has_room.then(|| RUN.find_iter(text)).into_iter().flatten();
     runs.filter_map(|run| Some((run.range(), printable(run.as_str().as_bytes())?)))

@@ -38,7 +38,7 @@ named! {
         Reinforcement => "reinforcement",
         /// An order to switch off checks, to raise rights, or to hide actions from people.
         Guard => "guard",
-        /// A payload in another encoding, or an order to decode and obey one.
+        /// A payload in another encoding, or an order to decode and obey a payload.
         Encoded => "encoded",
         /// Markup that hides text from people but not from models.
         Markup => "markup",

@@ -5,9 +5,9 @@
 //! secrets by keyed markers. [`Scanner::neutralise`] removes invisible characters. The scan is only advice, because a
 //! plausible statement passes it. The origin of a text, not the scan, decides what the text may do.
 //!
-//! For any text, the time is linear in its length, and its length limits the memory. The scan reads no clock, file or
-//! random number: the same text and key give the same result. The rules are data files; `rules` explains how to add
-//! one.
+//! The time of a scan is linear in the length of the text, and the length of the text limits the memory. The scan reads
+//! no clock, file or random number: the same text and key give the same result. The rules are data files; `rules`
+//! explains how to add one.
 //!
 //! # Layer
 //! Layer 6. Pure: outside this folder it imports only the keyed digest.
@@ -61,8 +61,8 @@ impl Scanner {
 
     /// Returns the findings in the fields of an object, given as pairs of name and text.
     ///
-    /// A value also counts as a secret if it looks like one and its field has a name such as `password` or `api_key`.
-    /// The content of the object has an empty name.
+    /// A value is also a secret if it looks like a secret and its field has a name such as `password` or `api_key`. The
+    /// content of the object has an empty name.
     pub(crate) fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
         let mut report = Report::default();
         for (name, text) in fields {

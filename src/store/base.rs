@@ -61,7 +61,7 @@ impl Base {
         self.file.position()
     }
 
-    /// Returns the checkpoint in use: the rebuilt one, or else the file.
+    /// Returns the checkpoint in use: the rebuilt checkpoint, or else the checkpoint in the file.
     pub(super) fn checkpoint(&self) -> &Checkpoint {
         let rebuilt = self.rebuilt.get();
         rebuilt.map_or(&self.file, |rebuilt| &rebuilt.checkpoint)

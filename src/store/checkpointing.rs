@@ -19,13 +19,13 @@ use super::checkpoint::{self, Checkpoint, ChildRow, Contents, FirstWritten, LogI
 /// The maximal number of past states in a checkpoint, in addition to the head's state. They are spread over the
 /// history, so that every commit is near a stored state.
 const PAST_STATES: u64 = 24;
-/// The number of entries of a state that use as many bytes in a checkpoint as a commit of one object uses in the log.
+/// The number of entries of a state whose size in a checkpoint equals the size of one commit of one object in the log.
 const ENTRIES_A_COMMIT: u64 = 8;
 /// The maximal number of additional past states, for the newest commits that references name.
 const NAMED_STATES: usize = 24;
 
-/// The number of indexed versions that use as much memory as one commit, whose trie has separate copies of the top
-/// branches.
+/// The number of indexed versions that use as much memory as one commit. A commit uses more memory, because its trie
+/// has separate copies of the top branches.
 const VERSIONS_A_COMMIT: usize = 8;
 
 impl Store {
@@ -42,8 +42,8 @@ impl Store {
         progress: &mut checkpoint::Progress<'_>,
     ) -> Result<()> {
         let mut write = || {
-            // A stored state uses bytes in proportion to its size. In return, a reader does not replay the commits
-            // since the previous stored state.
+            // Large states are stored at greater distances. A stored state uses bytes in proportion to its size, and
+            // only saves a reader the replay of the commits since the previous stored state.
             let entries = self.state(&*self.head()?)?.len();
             let apart = (entries / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
             let contents = self.contents(log, position, apart)?;

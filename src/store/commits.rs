@@ -29,8 +29,8 @@ pub struct ChangeCounts {
 }
 
 impl ChangeCounts {
-    /// Counts changes of ids. Each item states whether the older state contains the id, and whether the newer state
-    /// contains it.
+    /// Counts changes of ids. Each item belongs to one id: whether the older state contains the id, and whether the
+    /// newer state contains the id.
     pub(crate) fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
         let mut counts = Self::default();
         changes.for_each(|(old, new)| counts.add(old, new));
@@ -108,8 +108,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns the index of commit `seq` in `kept`. If the commit is missing, returns the index at which it would be
-    /// inserted as `Err`.
+    /// Returns the index of commit `seq` in `kept`. If `kept` lacks the commit, returns as `Err` the index at which the
+    /// commit would be inserted.
     pub(super) fn position(&self, seq: u64) -> Result<usize, usize> {
         self.kept.binary_search_by_key(&seq, |entry| entry.seq())
     }

@@ -215,7 +215,7 @@ impl Store {
         index.map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// Returns the previous kept commit before `entry`: its parent or, after a gap, the last commit before the gap.
+    /// Returns the last kept commit before `entry`: its parent or, after a gap, the last commit before the gap.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`].

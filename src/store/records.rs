@@ -35,7 +35,7 @@ pub(crate) struct Records {
     texts: RwLock<DigestIndex>,
     /// The number of erasure markers in `objects`.
     erased: AtomicU64,
-    /// The number of markers among `erased` for records that were lost in damage and not erased.
+    /// The number of markers in `erased` that replace versions which were lost in damage, not erased.
     lost: AtomicU64,
     /// The checkpoint, if the store was opened from one.
     base: Option<Arc<Base>>,
@@ -86,8 +86,8 @@ impl Records {
         base + self.erased.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of versions after the checkpoint that [`Self::erased`] includes although they were lost in
-    /// damage and not erased.
+    /// Returns the number of versions after the checkpoint that were lost in damage. [`Self::erased`] includes them,
+    /// although no commit erased them.
     pub(crate) fn lost_since(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -301,8 +301,8 @@ impl Records {
         };
         let parts = self.map_parts(first)?;
         let behind = parts.partition_point(|(first, _)| first <= key);
-        // `map_parts` does not verify the first keys, and a damaged key could hide an entry. So also reads the
-        // neighbouring record.
+        // `map_parts` does not verify the first keys, and a damaged key could hide an entry. So the loop reads two
+        // neighbouring records.
         for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
             let record = self.reader.read(*place)?;
             let found = MapRecord::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
@@ -394,7 +394,7 @@ pub(super) fn digest_of(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
     suite.hash_bytes(domain, &record.body)
 }
 
-/// Decodes the object in an object record. Does not read a content in a separate record.
+/// Decodes the object in an object record. Does not read a content that is stored in a separate record.
 pub(crate) fn object_of(record: &Record, suite: HashSuite) -> Object {
     Object::from_verified(record.body.clone(), Object::hash(&record.body, suite))
 }

@@ -6,7 +6,7 @@
 //! versions that they name.
 //!
 //! # Invariants
-//! - CTL-2: a lane's ring contains its newest [`RING`] automatic snapshots, oldest first.
+//! - CTL-2: the ring of a lane contains the newest [`RING`] automatic snapshots of the lane, oldest first.
 
 use std::collections::{BTreeMap, VecDeque};
 

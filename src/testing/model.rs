@@ -258,8 +258,8 @@ impl Model {
         all.filter(|seq| !self.thinned.contains(seq)).collect()
     }
 
-    /// Returns the commits that garbage collection must keep if it keeps `kept`: these, the head, and the targets of
-    /// rollbacks, undos and redos.
+    /// Returns the commits that garbage collection must keep if it keeps `kept`: the commits in `kept`, the head, and
+    /// the targets of rollbacks, undos and redos.
     pub fn targets(&self, kept: &BTreeSet<usize>) -> BTreeSet<usize> {
         let targets = kept.iter().filter_map(|&seq| match self.commits[seq].verb {
             Verb::Change => None,

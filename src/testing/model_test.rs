@@ -92,7 +92,7 @@ fn document_lines(lines: &[usize], content: usize) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns a content above the limit for inline contents. A few long ones fill a segment.
+/// Returns a content above the limit for inline contents. A few long contents fill a segment.
 fn content(number: usize, long: bool) -> String {
     if long {
         format!("{number} ").repeat(2_500)

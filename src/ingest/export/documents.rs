@@ -111,8 +111,8 @@ fn syntax_of(format: Format) -> Result<&'static dyn Syntax> {
     }
 }
 
-/// Returns whether the root can have its own file. It cannot if another document has a path below it, because the root
-/// would be a folder then.
+/// Returns whether the root can have its own file. If another document has a path below the path of the root, the root
+/// has no file, because its path must be a folder.
 fn is_own_file(root: &Object, paths: &BTreeSet<String>) -> bool {
     let folder = format!("{}/", root.id());
     let next = paths.range(folder.clone()..).next();
@@ -131,7 +131,8 @@ fn is_plain_path(path: &str) -> bool {
 #[derive(Default)]
 struct Lowered {
     found: Vec<(Id, ObjectDigest)>,
-    /// The other objects: all their sources are in the state. Each has a list of its sources.
+    /// The other derived objects, whose sources are all in the state. Each entry also has the digest of the object and
+    /// of its sources.
     others: Vec<(Id, ObjectDigest, Vec<ObjectDigest>)>,
 }
 

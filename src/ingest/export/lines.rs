@@ -1,7 +1,7 @@
 //! Exports all objects of a state, in an order in which they can be written again.
 //!
 //! Parents come before their children, and siblings are in their order. Sources, including earlier versions, come
-//! before the objects derived from them, because the reader limits the origin of a derived object by those of its
+//! before the objects derived from them, because the reader limits the origin of a derived object by the origins of its
 //! sources. A source that comes later in the tree is written early if its parent is already written. Otherwise it is
 //! written twice: early, for history only, like an earlier version, and again at its own position. So both orders are
 //! kept, even for a parent that is derived from its child.
@@ -27,10 +27,11 @@ use crate::object::{Id, Object};
 pub(crate) struct Version {
     /// The version itself.
     pub object: Object,
-    /// Whether it is only for history: an earlier version, or a version that is written again at its own position.
+    /// Whether the version is only for history: an earlier version, or a version that is written again at its own
+    /// position.
     pub past: bool,
-    /// Whether its parent is missing, because it was erased, lost or damaged. Another store accepts the version only
-    /// without its parent.
+    /// Whether the parent of the object is missing, because the parent was erased, lost or damaged. Another store
+    /// accepts the version only without its parent.
     pub is_orphan: bool,
 }
 
@@ -183,8 +184,8 @@ impl<E: From<Error>> Out<'_, E> {
                         .with_hint("run `treering verify`")
                 })?,
             };
-            // The parent of the object is already written. So is the object itself, if it is a source of an earlier
-            // object.
+            // The parent of the object is already written. The object itself is already written if an earlier object is
+            // derived from it.
             if !self.is_written(object.digest()) {
                 self.put_sources(&object)?;
                 self.put(object, false)?;

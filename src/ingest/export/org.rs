@@ -32,7 +32,8 @@ impl Syntax for Org {
     }
 
     fn changes_context(&self, text: &str, shape: Shape, _at_start: bool) -> bool {
-        // TODO states that a text declares apply to its whole file. Only in a list does the file contain other objects.
+        // A `#+TODO:` line in a text applies to the whole file. This matters only for a list, whose file also contains
+        // other objects.
         let usual = org::todo_states("").len();
         shape == Shape::List && org::todo_states(text).len() > usual
     }
@@ -124,7 +125,7 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns a drawer with the properties that a drawer can express; an empty text without properties.
+/// Returns a drawer with the properties that a drawer can express. Returns an empty text if there are none.
 fn drawer(properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) -> String {
     let none = BTreeMap::new();
     let properties = match properties {

@@ -166,8 +166,8 @@ pub(super) fn list_head(syntax: &dyn Syntax) -> String {
 }
 
 /// Returns the levels of the objects, which keep the shape of the tree where possible. A child of an object at the
-/// deepest level has that level too, and states its parent. The root of a part of a list is always at the top, because a
-/// deeper one would be parsed as a child of the object before it (EXP-3).
+/// deepest level has that level too, and states its parent. The root of a part of a list is always at the top level,
+/// because a root at a deeper level would be parsed as a child of the object before it (EXP-3).
 fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<usize> {
     let mut levels = vec![usize::from(shape == Shape::List); nodes.len()];
     // For each parent, the level of its previous child, which no later child may exceed.
@@ -281,7 +281,8 @@ impl<'a> Rendering<'a> {
         stated
     }
 
-    /// Returns the lines of an object before its text, with every field that the parser would not read from them.
+    /// Returns the lines of an object before its text. If the parser could not read a field from the syntax of these
+    /// lines, they contain the field as JSON.
     fn head(&self, place: usize, position: bool) -> Result<String> {
         let (node, level) = (&self.nodes[place], self.levels[place]);
         let object = &node.object;

@@ -32,7 +32,7 @@ pub(super) fn read(view: &View, root: Object) -> Result<Tree> {
     with_subtrees(Vec::new(), view, vec![(root, None)])
 }
 
-/// Reads the children of a missing object with their subtrees. A new object replaces the missing one as their
+/// Reads the children of a missing object with their subtrees. A new object replaces the missing object as their
 /// parent.
 pub(super) fn read_below_missing(view: &View, suite: HashSuite, id: &Id) -> Result<Tree> {
     let mut stand_in = NewObject::new(id.clone(), Kind::new(ERASED)?);

@@ -114,7 +114,7 @@ impl Fields {
         object.expires = self.expires.or(object.expires);
     }
 
-    /// Applies the stated attributes and content to those that were parsed from the file.
+    /// Applies the stated attributes and content to the attributes and content that were parsed from the file.
     pub(in crate::ingest) fn correct(&self, attributes: &mut Attributes, content: &mut Option<String>) {
         for (name, value) in &self.attributes {
             attributes.insert(name, value.clone());

@@ -83,7 +83,7 @@ pub(crate) fn loose_time(text: &str) -> Option<Time> {
 /// # Errors
 /// `InvalidInput` if the input has neither form.
 pub(crate) fn time_from_json(json: &Json) -> Result<Time> {
-    // Numbers below this are seconds, up to the year 5138. Larger ones are milliseconds, up to the same year.
+    // Numbers below this are seconds, up to the year 5138. Larger numbers are milliseconds, up to the same year.
     const SECONDS_MAX: f64 = 1e11;
     const MILLISECONDS_MAX: f64 = 1e14;
     let wrong = || {

@@ -39,7 +39,7 @@ pub(super) fn parse(path: &Id, matter: &str) -> Result<BTreeMap<String, Value>> 
         Ok(Value::Null) => Ok(BTreeMap::new()),
         Ok(_) => Err(
             at(path, 2, "the front matter is not a map of names to values").with_hint(
-                "write `name: value` lines between the `---` lines, or put a blank line after the first",
+                "write `name: value` lines between the `---` lines, or put a blank line after the first `---`",
             ),
         ),
         // The front matter starts on the second line of the file.

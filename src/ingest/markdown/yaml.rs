@@ -159,7 +159,7 @@ pub(super) fn plain(word: &str) -> Value {
         "-.inf" | "-.Inf" | "-.INF" => return Value::Float(f64::NEG_INFINITY),
         _ => {}
     }
-    // Most words are not numbers, and a number starts with a digit or a sign.
+    // Returns early for most words, because a number starts with a digit or a minus sign.
     if !word.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
         return Value::from(word);
     }

@@ -15,7 +15,7 @@ pub(in crate::ingest) const PLANNING: [&str; 3] = ["closed", "deadline", "schedu
 
 const SPACE: [char; 2] = [' ', '\t'];
 
-/// Returns the TODO states of a file: the default ones, and those of its `#+TODO:` lines anywhere in the file.
+/// Returns the TODO states of a file: the default states, and the states in `#+TODO:` lines anywhere in the file.
 pub(in crate::ingest) fn todo_states(text: &str) -> BTreeSet<&str> {
     let mut states = BTreeSet::from(STATES);
     for line in text.lines() {

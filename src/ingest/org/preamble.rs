@@ -18,7 +18,8 @@ const AFFILIATED: [&str; 15] = [
 ];
 const AFFILIATED_STARTS: [&str; 3] = ["attr_", "begin", "end"];
 
-/// Reads `preamble` into the attributes of the document. Returns the fields that it states and the remaining text.
+/// Reads `preamble` into the attributes of the document. Returns the fields that the preamble states, and the remaining
+/// text.
 pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fields, &'a str)> {
     let rest = text_from(preamble);
     let line = 1 + preamble[..preamble.len() - rest.len()].matches('\n').count() as u64;

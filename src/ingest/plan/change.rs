@@ -50,8 +50,8 @@ pub struct IngestOptions {
 pub struct Write {
     /// The object itself.
     pub object: NewObject,
-    /// The current origin, or the one that the file claims. The engine sets the less trusted of this and the writer's
-    /// origin.
+    /// The current origin, or the origin that the file claims. The engine sets the less trusted of this and the
+    /// writer's origin.
     pub origin: Option<Origin>,
 }
 
@@ -66,7 +66,7 @@ pub struct Change {
     pub remove: Vec<Id>,
     /// The ids of the documents, in the order of the call.
     pub roots: Vec<Id>,
-    /// The parents whose children all got new order keys, because no key was free between the old ones.
+    /// The parents whose children all got new order keys, because no key was free between the old keys.
     pub respaced: Vec<Id>,
     /// The number of new objects.
     pub created: u64,

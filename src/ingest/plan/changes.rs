@@ -121,7 +121,8 @@ impl Writer<'_> {
                 continue;
             }
             let parent = parent.map_or(&document.path, |parent| &ids[parent]);
-            // A key is valid only among the siblings for which it was made.
+            // Keeps the old key only if the parent is the same, because a key is valid only among the siblings for
+            // which it was made.
             let old_key = |child: &usize| match &document.sections[*child].stated.position {
                 Stated::As(stated) => Some(stated.as_str()),
                 Stated::Absent => None,

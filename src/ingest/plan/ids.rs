@@ -66,8 +66,8 @@ pub(super) fn assign(
     let mut all = Vec::with_capacity(documents.len());
     for (number, document) in documents.iter().enumerate() {
         let mut ids: Vec<Id> = Vec::with_capacity(document.sections.len());
-        // For each section, the prefix for the ids of its children: the section's id if that is new, else the path of
-        // titles.
+        // For each section, the prefix for the ids of its children: the section's id if the id is new, else the id that
+        // would be derived from the titles.
         let mut bases: Vec<String> = Vec::with_capacity(document.sections.len());
         let mut entries = 0_u64;
         for (place, section) in document.sections.iter().enumerate() {

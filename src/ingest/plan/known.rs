@@ -18,7 +18,8 @@ pub(super) struct KnownObject {
     pub(super) children: Vec<usize>,
 }
 
-/// The objects that the documents own: those below them, and those that will move into them.
+/// The objects that the documents own: the objects below the documents, and the objects that will move into the
+/// documents.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) objects: Vec<KnownObject>,
@@ -69,12 +70,12 @@ impl Known {
         Ok(known)
     }
 
-    /// Returns the index of the object with that id.
+    /// Returns the index of the object with this id.
     pub(super) fn place(&self, id: &Id) -> Option<usize> {
         self.by_id.get(id).copied()
     }
 
-    /// Returns the object with that id.
+    /// Returns the object with this id.
     pub(super) fn object(&self, id: &Id) -> Option<&Object> {
         self.place(id).map(|place| &self.objects[place].object)
     }

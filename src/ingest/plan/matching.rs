@@ -169,7 +169,8 @@ impl Siblings {
         pairs
     }
 
-    /// Pairs equal sections and objects from the start and from the end. After a small edit, this pairs nearly all.
+    /// Pairs equal sections and objects from the start and from the end. After a small edit, this pairs nearly all
+    /// sections.
     fn pair_equal_ends(&self, pairs: &mut [Option<usize>], free: &mut [bool]) {
         let (new, old) = (&self.new, &self.old);
         let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
@@ -224,8 +225,9 @@ impl Siblings {
         }
     }
 
-    /// Pairs the remaining sections and objects of one gap. If the gap has one section and one object, they are paired
-    /// unless they differ too much. Otherwise each section is paired with the next similar object.
+    /// Pairs the remaining sections and objects between the same neighbours. If there are only one section and one
+    /// object, they are paired unless they differ too much. Otherwise each section is paired with the next similar
+    /// object.
     fn pair_gap(&self, new: &[usize], old: &[usize]) -> Vec<(usize, usize)> {
         /// The maximal number of old objects that are compared with a section. Without this limit, a rewritten file
         /// would take quadratic time.

@@ -28,10 +28,9 @@ use crate::error::Result;
 ///
 /// All documents of a call are planned together, so a heading that moves between them keeps its id.
 ///
-/// # Errors
-/// `InvalidInput`, with file and line, if an id is repeated, belongs to another document or to an object of another
-/// kind, or if an object breaks a rule or limit. The ids of the error are those of the object and the document. Also
-/// the errors of reading the memory.
+/// # Errors `InvalidInput`, with file and line, if an id is repeated, belongs to another document or to an object of
+/// another kind, or if an object breaks a rule or limit. The error contains the ids of the object and of the document.
+/// Also the errors of reading the memory.
 pub(crate) fn plan(
     documents: &[Document],
     existing: &dyn Existing,

@@ -108,7 +108,7 @@ fn many_equal_headings_are_looked_up_a_few_times_each() {
     let mut memory = Memory::default();
     let change = memory.ingest(&[("a.org", &"* same\n".repeat(COUNT as usize))]);
     assert_eq!(change.created, COUNT + 1);
-    // The helper makes two plans. Each looks for the ids of new headings, and for the children of all.
+    // The helper makes two plans. Each plan checks the ids of new headings, and reads the children of all headings.
     assert!(memory.reads() <= 4 * COUNT, "{} reads", memory.reads());
 }
 

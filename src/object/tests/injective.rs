@@ -6,7 +6,7 @@ use super::*;
 use crate::digest::{HashSuite, ObjectDigest};
 use crate::testing::generators::Generator;
 
-/// Removes the differences that `encode` removes: the order and the repeats of a lineage.
+/// Sorts the lineage and removes its repeats, as `encode` does.
 fn normal(mut new: NewObject) -> NewObject {
     new.derived_from.sort_unstable();
     new.derived_from.dedup();
@@ -25,7 +25,7 @@ fn assert_all_differ(all: &[NewObject], suite: HashSuite) {
 fn a_million_pairs_agree_in_bytes_exactly_if_they_are_equal() {
     let mut generator = Generator::tiny(11);
     let mut equal = 0;
-    // Compares each object with the next one, and with one that differs in a single field.
+    // Compares each object with the object before it, and with a copy in which one field is replaced.
     let mut last: Option<(NewObject, Vec<u8>)> = None;
     for _ in 0..500_000 {
         let new = normal(generator.new_object());
@@ -53,7 +53,7 @@ fn a_million_pairs_agree_in_bytes_exactly_if_they_are_equal() {
     }
     assert!(
         equal > 10_000,
-        "only {equal} pairs were equal: the test would not see a lost field"
+        "only {equal} pairs were equal: the test would not detect a field that the encoding omits"
     );
 }
 

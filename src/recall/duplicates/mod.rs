@@ -26,7 +26,8 @@ use words::{Grams, Words, dice, grams, is_number};
 const REPORT: f32 = 0.37;
 /// The smallest similarity at which two texts are merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// The smallest `cover` at which two contradicting texts are a conflict. Below it, the texts have different topics.
+/// The smallest `cover` at which two contradicting texts are a conflict. Below this value, the texts have different
+/// topics.
 const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
@@ -34,7 +35,7 @@ const NEAREST: usize = 8;
 /// The maximal number of words of each text that are paired with words of the other text.
 const PAIRED_MAX: usize = 64;
 
-/// The weight of a related word, or of one with the same beginning; the same word has the weight 1.
+/// The weight of a pair of words that are related or have the same beginning. A pair of equal words has the weight 1.
 const RELATED: f32 = 0.8;
 /// The share of common n-grams below which two words are different.
 const CHARACTERS_MIN: f32 = 0.55;
@@ -53,7 +54,7 @@ named! {
     pub enum Contradiction {
         /// One text has a negation, and the other has none.
         Negation => "one of them has a negation",
-        /// They name opposite directions.
+        /// The two texts name opposite directions.
         Direction => "they name opposite directions",
         /// One text has a word and the other its opposite.
         Opposite => "they use opposite words",
@@ -63,9 +64,10 @@ named! {
 /// The comparison of two texts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Similarity {
-    /// The similarity of the two texts, from 0 to 1. It ignores the gates.
+    /// The similarity of the two texts, from 0 to 1, regardless of the gates.
     pub likeness: f32,
-    /// The share of their words that occur in the other text, or have a related word there.
+    /// The share of the words of both texts that also occur in the other text, or are related to a word of the other
+    /// text.
     pub cover: f32,
     /// The gate that rejected the pair.
     pub contradiction: Option<Contradiction>,

@@ -81,7 +81,8 @@ impl Words {
         self.roles & AWAY != 0
     }
 
-    /// Returns whether the two texts name opposite directions: for example, one only `up` and the other only `down`.
+    /// Returns whether the two texts name opposite directions: for example, one text contains only `up`, and the other
+    /// contains only `down`.
     pub(crate) fn goes_against(&self, other: &Self) -> bool {
         (3..NAMES.len()).step_by(2).any(|bit| {
             let directions = |words: &Self| words.roles >> bit & 3;

@@ -4,7 +4,7 @@
 //! Uses numbers and keys, but neither texts nor sessions.
 //!
 //! # Invariants
-//! - COL-1: all columns have the same length, and the number of a document is its index in each.
+//! - COL-1: all columns have the same length, and the number of a document is its index in each column.
 //! - COL-2: a live key has exactly one number. The order of [`Columns::chronology`] is total, and does not depend on
 //!   numbers.
 

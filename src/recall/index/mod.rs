@@ -34,7 +34,7 @@ pub(crate) use sessions::Sessions;
 use stored::{Entry, Stored};
 pub(crate) use vectors::{Quantised, Vectors};
 
-/// The number of vacant numbers below which rewriting the index is not worthwhile.
+/// The number of vacant document numbers up to which the index is not rewritten, because that would not be worthwhile.
 const VACANT_MIN: usize = 256;
 
 /// A document to index.
@@ -50,14 +50,14 @@ pub struct Document<'a> {
     pub speaker: &'a str,
     /// The time of the document, in seconds since 1970.
     pub time: i64,
-    /// Its position among documents with the same time.
+    /// The position of the document among documents with the same time.
     pub order: u32,
     /// The text of the document.
     pub text: &'a str,
-    /// The keys of the documents that it supersedes.
+    /// The keys of the documents that this document supersedes.
     pub supersedes: &'a [Key],
-    /// The vector of the text. A vector that is zero or not finite, or that has other dimensions than the first one, is
-    /// ignored.
+    /// The vector of the text. A vector that is zero or not finite, or that has other dimensions than the first vector
+    /// of the index, is ignored.
     pub vector: Option<&'a [f32]>,
 }
 
@@ -208,7 +208,7 @@ impl Index {
         news.filter_map(|new| self.columns.find(&new))
     }
 
-    /// Returns the keys of the documents that supersede the one with this key, in order.
+    /// Returns the keys of the documents that supersede the document with this key, in order.
     pub fn superseded_by(&self, key: &Key) -> impl Iterator<Item = Key> {
         self.links.news_of(*key).filter(|new| self.contains(new))
     }

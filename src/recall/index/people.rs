@@ -25,11 +25,11 @@ const CALLS_TENTHS: u32 = 8;
 pub(crate) struct Scope {
     pub(crate) name: Box<str>,
     pub(crate) documents: u32,
-    /// The total length of its documents, in units of a quarter.
+    /// The total length of the documents of the scope, in units of a quarter.
     pub(crate) length: u64,
-    /// The number of its speakers that have live documents.
+    /// The number of speakers of the scope that have live documents.
     live: u32,
-    /// All its speakers, by name.
+    /// The numbers of all speakers of the scope, by name.
     speakers: HashMap<Arc<str>, u32>,
 }
 
@@ -119,7 +119,7 @@ impl People {
     }
 
     /// Adds the names by which a document of `speaker` addresses somebody. The number of the document must be higher
-    /// than those added before.
+    /// than the numbers of all documents added before.
     pub(crate) fn add_calls(&mut self, document: u32, speaker: u32, calls: &[&str]) {
         for &call in calls {
             let known = self.callers.get_key_value(call);

@@ -1,8 +1,8 @@
 //! Sessions: finds the neighbours of each document, and the sessions that are conversations.
 //!
-//! The caller names a session. Documents without a session name form unnamed sessions within their scope, in which each
-//! follows the previous one within `GAP_SECONDS`. Members are sorted by time, so the neighbours of a document are the
-//! elements before and after it.
+//! The caller names a session. Documents without a session name form unnamed sessions within their scope. In an unnamed
+//! session, each document follows the previous document within `GAP_SECONDS`. Members are sorted by time, so the
+//! neighbours of a document are the elements before and after it.
 //!
 //! # Layer
 //! Uses columns, not terms.
@@ -11,7 +11,7 @@
 //! - SES-1: the members of a session are live, in one scope, and in chronological order.
 //! - SES-2: sessions and their members depend on the content of the index, not on its history.
 //! - SES-3: two unnamed sessions of a scope are more than `GAP_SECONDS` apart. Successive members of an unnamed session
-//!   are not.
+//!   are at most `GAP_SECONDS` apart.
 //! - SES-4: the counts of a session's speakers are the counts of its members by speaker.
 
 use std::cmp::Ordering;

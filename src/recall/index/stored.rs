@@ -37,8 +37,8 @@ pub(super) struct Stored<'a> {
     vectors: Vec<(u32, Quantised)>,
 }
 
-/// A term. For each document that contains it, the distance from the previous one and the count of the term in units of
-/// a quarter.
+/// A term. For each document that contains it, the distance from the previous such document, and the count of the term
+/// in units of a quarter.
 type StoredTerm<'a> = (&'a str, Vec<(u32, u32)>);
 
 /// A document without its terms and its vector.
@@ -170,7 +170,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Adds this entry after those of `index`. Returns `None` if it breaks a rule, or is not later than the last entry.
+    /// Adds this entry after the entries of `index`. Returns `None` if this entry breaks a rule, or is not later than
+    /// the last entry.
     fn admit(&self, index: &mut Index) -> Option<()> {
         let is_valid = self.marks < LIVE
             && self.spans.len() <= SPANS_MAX

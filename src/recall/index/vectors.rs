@@ -2,13 +2,13 @@
 //!
 //! A vector is scaled to length one. Then all components are scaled so that the largest one fits in a byte. The cosine
 //! of two vectors is the sum of the products of their components, times both scales. The error of a component is at
-//! most 1/254 of the largest one.
+//! most 1/254 of the largest component.
 //!
 //! # Layer
 //! Uses numbers of documents, not embedders.
 //!
 //! # Invariants
-//! - VEC-1: all vectors have the same dimensions as the first one; other vectors are refused.
+//! - VEC-1: all vectors have the same dimensions as the first vector; other vectors are refused.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,10 +12,10 @@ use super::relatives::{nearly, related};
 use super::scope::Admission;
 use crate::recall::index::{Index, Posting};
 
-/// Parameter of BM25 for documents: how soon further repeats of a term stop counting.
+/// Parameter of BM25 for documents: how soon further repeats of a term stop raising the score.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
-/// The weight of the length of a session.
+/// Parameter of BM25 for sessions: the weight of the length.
 const SESSION_B: f32 = 0.5;
 /// The number of terms whose presence in a document is stored as bits. The signal `Context` ignores later terms.
 pub(crate) const MASK_TERMS: usize = 32;
@@ -27,18 +27,19 @@ const UNKNOWN_MAX: usize = 8;
 pub struct Scratch {
     pub(crate) base: Vec<f32>,
     part: Vec<f32>,
-    /// The terms of the question that each document contains itself, as bits.
+    /// For each document, one bit for each term of the question. It is set if the document contains the term, not only
+    /// a related term.
     pub(crate) mask: Vec<u32>,
     /// The documents that have a base score.
     pub(crate) touched: Vec<u32>,
     pub(crate) session: Vec<f32>,
     pub(crate) sessions_touched: Vec<u32>,
     session_quarters: Vec<u32>,
-    /// The admitted postings of one term of the question, and of one related term.
+    /// The admitted postings of one term of the question; the next field is for one related term.
     own: Vec<Posting>,
     related: Vec<Posting>,
-    /// The documents that contain a term related to one of the question: the position of the term, the document, and
-    /// the weight.
+    /// The documents that contain a term related to a term of the question. Each entry has the position of the term in
+    /// the question, the document, and the weight.
     pub(crate) covered: Vec<(u32, u32, f32)>,
     parts_touched: Vec<u32>,
     counted: Vec<u32>,

@@ -7,9 +7,9 @@ use super::scope::Admission;
 use super::signals::{DENSE_NEXT, DENSE_PREVIOUS};
 use crate::recall::index::{Index, Quantised};
 
-/// Computes the vectors of texts. The host may provide one; recall works without it.
+/// Computes the vectors of texts. The host may provide an embedder; recall works without one.
 pub trait Embedder {
-    /// Returns the vector of a text. All vectors must have the same length, which may be any.
+    /// Returns the vector of a text. All vectors must have the same length, which the embedder chooses.
     fn embed(&self, text: &str) -> Vec<f32>;
 }
 

@@ -97,7 +97,7 @@ pub struct Hit {
     pub conversation: bool,
     /// The value of each [`Signal`].
     pub signals: [f32; SIGNALS],
-    /// The reason why the hit has a higher rank than its score gives it.
+    /// The reason why the hit ranks above hits with a higher score.
     pub moved: Option<Moved>,
     /// The number of the document.
     pub(crate) number: u32,

@@ -15,9 +15,9 @@ use std::collections::HashMap;
 /// The reason why the rank of a hit does not follow from its score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
-    /// It is newer than the best hit and nearly as good, and the question asks for a current state.
+    /// The hit is newer than the hit with the best score and nearly as good, and the question asks for a current state.
     Fresher,
-    /// It supersedes the document that follows it.
+    /// The hit supersedes the document of the hit that follows.
     Successor,
 }
 
@@ -81,7 +81,8 @@ fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Hit>) -> Vec<Hit>
         if std::mem::replace(&mut entered[at], true) {
             continue;
         }
-        // Every entry of the stack waits for the entry above it. A cycle of links ends when it returns to an entry.
+        // Every entry of the stack waits for the entry above it. A cycle of links ends at a document that is already on
+        // the stack.
         let mut stack = vec![(at, successors(at))];
         while let Some((top, waits_for)) = stack.last_mut() {
             let top = *top;

@@ -46,7 +46,8 @@ pub(crate) struct Asks {
     pub(crate) state: bool,
 }
 
-/// Question words that ask for a state. One of the words beside a question word must follow it.
+/// Pairs for questions that ask for a state. The first text is a question word. The second text lists the words that
+/// may follow it in such a question.
 const STATE_HEADS: &[(&str, &str)] = &[
     ("what", "is are"),
     ("when", "is are do will"),
@@ -101,7 +102,7 @@ fn follows(pieces: &[Piece<'_>], at: usize, phrase: &str) -> bool {
     })
 }
 
-/// Returns whether a verb follows after one to three words, as in "what kind of car is".
+/// Returns whether a verb follows within four pieces, but not as the first piece, as in "what kind of car is".
 fn verb_follows(after: &[Piece<'_>]) -> bool {
     let joined = after.iter().take(4).take_while(|piece| piece.gap == " ");
     joined

@@ -15,7 +15,7 @@ use crate::recall::text::marks::Marker;
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_of, word_of};
 
-/// The maximal number of terms of a question. The rest of a long text is ignored.
+/// The maximal number of terms of a question. Later terms of a long text are ignored.
 pub(crate) const TERMS_MAX: usize = 64;
 /// The weight of a word that only frames the question, such as "mention".
 const FRAME_WEIGHT: f32 = 0.2;

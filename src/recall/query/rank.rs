@@ -41,7 +41,7 @@ pub(crate) struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// Computes the best scores, by which the other scores are divided.
+    /// Computes the maximal scores of documents and sessions. All scores are divided by these maxima.
     pub(crate) fn with_maxima(mut self) -> Self {
         for &document in &self.scratch.touched {
             let base = self.scratch.base[document as usize];
@@ -90,7 +90,8 @@ impl Ranking<'_> {
         self.question.who.binary_search(&speaker).is_ok()
     }
 
-    /// Returns 1 if the question names the speaker, unless it names all speakers of the session.
+    /// Returns 1 if the question names the speaker of the document. Returns 0 if not, or if the question names all
+    /// speakers of the session.
     fn speaker(&self, document: u32) -> f32 {
         let columns = &self.index.columns;
         if self.question.who.is_empty() || !self.is_named(columns.speakers[document as usize]) {
@@ -148,7 +149,8 @@ impl Ranking<'_> {
     fn candidate_numbers(&self) -> Vec<u32> {
         let touched = self.scratch.touched.iter().copied();
         let mut numbers = if self.scratch.touched.is_empty() {
-            // The index contains no word of the question. Its dates and names may still find a document.
+            // The index contains no word of the question. The dates and names in the question may still find a
+            // document.
             let asked = !self.question.dates.is_empty() || !self.question.who.is_empty();
             let all = if asked { self.index.columns.len() as u32 } else { 0 };
             let admitted = (0..all)

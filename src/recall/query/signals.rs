@@ -1,8 +1,9 @@
 //! The signals of a score, their names and their weights.
 //!
 //! A score is a weighted sum. There are two sets of weights. One is for documents of conversations, where neighbours,
-//! speakers and sessions matter. The other is for all other documents, where they mislead. Halving or doubling the
-//! weights of vectors hardly changes the results. The query multiplies the weight of recency.
+//! speakers and sessions matter. The other is for all other documents, where neighbours, speakers and sessions mislead.
+//! Halving or doubling the weights of vectors hardly changes the results. The weight of recency is multiplied by the
+//! factor in the query.
 //!
 //! # Layer
 //! Contains only constants and their names.

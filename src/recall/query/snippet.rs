@@ -13,7 +13,7 @@ use crate::recall::text::terms::{Side, for_each_sign, term_of, word_of};
 pub struct Snippet<'a> {
     /// The text of the part.
     pub text: &'a str,
-    /// Whether text was cut off before and after it.
+    /// Whether text was cut off before this part, and whether text was cut off after it.
     pub cut: (bool, bool),
     /// The matches, as byte ranges in `text`.
     pub matches: Vec<Range<usize>>,

@@ -26,7 +26,7 @@ impl Span {
         Self { first, last }
     }
 
-    /// Returns whether a day is inside.
+    /// Returns whether a day is within the span.
     pub(crate) fn contains(self, day: Day) -> bool {
         (self.first..=self.last).contains(&day)
     }

@@ -20,7 +20,7 @@ pub(crate) const MARKS: &str = include_str!("words/marks.txt");
 pub(crate) const ROLES: &str = include_str!("words/roles.txt");
 /// Kinds and their members. Each line starts with the kind.
 pub(crate) const KINDS: &str = include_str!("words/kinds.txt");
-/// Synonyms. The first word of a line is a synonym of each of the others.
+/// Synonyms. The first word of a line is a synonym of each other word of the line.
 pub(crate) const SYNONYMS: &str = include_str!("words/synonyms.txt");
 /// Synonyms that are used only for comparing two texts.
 pub(crate) const CAPTION_SYNONYMS: &str = include_str!("words/caption_synonyms.txt");

@@ -1,8 +1,8 @@
 //! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
 //!
-//! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. It keeps the last three,
-//! because each known phrase has at most four pieces. It supports only English. In other languages most marks stay
-//! unset, and the ranking works without them.
+//! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. The marker stores the last
+//! three pieces, because each known phrase has at most four pieces. It supports only English. In other languages most
+//! marks stay unset, and the ranking works without them.
 //!
 //! # Layer
 //! Uses the calendar, but neither terms nor the index.
@@ -113,7 +113,7 @@ impl<'a> Marker<'a> {
             .map_or("", |piece| &self.text[piece.start..piece.end])
     }
 
-    /// Returns whether the pieces before the one at `start` are these words, joined by single spaces.
+    /// Returns whether the pieces before the piece at `start` are these words, joined by single spaces.
     fn follows(&self, start: usize, words: &[&str]) -> bool {
         let mut backwards = words.iter().rev().zip(1..);
         self.joined(words.len(), start)
@@ -125,7 +125,7 @@ impl<'a> Marker<'a> {
         &self.text[self.before[0].end..start]
     }
 
-    /// Returns whether single spaces join the last `count` pieces and the one at `start`.
+    /// Returns whether single spaces join the last `count` pieces and the piece at `start`.
     fn joined(&self, count: usize, start: usize) -> bool {
         let mut next = start;
         self.before.iter().take(count).all(|piece| {
@@ -203,7 +203,7 @@ impl<'a> Marker<'a> {
 
     fn prior_class(&self, back: usize) -> Class {
         let prior = self.prior(back);
-        // The classes that callers ask for contain no longer word.
+        // Longer words are in none of the classes that the callers check.
         if prior.len() > 8 || !prior.is_ascii() {
             return 0;
         }

@@ -42,7 +42,7 @@ pub(crate) struct WordFacts {
 }
 
 impl WordFacts {
-    /// Writes the term of `word`, whose entry this is, to `out`.
+    /// Writes the term of `word` to `out`. `self` must be the entry of `word`.
     pub(crate) fn term<'t>(self, word: &str, out: &'t mut String) -> &'t str {
         out.clear();
         out.push_str(self.base.unwrap_or(word));

@@ -28,7 +28,7 @@ const PIECE: usize = 64 << 10;
 /// The number of bytes that neighbouring pieces share. It exceeds the longest match, so each match is completely in
 /// some piece.
 const OVERLAP: usize = 4 << 10;
-/// The largest number of findings of a rule in one piece, because more findings cannot change the verdict.
+/// The maximal number of findings that a rule reports in one piece. More findings could not change the verdict.
 const PER_RULE_MAX: usize = 4;
 /// The minimal number of escapes that are decoded, because a single `%20` hides nothing.
 const ESCAPES_MIN: usize = 3;

@@ -20,7 +20,7 @@ use crate::scan::unicode::{self, fold};
 #[derive(Default)]
 pub(super) struct TextCopy {
     pub(super) bytes: Vec<u8>,
-    /// The position in the text of each byte.
+    /// For each byte of the copy, its position in the text.
     pub(super) sources: Vec<usize>,
 }
 
@@ -38,7 +38,7 @@ impl TextCopy {
         self.sources.push(source);
     }
 
-    /// Appends one byte of marks, and collapses white space. A NUL appends nothing.
+    /// Appends one byte of marks, and collapses white space. If the byte is NUL, appends nothing.
     #[inline]
     fn push_mark(&mut self, mark: u8, source: usize) {
         match (mark, self.bytes.last_mut()) {
@@ -87,7 +87,7 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
             if matches!(byte, 0x1b | b'\\')
                 && let Some(escape) = TERMINAL_ESCAPE.find(&text[at..])
             {
-                // Copies the escape, and adds a space, so that it is not joined to the word after it.
+                // Copies the escape, and adds a space, so that the escape is not joined to the next word.
                 for (index, byte) in (at..).zip(escape.as_str().bytes()) {
                     out.push_mark(mark_of(byte), index);
                 }

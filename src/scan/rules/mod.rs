@@ -1,9 +1,9 @@
 //! The rules of the scan, read from the data files in this folder.
 //!
-//! A file contains one family of rules: the secrets of one industry, the injections of one category, or those of one
-//! language. Every rule has examples. `matches` lists texts in which the rule finds something. `passes` lists honest
-//! texts in which it finds nothing. The tests run all examples and check every rule, so reading the files cannot fail
-//! at run time.
+//! A file contains one family of rules: the secrets of one industry, the injections of one category, or the injections
+//! of one language. Every rule has examples. `matches` lists texts in which the rule finds something. `passes` lists
+//! honest texts in which it finds nothing. The tests run all examples and check every rule, so reading the files cannot
+//! fail at run time.
 //!
 //! # How to add a rule
 //! To add a rule, append a `[[rule]]` to the file of its family; this needs no change of Rust code. A new family is a
@@ -115,8 +115,8 @@ pub(in crate::scan) enum Check {
     /// The characters have at least the entropy that the rule requires, and are not a placeholder.
     #[default]
     Random,
-    /// The same as `Random`. In addition, the last six characters are a CRC-32 of the characters between them and the
-    /// prefix.
+    /// The same as `Random`. In addition, the last six characters are a CRC-32 of the characters between the prefix and
+    /// this checksum.
     Crc32,
     /// The same as `Random`. In addition, the last six characters are a Bech32 checksum.
     Bech32,

@@ -73,7 +73,7 @@ impl Pattern {
         }
     }
 
-    /// Returns whether a match only has to begin in a window. Otherwise the whole match must be in it.
+    /// Returns whether a match must only begin in the window. If false, the whole match must be in the window.
     pub(super) fn has_anchors(&self) -> bool {
         self.anchors.is_some()
     }
@@ -85,7 +85,7 @@ impl Pattern {
     }
 
     /// Returns the first match in `window`, and the part of the match that is reported. If the pattern has anchors, the
-    /// match begins in the window; otherwise it is completely in it.
+    /// match begins in the window; otherwise the whole match is in the window.
     pub(super) fn first_match(
         &self,
         text: &[u8],

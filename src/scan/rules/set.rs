@@ -7,14 +7,14 @@
 //! are joined, so each byte is searched once.
 //!
 //! A pattern is parsed when the keywords of its rule first occur together in the process. So a program that scans one
-//! short text only pays for the search of keywords.
+//! short text pays only for the search of keywords.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-1: the time is linear in the text. Every rule has a longest match, and searches no further than its length
-//!   from a keyword.
+//! - SCA-1: the time is linear in the text. The matches of every rule have a maximal length, and the rule searches no
+//!   further than this length from a keyword.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -31,8 +31,8 @@ static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
     toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test parses the placeholders")
 });
 
-/// Returns the severity of the candidate `secret` of `rule`. Returns `None` if it is not a secret. `before` is the text
-/// before it.
+/// Returns the severity of the candidate `secret` of `rule`. Returns `None` if the candidate is not a secret. `before`
+/// is the text before the candidate.
 pub(super) fn check(rule: &Rule, secret: &str, before: &str) -> Option<Severity> {
     let is_secret = match rule.check {
         Check::Armour => true,
@@ -83,7 +83,8 @@ fn has_filler(secret: &str) -> bool {
             })
 }
 
-/// Returns whether the last six characters are the CRC-32, in base 62, of the characters between the prefix and them.
+/// Returns whether the last six characters are a CRC-32 in base 62, computed over the characters between the prefix and
+/// this checksum.
 fn has_crc32(token: &str) -> bool {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let rest = token.split_once('_').map(|(_, rest)| rest.as_bytes());
@@ -129,8 +130,8 @@ fn is_placeholder(value: &str) -> bool {
     is_reference(value) || is_word || has_filler(value) || bare.len() < 3
 }
 
-/// Returns whether `value`, in a place where only a password is expected, is a password. It is not if it is a
-/// placeholder or equals the user name before it.
+/// Returns whether `value` is a password, given that it is in a place where only a password is expected. A placeholder
+/// is no password, and neither is a repetition of the user name in `before`.
 fn is_given(value: &str, before: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     !is_placeholder(value) && !before.ends_with(&format!("{value}:")) && !lower.contains("passw")
@@ -190,7 +191,7 @@ fn is_named_secret(whole: &str) -> bool {
         let is_one_run = value.len() < whole.len() && longest == value.len();
         return (is_mixed || is_one_run) && longest >= 20 && bits >= 3.5;
     }
-    // Shorter words may be a name with hyphens and a version number.
+    // Requires a long word, because a value of short words may be a name with hyphens and a version number.
     let is_dense = digits >= 2 && (value.len() >= 16 || has_both_cases || digits >= 3);
     longest >= 8 && bits >= 2.9 && value.len() >= 10 && is_dense
 }

@@ -155,7 +155,8 @@ pub(in crate::scan) fn boundaries(text: &str, span: Range<usize>) -> Range<usize
     text.floor_char_boundary(span.start)..text.ceil_char_boundary(span.end)
 }
 
-/// Sorts secrets and drops those inside other ones. If two secrets have the same span, keeps that of the earlier rule.
+/// Sorts secrets, and drops secrets that are inside other secrets. If two secrets have the same span, keeps the secret
+/// of the earlier rule.
 fn without_nested(mut found: Vec<Candidate>) -> Vec<Finding> {
     found.sort_by_key(|(rank, secret)| (secret.span.start, Reverse(secret.span.end), *rank));
     let mut kept: Vec<Finding> = Vec::with_capacity(found.len());

@@ -17,12 +17,13 @@ use super::find;
 use super::marker::{self, marker};
 use crate::scan::finding::Finding;
 
-/// The maximal number of rounds. A text that still has secrets after them is replaced as one secret.
+/// The maximal number of rounds. If a text still contains secrets after these rounds, the whole text is replaced as one
+/// secret.
 const ROUNDS: usize = 8;
-/// The maximal total length of different secrets, in bytes, for which their other occurrences are replaced too. Above
-/// it, the text is replaced as one secret.
+/// The maximal total length in bytes of the different secrets in a text. Up to this limit, all other occurrences of the
+/// secrets are replaced too. Above this limit, the whole text is replaced as one secret.
 const DISTINCT_BYTES_MAX: usize = 256 << 10;
-/// The minimal length of a secret whose other occurrences are replaced. A shorter one may occur in other words by
+/// The minimal length of a secret whose other occurrences are replaced. A shorter secret may occur in other words by
 /// chance.
 const REPEATED_LENGTH_MIN: usize = 6;
 

@@ -71,8 +71,8 @@ fn smuggled_payloads_are_seen_and_leave_no_trace() {
                 };
                 let stripped = Scanner::neutralise(&text).into_owned();
                 count += 1;
-                // A report of a thousand characters is slow and the same for each payload, so only every sixteenth is
-                // made.
+                // Scanning a thousand characters is slow and gives the same findings for each payload. So the test
+                // scans only every sixteenth payload.
                 if stripped != cover || (index % 16 == 0 && !is_seen(&text)) {
                     wrong.push(format!("{name} in {cover:?}: {stripped:?}"));
                 }

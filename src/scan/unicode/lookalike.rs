@@ -41,8 +41,8 @@ fn has_own_words(char: char) -> bool {
 /// Writes the folded form of `char`: compatible and in lower case, without accents on Latin letters, and with
 /// look-alikes replaced.
 ///
-/// `last` is the character written before it, and `rest` the source after it. `is_latin` is the result of [`is_latin`]
-/// for the whole text.
+/// `last` is the character written before `char`, and `rest` is the source text after `char`. `is_latin` is the result
+/// of [`is_latin`] for the whole text.
 pub(in crate::scan) fn fold(
     char: char,
     mut last: Option<char>,

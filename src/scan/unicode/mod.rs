@@ -109,7 +109,8 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
     }
 }
 
-/// Returns the sort and the severity of an ASCII control character. One that begins a terminal sequence is more severe.
+/// Returns the sort and the severity of an ASCII control character. A character that begins a terminal sequence has a
+/// higher severity.
 fn control(byte: u8, next: Option<&u8>) -> (&'static str, Severity) {
     match (byte, next) {
         (0x1b, Some(b'[' | b']' | b'P' | b'_' | b'^')) => ("terminal-escape", Severity::Medium),
@@ -161,7 +162,7 @@ fn is_beside_rightward(before: &str, after: &str) -> bool {
     before.chars().rev().take(NEAR).any(has_letter) || after.chars().take(NEAR).any(has_letter)
 }
 
-/// The tags that make a black flag the flag of England, Scotland or Wales: a name in tag characters, and the end of tags.
+/// The tags that make a black flag the flag of England, Scotland or Wales: a name in tag characters, then the end tag.
 pub(crate) const FLAGS: [&str; 3] = [
     "\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
     "\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",

@@ -153,7 +153,8 @@ fn check_references(one: &Checkpoint) -> Result<()> {
     Err(damaged(one.name(), extent.offset, Cause::ReferenceSection))
 }
 
-/// Checks that the root of every state equals the root in its commit, and that every node has the digest in its parent.
+/// Checks that the root of every state equals the root in its commit, and that every node has the digest that its
+/// parent node contains.
 fn check_states(one: &Checkpoint) -> Result<()> {
     rising(one.states(), |state| state.seq)?;
     let mut tops = Vec::new();

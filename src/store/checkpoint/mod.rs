@@ -142,7 +142,7 @@ pub(crate) fn open_any(
 /// Removes all checkpoint files, including unfinished ones. Returns the number of removed files.
 ///
 /// # Errors
-/// `Io` if a checkpoint cannot be removed; the call still removes the others.
+/// `Io` if a checkpoint cannot be removed; the call still removes the other checkpoints.
 ///
 /// # Durability
 /// When the call returns, the removal is durable.
@@ -154,7 +154,7 @@ pub(crate) fn remove_all(disk: &dyn Disk) -> Result<usize> {
 /// unfinished files. Returns the number of removed files.
 ///
 /// # Errors
-/// `Io` if a checkpoint cannot be read or removed; the call still removes the others.
+/// `Io` if a checkpoint cannot be read or removed; the call still removes the other checkpoints.
 ///
 /// # Durability
 /// When the call returns, the removal is durable.

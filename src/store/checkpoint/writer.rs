@@ -24,7 +24,7 @@ use crate::object::HistoryTree;
 use crate::store::commits::Gap;
 use crate::trie::{NodeSource, Saver, Trie};
 
-/// The rows to write to a section. Each may be an error, because some rows are read from an older checkpoint.
+/// The rows to write to a section. A row may be an error, because the writer reads some rows from an older checkpoint.
 pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
 
 /// A state to write to a checkpoint.

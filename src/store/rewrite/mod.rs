@@ -346,9 +346,9 @@ impl Rewriter<'_> {
 /// The way in which a batch of the old log is rewritten.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// The commit is kept, and the batch contains the same changes.
+    /// The commit is kept, and its new batch contains the same changes as the old batch.
     AsItWas,
-    /// The commit is kept, and the batch contains its changes as a new map.
+    /// The commit is kept, and its new batch contains the changes as a map.
     StatedAnew,
     /// The commit of the batch is thinned.
     Thinned,

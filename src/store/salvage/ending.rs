@@ -175,7 +175,7 @@ impl Salvager<'_> {
         self.put_commit(Commit::hash(&bytes, self.damaged.suite()), &commit, trie, batch)
     }
 
-    /// Writes the references whose commit and versions were salvaged. Returns the names of the others.
+    /// Writes the references whose commit and versions were salvaged. Returns the names of the other references.
     fn put_references(&mut self) -> Result<Vec<String>> {
         self.output.put(BatchBuilder::new(), None)?;
         let references = std::mem::take(&mut self.references);

@@ -31,8 +31,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns the place with the lowest age. The record is from an orphaned segment, so its batch number belongs to
-    /// another log.
+    /// Returns this place, marked as older than every other. Use this for a record of an orphaned segment, because the
+    /// batch number of such a record belongs to another log.
     pub(super) fn of_orphaned(self) -> Self {
         let (_, number) = self.written;
         Self {

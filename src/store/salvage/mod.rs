@@ -100,7 +100,7 @@ pub(crate) fn salvage(
     salvager.finish(now)
 }
 
-/// Returns the digests of the chain of commits by seq, as far as they are known.
+/// Returns the known digests of the chain of commits, by seq.
 fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
     let mut line = BTreeMap::new();
     let rows = checkpoints.iter().flat_map(|one| one.commits().iter());

@@ -68,7 +68,8 @@ impl Index {
         let mut ahead = ahead.filter(|commit| Some(commit.seq) > newest);
         match (ahead.next(), ahead.next()) {
             (None, _) => Cause::RewriteCutOff,
-            // It is unknown whether the erasure was published. Treats it as interrupted, because that loses no data.
+            // It is unknown whether the erasure was published. Treats the rewrite as interrupted, because that loses no
+            // data.
             (Some(commit), None) if commit.op.as_str() == Op::ERASE => Cause::ErasureUnsure,
             _ => Cause::RewriteCounted,
         }

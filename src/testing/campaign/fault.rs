@@ -12,7 +12,8 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// The number of operations before and after the faulty operation. The earlier ones use the handle before the fault.
+/// The number of operations before and after the faulty operation. Because of the earlier operations, the fault hits a
+/// handle that is already in use.
 const AROUND: usize = 4;
 /// The number of calls that a lasting fault affects, which is more than any operation makes.
 const LASTING: u64 = 10_000;
@@ -24,8 +25,8 @@ enum Trouble {
     Read { read: u64, fault: ReadFault },
 }
 
-/// Injects every fault at every call of the workload of a seed. If `fault_every` is above 1, injects only one in that
-/// many.
+/// Injects every fault at every call of the workload of a seed. If `fault_every` is above 1, injects only one in
+/// `fault_every` faults.
 pub(super) fn fail_everywhere(seed: u64, settings: Settings) -> Tally {
     let expected = Expected::of(seed, settings.operations);
     let mut random = SplitMix64::new(seed ^ 0x00fa_0175);

@@ -37,8 +37,8 @@ pub struct Settings {
     pub operations: usize,
     /// The number of random choices of surviving sectors and names for each crash.
     pub sectors: usize,
-    /// The number of prefixes of the last write for each crash, besides those at edges. A shorter write is cut at every
-    /// byte.
+    /// The number of prefixes of the last write for each crash, besides the prefixes that end at edges of sectors and
+    /// frames. A write of at most this many bytes is cut at every byte.
     pub prefixes: usize,
     /// One in this many images is recovered, written to and verified.
     pub whole_every: usize,

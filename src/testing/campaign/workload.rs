@@ -71,7 +71,8 @@ pub(super) enum Operation {
     },
     /// Deletes a saved draft.
     DeleteDraft { name: usize },
-    /// Collects garbage. If `newest` is set, keeps only that number of newest commits and the named ones.
+    /// Collects garbage. If `newest` is set, keeps only that number of newest commits, and the commits that references
+    /// name.
     Gc { newest: Option<u64> },
     /// Collects garbage, while the other handle acts between the choice of kept commits and the publication.
     GcBeside {
@@ -96,7 +97,7 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
     (0..count).map(|_| of_seed(seed, operation(random))).collect()
 }
 
-/// Returns the operation, or the one that replaces it in this workload.
+/// Returns the operation, or the operation that replaces it in this workload.
 fn of_seed(seed: u64, operation: Operation) -> Operation {
     match operation {
         // The model does not cover a rollback across erased objects.
@@ -625,7 +626,7 @@ pub(super) struct Specified {
 }
 
 impl Specified {
-    /// Records the commits that a collection kept. Asserts that it kept all required ones.
+    /// Records the commits that a collection kept. Asserts that the collection kept all required commits.
     pub(super) fn thin(&mut self, operation: &Operation, kept: &BTreeSet<usize>) {
         let (Operation::Gc { newest } | Operation::GcBeside { newest, .. }) = operation else {
             return;

@@ -42,7 +42,7 @@ impl Fault {
         Self::ZeroWrite,
     ];
 
-    /// Returns the number of bytes of a write of `length` that reach the disk before it fails.
+    /// Returns the number of bytes of a write of `length` that reach the disk before the write fails.
     pub(super) fn written(self, length: usize) -> usize {
         match self {
             Self::Device | Self::Interrupted | Self::ZeroWrite => 0,
@@ -82,8 +82,8 @@ pub(super) struct Faults {
     call: Option<(u64, u64, Fault)>,
     read: Option<(u64, ReadFault)>,
     met: bool,
-    /// Whether a call failed whose failure must be reported. Exempt are checkpoints, derived files, and segments for
-    /// which a smaller one can be tried.
+    /// Whether a call failed in a way that the engine must report. The engine may ignore failures of checkpoints and
+    /// derived files. It may also ignore a lack of space for a segment, because it then tries a smaller segment.
     pub(super) met_primary: bool,
 }
 

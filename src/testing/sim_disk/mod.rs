@@ -3,6 +3,7 @@
 //! After a power loss, any subset of the 512-byte sectors of an unsynced write may survive. A created, renamed or
 //! removed name survives only if its folder was synced, independently of contents. A failed sync loses its bytes
 //! permanently while reads still return them, as with a page cache.
+//!
 //! # Layer
 //! For tests; uses L1 only.
 //!
@@ -36,7 +37,7 @@ use state::{Inode, NameChange, State};
 pub enum CrashImage {
     /// The process was killed and the machine runs on. Reads still return everything, and unsynced bytes stay unsynced.
     Killed,
-    /// As `Killed`, but the last write reached the system only with this many of its first bytes.
+    /// As `Killed`, but only this many of the first bytes of the last write reached the system.
     KilledInWrite(usize),
     /// Power was lost; no unsynced byte or name survived.
     Nothing,
@@ -44,7 +45,7 @@ pub enum CrashImage {
     ShutDown,
     /// Power was lost; everything unsynced survived.
     Everything,
-    /// Power was lost; everything survived, except that the last write kept only this many of its first bytes.
+    /// Power was lost; everything survived, except that only this many of the first bytes of the last write survived.
     LastWritePrefix(usize),
     /// Power was lost; names and lengths survived, but no unsynced bytes: new parts of files read as zeros.
     ExtentWithoutData,
@@ -148,8 +149,9 @@ impl SimDisk {
         self.state.lock().faults.set_read(read, fault);
     }
 
-    /// Returns whether a call failed whose failure must be reported. Exempt are failures of checkpoints, and a lack of
-    /// space for a segment that can be smaller.
+    /// Returns whether a call failed in a way that the engine must report. The engine may ignore failures of
+    /// checkpoints and derived files. It may also ignore a lack of space for a segment, because it then tries a smaller
+    /// segment.
     pub fn has_failed(&self) -> bool {
         self.state.lock().faults.met_primary
     }

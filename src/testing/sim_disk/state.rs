@@ -213,7 +213,8 @@ impl State {
         self.boot = self.boot.wrapping_add(1).max(1);
     }
 
-    /// Reverts the last write except its first `count` bytes, because its process was killed in the middle of it.
+    /// Reverts the last write except its first `count` bytes, because the process was killed in the middle of the
+    /// write.
     pub(super) fn cut_last_write(&mut self, count: usize) {
         let Some(inode) = self.last_write.and_then(|inode| self.inodes.get_mut(inode)) else {
             return;
@@ -225,7 +226,7 @@ impl State {
         if count > 0 {
             inode.pending.push((offset, bytes[..count].into()));
         }
-        // The bytes before the write: the durable bytes, with earlier unsynced writes applied.
+        // The bytes that reads return from now on: the durable bytes, with all remaining unsynced writes applied.
         let mut before = Arc::clone(&inode.durable);
         for (offset, bytes) in &inode.pending {
             put(&mut before, *offset, bytes);

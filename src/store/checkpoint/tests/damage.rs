@@ -197,7 +197,8 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
         assert_eq!(found[0].damage.offset, Some(references.offset));
         assert_eq!(found[0].damage.cause, Cause::BeyondSection);
     }
-    // Makes the length too small. So the next reference starts inside this one, or bytes remain after the last one.
+    // Makes the length too small. So the next reference starts inside this reference, or bytes remain after the last
+    // reference.
     let at = references.offset as usize + 8;
     let found = findings_of_changed(&good, &header, |bytes| bytes[at] -= 1);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -237,7 +238,7 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
         bytes[4092..4096].copy_from_slice(&sum);
     };
     let length = good.len() as u64;
-    // The offset in the header of the extents of the sections.
+    // The offset of the extents of the sections within the header.
     let sections_at = 152;
     for at in (0..16).chain(sections_at..sections_at + 24 * SECTIONS.len()) {
         for bit in [0x01, 0x80] {
