@@ -153,7 +153,7 @@ causes! {
     OlderManifest = "an older manifest replaced the manifest that was read before",
     SealedEarly = "the sealed length of the segment is too short, because durable bytes follow it",
     BatchGone { batch: u64 } = "durable batch {batch} should end at this offset, but does not",
-    MarkWithinBatch = "the durable mark is not at the end of a batch",
+    MarkWithinBatch = "the durable part of the segment ends at this offset, but no batch ends here",
     Zeros = "zeros have overwritten a batch",
     EndLost = "durable batches at the end of the segment are missing",
     FormatMissing = "the file is missing, but the folder contains a log",

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-/// Returns the parts of a text, each up to and including a character at which a part ends.
+/// Cuts a text after each character for which `is_end` is true. Returns the byte ranges of the parts.
 pub(in crate::scan) fn parts(
     text: &str,
     is_end: impl Fn(char) -> bool,

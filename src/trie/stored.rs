@@ -342,7 +342,7 @@ fn read_branch(
             let entry = take_entry(reader)?;
             if entry.key.nibble(level) != digit {
                 return Err(DecodeError::Invalid(
-                    "the digit of a leaf differs from that of its key path",
+                    "a branch has a leaf at a digit that differs from the key path of the leaf",
                 ));
             }
             digests.push(hasher.leaf(&entry.key, &entry.digest));

@@ -70,7 +70,7 @@ pub(in crate::agent) fn redact_error(scanner: &Scanner, error: Error) -> Error {
 }
 
 /// Reads a line with `read`. If that fails and the line contains a secret, returns the error of reading the redacted
-/// line instead. The original message may quote only the start of a secret, which the scanner does not recognise.
+/// line instead. The original message could contain a cut secret, and the scanner does not recognise a cut secret.
 pub(in crate::agent) fn read_line<T>(
     scanner: &Scanner,
     line: &[u8],

@@ -21,8 +21,9 @@ use crate::object::Object;
 use crate::recall::{Embedder, Key};
 use crate::threads::Mutex;
 
-/// The name of the derived file, and the version of its content.
+/// The name of the derived file.
 const FILE: &str = "vectors";
+/// The version of the encoding of the derived file.
 const VERSION: u8 = 1;
 /// The minimum number of new vectors before the file is written. The new vectors must also be at least one in `SHARE`
 /// of the vectors in use.

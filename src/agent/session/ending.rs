@@ -256,7 +256,7 @@ fn stage_facts(
         let gate = if reviewed.verdict > Verdict::Flag {
             Err((FactFate::Quarantined, reviewed.reason()))
         } else if words.is_foreign(&fact.text) {
-            let reason = "the words of the fact are only in pasted or foreign text";
+            let reason = "at least a quarter of the words are only in pasted or quoted text, or in the output of tools";
             Err((FactFate::Quarantined, reason.to_owned()))
         } else {
             gates

@@ -37,7 +37,7 @@ named! {
         AtTerminal => "a person confirmed it at a terminal",
         /// The person passed the option `--yes`.
         ByOption => "a person confirmed it with --yes",
-        /// The person confirmed it in a program of the host.
+        /// The person confirmed the decision to the host, which is the program that embeds the memory.
         InHost => "a person confirmed it to the host",
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Gc {
     /// Print what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Allow a stricter policy than the standard policy; thinning cannot be undone
+    /// Allow --now, or a policy that keeps less than the standard policy; thinning cannot be undone
     #[arg(long)]
     yes: bool,
     /// Keep every commit younger than DURATION [default: 7d]

@@ -180,7 +180,8 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let left = put_all().map_err(|error| progress.failed(context, error))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
-        let note = format!("not stored: {what}, from line {number} on: no later line contains the object");
+        let rule = "a commit stores earlier versions only if it also changes an object";
+        let note = format!("not stored: {what}, from line {number} on; {rule}");
         context.note("past", note);
     }
     let view = memory.view();

@@ -87,7 +87,7 @@ fn show_killed(answer: &Killed, context: &mut Context) -> Result<()> {
 /// Refuses a store without the snapshot that permits the test.
 fn check_permit(memory: &Memory) -> Result<()> {
     let permit = memory.resolve(&Revision::Name(PERMIT.to_owned()), "");
-    permit.map_err(|error| error.with_hint("the test fills a store with commits: use treering tour"))?;
+    permit.map_err(|error| error.with_hint("run `treering tour`, which creates a store for this test"))?;
     Ok(())
 }
 

@@ -109,7 +109,7 @@ enum Body {
     Plain(String),
     /// Written as a quoted text, so that it is not parsed.
     Quoted(String),
-    /// Written as a stated field, because the text of the file cannot express it.
+    /// Written as the field `content` of the statement, because the text of the file cannot express this content.
     Stated,
 }
 

@@ -306,7 +306,7 @@ fn tri_1_nodes_that_no_trie_has_are_refused_even_under_their_own_digest() {
         "a correct branch with a branch and a leaf is accepted"
     );
     let message = refused(0b110, 0b110, 2, &[leaf(1), leaf(3)]).unwrap();
-    assert!(message.contains("the digit of a leaf differs"), "{message}");
+    assert!(message.contains("a leaf at a digit that differs"), "{message}");
     for count in [0, 1, 1 << 40, u64::MAX] {
         let message = refused(0b110, 0b100, 2, &[branch(count), leaf(2)]).unwrap();
         assert!(message.contains("impossibly many"), "{message}");

@@ -49,8 +49,9 @@ pub struct NoteSettings {
 }
 
 impl Default for NoteSettings {
-    /// Returns half-lives of a month and a week; a boost of 0.3 up to a factor of 1.3; a step of a billionth; snippets
-    /// of 160 characters, 40 of them before the match.
+    /// Returns the default settings. Freshness halves in 30 days. A read boosts the score by 0.3, with a factor of at
+    /// most 1.3, and this boost halves in 7 days. Scores are rounded to a billionth. A snippet has at most 160
+    /// characters, of which at most 40 precede the match.
     fn default() -> Self {
         Self {
             fresh_half_life_micros: 30 * DAY_MICROS,

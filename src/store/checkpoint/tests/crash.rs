@@ -181,7 +181,8 @@ fn ckw_1_a_bit_that_flips_before_the_file_is_read_back_is_caught() {
         let shared = disk.clone();
         disk.observe(Arc::new(move |seen| {
             const UNFINISHED: &str = "checkpoint/00000003.ckpt.tmp";
-            // The last call before reading back is the sync of the file after its header was written.
+            // The writer writes the header last, syncs the file and reads it back. The test flips the bit once the
+            // header is in the file.
             let is_last = |content: &Arc<Vec<u8>>| content.len() == length && content[0] != 0;
             if seen.contents().get(UNFINISHED).is_some_and(is_last) {
                 shared.overwrite(UNFINISHED, |bytes| bytes[at] ^= 0x10);
