@@ -308,8 +308,8 @@ impl Disk for FileDisk {
         let (old_folder, old) = self.place(from)?;
         let (new_folder, new) = self.place(to)?;
         match rustix::fs::renameat_with(&old_folder, old, &new_folder, new, RenameFlags::NOREPLACE) {
-            // Some file systems do not support the flag. A hard link and the removal of the old name have the same
-            // effect. After a crash between these two calls, both names refer to the same complete file.
+            // Some file systems do not support the flag `NOREPLACE`. A hard link and the removal of the old name have
+            // the same effect. After a crash between these two calls, both names refer to the same complete file.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(&old_folder, old, &new_folder, new, AtFlags::empty())?;
                 Ok(rustix::fs::unlinkat(&old_folder, old, AtFlags::empty())?)

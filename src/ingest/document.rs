@@ -117,7 +117,7 @@ impl Document {
         }
     }
 
-    /// Returns the id of the document. It is the path of the file as given, with `/` between the parts, and without
+    /// Returns the id of the document. The id is the path of the file as given, with `/` between the parts, and without
     /// `./` and `x/../`.
     pub fn id(&self) -> &Id {
         &self.path

@@ -38,7 +38,7 @@ impl IdGenerator {
         Self { next: now, random }
     }
 
-    /// Returns a new id. Its time is a microsecond after that of the previous id (GID-1).
+    /// Returns a new id. The time in the id is one microsecond after the time in the previous id (GID-1).
     ///
     /// # Errors
     /// `Io`: the system provides no random bytes.

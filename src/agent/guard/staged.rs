@@ -128,7 +128,7 @@ pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
 /// Checks a staged change on the head, as [`commit_staged`] does. Changes nothing.
 ///
 /// # Errors
-/// `Conflict`: another writer changed the same ids, which the error names. Also the errors of [`staged_changes`]
+/// `Conflict`: another writer changed the same ids; the error names these ids. Also the errors of [`staged_changes`]
 /// and [`Agent::check`].
 pub(crate) fn check_staged(
     agent: &Agent,

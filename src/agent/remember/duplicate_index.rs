@@ -50,7 +50,7 @@ pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
         bytes.extend_from_slice(name.as_bytes());
-        // A scope or kind never contains a control character, so a 0 separates them.
+        // A scope or kind never contains a control character, so a zero byte can end each of these names.
         bytes.push(0);
     }
     bytes.extend_from_slice(collapsed(text).as_bytes());
@@ -85,7 +85,7 @@ impl Derive for Texts {
     }
 
     fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
-        // The text of an erased version is unknown, so its entries cannot be found.
+        // The text of an erased version is unknown, so the entries of that version cannot be found.
         let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
             return Ok(false);
         };

@@ -346,7 +346,7 @@ impl Remembered {
         self.is_redacted |= reviewed.is_redacted;
     }
 
-    /// Sets the status of the answer, and the version that its id has after the staged changes.
+    /// Sets the status of the answer, and the version that the id of the item has after the staged changes.
     fn staged(mut self, intake: &Intake<'_, '_>, status: Status) -> Result<Self> {
         self.status = status;
         self.digest = intake.change.digest(&self.id)?;

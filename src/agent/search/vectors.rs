@@ -39,8 +39,8 @@ type Rows = (u8, String, HashMap<TextKey, Box<[i8]>>);
 /// The key of a text: the first half of its digest.
 pub(super) type TextKey = [u8; 16];
 
-/// The vectors of texts outside the index are dropped when there are more of them than texts in the index, by more than
-/// this number.
+/// The vectors of texts outside the index are dropped when their count exceeds the number of texts in the index by more
+/// than this constant.
 const OTHERS_MAX: usize = 1_000;
 
 thread_local! {

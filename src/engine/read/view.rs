@@ -126,7 +126,7 @@ impl View {
         self.entry.commit.root
     }
 
-    /// Returns the number of objects, expired ones included.
+    /// Returns the number of objects, including expired objects.
     pub fn len(&self) -> u64 {
         self.state.trie.len()
     }

@@ -406,7 +406,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
         verified.derived.iter().any(|found| found.damage.file == names[0]),
         "{verified:?}"
     );
-    // The next checkpoint replaces the damaged one.
+    // The next checkpoint replaces the damaged checkpoint.
     let writer = on_disk(&disk, options(HOUR), false)?;
     cover(&writer);
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
@@ -501,7 +501,7 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     let memory = Memory::create(&store)?;
     put(&memory, "a", "a secret");
     cover(&memory);
-    // One name sorts before the checkpoint, the other after it.
+    // One name sorts before the name of the checkpoint, and the other name sorts after the name of the checkpoint.
     let place = |name: &str| store.join("checkpoint").join(name);
     for name in ["00000000.ckpt", "00000009.ckpt.tmp"] {
         std::fs::create_dir(place(name)).unwrap();

@@ -61,7 +61,7 @@ fn checkpoints_with(disk: &SimDisk, digest: &[u8]) -> Vec<String> {
     found.map(|(name, _)| name).collect()
 }
 
-/// Stores a secret in one of ten ways. Returns the target that erases it.
+/// Stores a secret in one of ten ways. Returns the target that erases the secret.
 fn plant(memory: &Memory, number: u64) -> String {
     let secret = secret(number);
     let long = format!("{secret} {}", "and more ".repeat(600));

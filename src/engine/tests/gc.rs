@@ -322,7 +322,7 @@ fn segments_that_recoveries_left_are_merged_without_being_asked() -> Result<()> 
         let disk = SimDisk::new(3);
         drop(on_disk(&disk, options(HOUR), true)?);
         for number in 0..70 {
-            // Without the file `live`, each writer must recover the tail of the previous one.
+            // Without the file `live`, each writer must recover the tail of the previous writer.
             disk.remove_file("live");
             let options = options(HOUR).segment_bytes_max(4 << 20).automatic_gc(retention);
             let memory = on_disk(&disk, options, false)?;

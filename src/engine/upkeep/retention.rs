@@ -40,8 +40,8 @@ pub struct Retention {
     pub daily: Duration,
     /// The last commit of each week stays if it is younger than this.
     pub weekly: Duration,
-    /// Commits younger than this stay if they forgot, shortened or replaced an object. So does the commit before each,
-    /// whose state still has that object.
+    /// Commits younger than this stay if they forgot, shortened or replaced an object. The commit before each such
+    /// commit also stays, because its state still has that object.
     pub forgotten: Duration,
 }
 
@@ -143,8 +143,8 @@ impl Retention {
             let forgets = is_younger(time, now, self.forgotten) && forgets(op, counts)?;
             let was_before = std::mem::replace(&mut is_before, forgets);
             let young = (kept.len() as u64) < self.newest && self.keeps_young(time, now);
-            // Updates `last` even if the commit is kept for another reason, because this commit is also the last one of
-            // its hour, day or week.
+            // Updates `last` even if the commit is kept for another reason, because this commit is also the last commit
+            // of its hour, day or week.
             let mut point = false;
             for (last, (length, age)) in last.iter_mut().zip(periods) {
                 let number = Some(time.as_micros().div_euclid(length.as_micros() as i64));

@@ -94,8 +94,9 @@ impl Draft {
     }
 }
 
-/// Returns an error if an untrusted writer replaces one of `versions` by the other, and either is more trusted than the
-/// writer (STN-1). A trusted writer may replace any object, so the function does not read the versions.
+/// Returns an error if an untrusted writer replaces one of the two `versions` by the other version, and either version
+/// is more trusted than the writer (STN-1). A trusted writer may replace any object, so the function does not read the
+/// versions.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id; the errors of `versions`.

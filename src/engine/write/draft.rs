@@ -80,7 +80,7 @@ impl StagedChange {
         self.new.as_ref().map(|staged| staged.object.digest())
     }
 
-    /// Returns two flags: whether the base state has the id, and whether the state with the change has it.
+    /// Returns two flags: whether the base state has the id, and whether the state with the change has the id.
     pub(crate) fn sides(&self) -> (bool, bool) {
         (self.old.is_some(), self.new.is_some())
     }
@@ -273,8 +273,9 @@ impl Draft {
         self.put_with(object, origin, true)
     }
 
-    /// Stages `object` as the new version of its id. Its origin is the least trusted of the writer's class and the
-    /// origins of the versions that it is derived from. A source version that this store lacks has the origin `Import`.
+    /// Stages `object` as the new version of its id. The origin of the new version is the least trusted of the writer's
+    /// class and the origins of the versions that it is derived from. A source version that this store lacks has the
+    /// origin `Import`.
     ///
     /// # Errors
     /// `InvalidInput` if the object breaks a rule or limit.
@@ -292,8 +293,8 @@ impl Draft {
     }
 
     /// Stages a new version with the same text as the current version. The new version keeps the current origin if the
-    /// writer is at least as trusted as that origin (ORI-3). Otherwise, it gets the origin that [`Self::put_at_most`]
-    /// computes from the current origin.
+    /// writer is at least as trusted as that origin (ORI-3). Otherwise, the new version gets the origin that
+    /// [`Self::put_at_most`] computes from the current origin.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -406,8 +407,8 @@ impl Draft {
     }
 
     /// Adds an earlier version of an object, as a source of derived objects. The commit adds the version to history but
-    /// not to the state. Its origin is at most `origin`, as in [`Self::put_at_most`]. A draft that contains only
-    /// earlier versions makes no commit.
+    /// not to the state. The origin of that version is at most `origin`, as in [`Self::put_at_most`]. A draft that
+    /// contains only earlier versions makes no commit.
     ///
     /// # Errors
     /// The errors of [`Self::put`].

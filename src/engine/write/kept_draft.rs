@@ -1,4 +1,4 @@
-//! Drafts in the store that outlive their process: saved ones under `drafts/`, refused ones under `rejected/`.
+//! Drafts in the store that outlive their process: saved drafts under `drafts/`, refused drafts under `rejected/`.
 //!
 //! History contains the new versions of such a draft, but no state contains them. A reference lists the ids that the
 //! draft changes, each with its new version.

@@ -141,7 +141,7 @@ fn body(node: &Node, level: usize, shape: Shape, syntax: &dyn Syntax) -> Body {
 }
 
 /// Parses a text that should be one heading, or the start of a file (level 0). Returns `None` if the parser finds other
-/// headings in it, or does not find a heading after it.
+/// headings in the text, or does not find a heading that follows the text.
 fn read_alone(text: &str, level: usize, syntax: &dyn Syntax) -> Option<Section> {
     let end = syntax.head(1, &titled("end"), None, None);
     let text = format!("{text}{end}");
@@ -239,7 +239,7 @@ impl<'a> Rendering<'a> {
         }
     }
 
-    /// Returns whether a heading must state its parent, because the format has no level below that of the parent.
+    /// Returns whether a heading must state its parent, because the format has no level below the level of the parent.
     fn is_deep(&self, place: usize) -> bool {
         let parent = self.nodes[place].parent;
         parent.is_some_and(|parent| self.levels[parent] >= self.syntax.levels_max())
@@ -363,7 +363,7 @@ impl<'a> Rendering<'a> {
     }
 }
 
-/// Returns the attributes to state, because their values in the text (`parsed`) differ from the `wanted` ones.
+/// Returns the attributes to state, because their values in the text (`parsed`) differ from the `wanted` values.
 fn difference(parsed: &Attributes, wanted: &Attributes) -> Map<String, Json> {
     let differing = wanted
         .iter()

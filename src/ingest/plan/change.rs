@@ -39,7 +39,8 @@ pub(crate) trait Existing {
 /// The options of an ingestion.
 #[derive(Clone, Debug, Default)]
 pub struct IngestOptions {
-    /// The scope for all objects. Without it, new objects get the default scope, and existing objects keep their scope.
+    /// The scope for all objects. Without this scope, new objects get the default scope, and existing objects keep
+    /// their scope.
     pub scope: Option<Scope>,
     /// Documents of the memory whose files are missing. They are removed with all objects that they own.
     pub gone: Vec<Id>,

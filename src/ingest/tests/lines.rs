@@ -105,7 +105,7 @@ fn exported(store: &Store) -> Vec<String> {
     lines
 }
 
-/// Puts lines as `put --jsonl` does, with `batch` of them in each commit.
+/// Puts lines as `put --jsonl` does, with `batch` lines in each commit.
 fn imported(lines: &[String], batch: usize) -> Store {
     let store = Store::in_memory().unwrap();
     let mut draft = store.draft(&Writer::user());
@@ -204,7 +204,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
         );
         assert_eq!(imported(&lines, batch).view().root(), store.view().root());
     }
-    // Objects that are below others are the same for any order of the lines.
+    // Objects that are below other objects are the same for any order of the lines.
     let mut lines = exported(&store);
     lines.reverse();
     let lines = lines

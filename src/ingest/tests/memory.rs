@@ -154,7 +154,7 @@ impl Memory {
         children.iter().map(|child| child.id().to_string()).collect()
     }
 
-    /// Returns the whole content. It is equal for two memories exactly if their roots are equal.
+    /// Returns the whole content. The content is equal for two memories exactly if their roots are equal.
     pub(super) fn state(&self) -> Vec<(String, String)> {
         self.objects
             .iter()

@@ -96,7 +96,8 @@ fn release(context: &mut Context, name: String, yes: bool) -> Done {
     context.say_commit(&answer, &what, &answer.commit, committed.changed)
 }
 
-/// Returns the question to a person. It shows the first objects of the change, and the number of the other objects.
+/// Returns the question to a person. The question shows the first objects of the change, and the number of the other
+/// objects.
 fn question(agent: &Agent, name: &str, objects: &[ChangedObject]) -> String {
     let mut lines = vec![format!("{name}: {}", counted(objects.len() as u64, "object"))];
     lines.extend(objects.iter().take(ASKED_MAX).map(|one| {
