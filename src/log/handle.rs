@@ -90,7 +90,7 @@ pub struct Log {
     pub(super) leftovers_removed: bool,
     /// The number of the newest batch that was delivered and then moved by recovery; 0 if there is none.
     pub(super) moved: u64,
-    /// The generation of the last manifest for which this handle synced the folders; 0 before the first.
+    /// The generation of the last manifest for which this handle synced the folders; 0 before the first such manifest.
     pub(super) named_generation: u64,
     pub(super) poisoned: bool,
     /// The positions that derived files prove durable.

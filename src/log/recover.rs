@@ -42,7 +42,7 @@ pub enum NextWriter {
         /// The offset of the next batch.
         offset: u64,
     },
-    /// The writer seals the active segment, and continues in a new one.
+    /// The writer seals the active segment, and continues in a new segment.
     Recover {
         /// The segment that will be sealed.
         segment: u64,
@@ -113,7 +113,7 @@ impl Log {
         })
     }
 
-    /// Seals the active segment at its durable end, and copies the complete batches after it into a new segment.
+    /// Seals the active segment at its durable end, and copies the complete batches after that end into a new segment.
     pub(super) fn recover(
         &mut self,
         live: Option<Live>,

@@ -42,7 +42,7 @@ pub(super) struct Seal {
 }
 
 impl Chain {
-    /// The chain before the first batch of a log. It has batch number 0 and a digest of zeros.
+    /// The chain before the first batch of a log. This chain has batch number 0 and a digest of zeros.
     pub(super) const START: Self = Self {
         batch: 0,
         digest: Some([0; 32]),

@@ -96,7 +96,7 @@ impl fmt::Display for Op {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     /// The commits that this commit follows; empty for the first commit of a store. The `seq` and `history_root` of
-    /// this commit continue those of the first parent.
+    /// this commit continue the values of the first parent.
     pub parents: Vec<CommitDigest>,
     /// The root of the state.
     pub root: Root,

@@ -36,7 +36,7 @@ pub struct NewObject {
     pub scope: Scope,
     /// The parent object; never the object itself.
     pub parent: Option<Id>,
-    /// The position among its siblings.
+    /// The position of the object among its siblings.
     pub position: Option<Position>,
     /// The attributes: typed values by name.
     pub attributes: Attributes,
@@ -171,7 +171,7 @@ impl NewObject {
 }
 
 impl Encoded {
-    /// Returns whether this equals `old` apart from the origin. If so, a write needs no new version.
+    /// Returns whether this object equals `old` apart from the origin. If so, a write needs no new version.
     ///
     /// Both objects must be encoded with the same hash.
     pub fn same_meaning(&self, old: &Object) -> bool {

@@ -142,7 +142,7 @@ pub struct StagedChange {
 /// A name for a commit, or its deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The name. If several references have the same name, the newest one is valid.
+    /// The name. If several references have the same name, the newest reference is valid.
     pub name: ReferenceName,
     /// The commit that the reference names; `None` deletes the name.
     pub commit: Option<CommitDigest>,

@@ -63,7 +63,7 @@ named! {
 pub struct Finding {
     /// The kind of problem that is reported.
     pub category: Category,
-    /// The id of the rule, in lower case with hyphens. For a secret, it is the kind of secret.
+    /// The id of the rule, in lower case with hyphens. For a secret, the id is the kind of secret.
     pub rule: &'static str,
     /// The severity of the finding.
     pub severity: Severity,

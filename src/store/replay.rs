@@ -123,8 +123,8 @@ impl Decoded {
     }
 
     /// Iterates the changes of ids. Each item contains the key path, the new version (`None` if the id is removed), the
-    /// locator of the version's record and the time of the id's first write. The last two are `None` if the batch does
-    /// not contain them.
+    /// locator of the version's record and the time of the id's first write. The locator and the time are `None` if the
+    /// batch does not contain them.
     fn changes(&self) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
         let objects = self.links_of_objects.iter();
         let objects = objects.map(|&(key, digest, place)| (key, Some(digest), Some(place), None));

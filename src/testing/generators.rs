@@ -104,7 +104,7 @@ impl Generator {
         Kind::new(&self.text(Kind::RULE.bytes_max)).expect("generated texts are valid kinds")
     }
 
-    /// Makes a scope, often the default one.
+    /// Makes a scope, often the default scope.
     pub fn scope(&mut self) -> Scope {
         if self.random.one_in(2) {
             return Scope::default();

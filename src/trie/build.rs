@@ -14,7 +14,7 @@ use triomphe::Arc;
 use super::entry::Entry;
 use super::node::{Branch, Child};
 
-/// Returns the top of the trie of `entries`. If several entries have the same key, the last one is kept.
+/// Returns the top of the trie of `entries`. If several entries have the same key, the last entry is kept.
 pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
     // The sort is stable, so the last of several entries with equal keys stays last.
     entries.sort_by_key(|entry| entry.key);

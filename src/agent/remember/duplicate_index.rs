@@ -26,8 +26,9 @@ use crate::object::{Id, Object, Scope};
 use crate::recall::Key;
 use crate::threads::Mutex;
 
-/// The smallest and the largest key: the bounds of a range of all keys.
+/// The smallest key: the lower bound of a range of all keys.
 const FIRST: Key = Key([0; Key::BYTES]);
+/// The largest key: the upper bound of a range of all keys.
 const LAST: Key = Key([0xff; Key::BYTES]);
 
 /// The duplicate index of one state.

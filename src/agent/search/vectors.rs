@@ -25,9 +25,10 @@ use crate::threads::Mutex;
 const FILE: &str = "vectors";
 /// The version of the encoding of the derived file.
 const VERSION: u8 = 1;
-/// The minimum number of new vectors before the file is written. The new vectors must also be at least one in `SHARE`
-/// of the vectors in use.
+/// The minimum number of new vectors before the file is written.
 const CHANGES_MIN: usize = 500;
+/// The file is written only if there are at least as many new vectors as the number of vectors in use divided by this
+/// number.
 const SHARE: usize = 8;
 /// The maximum length of the name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;

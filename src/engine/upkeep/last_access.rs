@@ -28,8 +28,9 @@ use bytes::Bytes;
 use super::derived_files::{HEADER_BYTES, derived, write_derived};
 use crate::engine::opened::Opened;
 
-/// The names of the two derived files: one with all times, one with the newest times.
+/// The name of the derived file with all times.
 pub(crate) const USES: &str = "uses";
+/// The name of the derived file with the newest times.
 pub(crate) const USES_NEW: &str = "uses-new";
 /// The number of rows above which the small file is merged into the large file.
 const NEW_MAX: usize = 1_000;

@@ -75,8 +75,8 @@ impl DamagedLog {
             if now[1] == marks[1] {
                 break;
             }
-            // The manifest changed, so a rewrite may have removed files while they were listed and opened. Lists them
-            // again.
+            // The manifest changed, so a rewrite may have removed files while they were listed and opened. Lists the
+            // files again.
             found.clear();
             (marks, files) = (now, list_files(&*disk, &mut found)?);
         }

@@ -5,7 +5,7 @@ use super::*;
 use crate::disk::FileDisk;
 use crate::testing::sim_disk::SimDisk;
 
-/// Creates a store of several small segments. Returns it with the number of its batches.
+/// Creates a store of several small segments. Returns the store with the number of its batches.
 fn store() -> (SimDisk, usize) {
     let disk = SimDisk::new(11);
     let mut log = create(&shared(&disk), SMALL);
@@ -138,7 +138,7 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
             }
         }
     }
-    // Damages two segments. The check reports both, and reads the batches between them.
+    // Damages two segments. The check reports both damaged segments, and reads the batches between them.
     disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 40] ^= 1);
     disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
     let checked = Checked::of(shared(&disk), SMALL, None).unwrap();

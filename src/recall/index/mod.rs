@@ -172,7 +172,7 @@ impl Index {
         number
     }
 
-    /// Removes the document with this key. Returns whether there was one.
+    /// Removes the document with this key. Returns whether there was such a document.
     pub fn remove(&mut self, key: &Key) -> bool {
         let Some(number) = self.columns.find(key) else {
             return false;

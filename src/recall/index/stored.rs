@@ -1,7 +1,8 @@
 //! The form in which the index is stored on disk, together with its documents.
 //!
 //! Documents are in chronological order, and terms in the order of their bytes, so equal indexes have equal bytes.
-//! Reading builds the index with the same calls as [`Index::put`], so it computes every sum, session and number again.
+//! Reading builds the index with the same calls as [`Index::put`], so reading computes every sum, session and number
+//! again.
 //!
 //! # Layer
 //! Defines the layout. The caller chooses the encoding, which may be any format of serde.

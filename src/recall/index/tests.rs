@@ -1,4 +1,4 @@
-//! Compares the index with a newly built one and with an index of a single scope, and reads hostile bytes.
+//! Compares the index with a newly built index and with an index of a single scope, and reads hostile bytes.
 
 use super::*;
 use crate::recall::{Answer, Query, Scratch};

@@ -1,8 +1,8 @@
 //! Vectors of documents, with one byte for each dimension.
 //!
-//! A vector is scaled to length one. Then all components are scaled so that the largest one fits in a byte. The cosine
-//! of two vectors is the sum of the products of their components, times both scales. The error of a component is at
-//! most 1/254 of the largest component.
+//! A vector is scaled to length one. Then all components are scaled so that the largest component fits in a byte. The
+//! cosine of two vectors is the sum of the products of their components, times both scales. The error of a component is
+//! at most 1/254 of the largest component.
 //!
 //! # Layer
 //! Uses numbers of documents, not embedders.
@@ -51,7 +51,7 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// Adds the vector of a document whose number is the highest so far. Returns whether it was added.
+    /// Adds the vector of a document whose number is the highest so far. Returns whether the vector was added.
     pub(crate) fn push(&mut self, number: u32, vector: &Quantised) -> bool {
         if self.numbers.is_empty() {
             self.dimensions = vector.parts.len();

@@ -106,7 +106,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Returns the text of the piece that is `back` pieces before the current one.
+    /// Returns the text of the piece that is `back` pieces before the current piece.
     fn prior(&self, back: usize) -> &'a str {
         self.before
             .get(back - 1)

@@ -25,8 +25,8 @@ use super::secrets::boundaries;
 
 /// The number of bytes of text that are copied at a time.
 const PIECE: usize = 64 << 10;
-/// The number of bytes that neighbouring pieces share. It exceeds the longest match, so each match is completely in
-/// some piece.
+/// The number of bytes that neighbouring pieces share. This number exceeds the longest match, so each match is
+/// completely in some piece.
 const OVERLAP: usize = 4 << 10;
 /// The maximal number of findings that a rule reports in one piece. More findings could not change the verdict.
 const PER_RULE_MAX: usize = 4;

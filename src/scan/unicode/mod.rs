@@ -72,8 +72,8 @@ pub(in crate::scan) fn strip(text: &str, hyphenates: bool) -> Option<(String, Ve
     Some((out, sources))
 }
 
-/// Calls `found` for each suspicious character, except legitimate ones. If `hyphenates` is true, soft hyphens in words
-/// are legitimate.
+/// Calls `found` for each suspicious character, except legitimate characters. If `hyphenates` is true, soft hyphens in
+/// words are legitimate.
 fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'static str, Severity)) {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -294,8 +294,8 @@ impl Rewriter<'_> {
         self.gap.push(digest);
     }
 
-    /// Adds the map of a commit to `builder`. For the first kept commit, adds the whole map. For later ones, adds the
-    /// changes since the previous kept commit.
+    /// Adds the map of a commit to `builder`. For the first kept commit, adds the whole map. For later kept commits,
+    /// adds the changes since the previous kept commit.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
         let now = self.store.state(entry)?;
         let before = self.before.as_ref().map(|before| self.store.state(before));

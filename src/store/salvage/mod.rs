@@ -212,7 +212,7 @@ impl Salvager<'_> {
         fits.then_some(missed)
     }
 
-    /// Returns the digests of the commits after the written ones and before `seq`. Returns `None` if a digest is
+    /// Returns the digests of the commits after the written commits and before `seq`. Returns `None` if a digest is
     /// unknown.
     fn digests(&self, seq: u64) -> Option<Vec<CommitDigest>> {
         let first = self.history.size();
@@ -281,8 +281,8 @@ impl Salvager<'_> {
         }
     }
 
-    /// Adds the map of a state to `batch`. For the first written commit, adds the whole map. For later ones, adds the
-    /// changes since the previous written commit.
+    /// Adds the map of a state to `batch`. For the first written commit, adds the whole map. For later written commits,
+    /// adds the changes since the previous written commit.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
         let before = self.head.as_ref().map(|head| &head.trie);
         let (index, output) = (self.index, &mut self.output);

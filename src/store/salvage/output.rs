@@ -59,8 +59,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Passes a batch to the sink. It contains the waiting records, followed by the records of `batch`. `head` is the
-    /// head after the batch; `None` if the head does not change.
+    /// Passes a batch to the sink. This batch contains the waiting records, followed by the records of `batch`. `head`
+    /// is the head after the batch; `None` if the head does not change.
     pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
         self.head = head.unwrap_or(self.head);
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);

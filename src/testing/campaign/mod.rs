@@ -23,14 +23,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The kind of campaign that runs with a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Crashes at every call, including those of recovery.
+    /// Crashes at every call, including the calls of recovery.
     Crash,
     /// Injects faults at every call.
     Fault,
 }
 
-/// The extent of the checks. A field such as `fault_every` selects one in this many cases: 1 selects all, and the seed
-/// determines which ones.
+/// The extent of the checks. A field such as `fault_every` selects one in that many cases: the value 1 selects all
+/// cases. The seed determines which cases are selected.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The number of operations in the workload.

@@ -12,8 +12,9 @@ use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
 use crate::cli::agent_context::is_switched_off;
 use crate::cli::commands::prelude::*;
 
-/// The number of objects that the question before a release shows, and the number of characters of each text.
+/// The number of objects that the question before a release shows.
 const ASKED_MAX: usize = 200;
+/// The number of characters of each text that the question before a release shows.
 const ASKED_CHARS: usize = 100;
 
 /// List the quarantined changes
