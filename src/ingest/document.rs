@@ -150,7 +150,7 @@ impl Document {
         )
     }
 
-    /// Returns the objects of a JSON Lines file, except those that are only for history.
+    /// Returns the objects of a JSON Lines file, except objects that are only for history.
     pub(super) fn live_objects(&self) -> impl Iterator<Item = &StatedObject> {
         self.objects.iter().filter(|(_, stated)| !stated.past)
     }

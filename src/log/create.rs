@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - CRE-1: creation does not touch an existing store.
-//! - CRE-2: files of a store other than the one in `format.tmp` are damage, and creation does not touch them.
+//! - CRE-2: files of a store other than the store in `format.tmp` are damage, and creation does not touch them.
 
 use std::io;
 use std::sync::Arc;
@@ -159,7 +159,7 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
         Err(error) if error.code() == ErrorCode::NotRegularFile => error,
         Err(error) => return Err(error),
     };
-    // INVARIANT CRE-2: files of a store other than the one in `format.tmp` are damage, and creation does not touch
+    // INVARIANT CRE-2: files of a store other than the store in `format.tmp` are damage, and creation does not touch
     // them.
     if holds_other_store(disk)? {
         return Err(format);

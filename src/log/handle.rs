@@ -88,7 +88,7 @@ pub struct Log {
     pub(super) unlisted_checked: bool,
     /// Whether this handle has removed the files that crashes left.
     pub(super) leftovers_removed: bool,
-    /// The number of the newest batch that was delivered and then moved by recovery; 0 if there is none.
+    /// The number of the newest batch that was delivered and then moved by recovery; 0 if there is no such batch.
     pub(super) moved: u64,
     /// The generation of the last manifest for which this handle synced the folders; 0 before the first such manifest.
     pub(super) named_generation: u64,

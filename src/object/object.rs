@@ -138,12 +138,12 @@ impl Object {
         &self.id
     }
 
-    /// Returns the kind.
+    /// Returns the kind of the object, such as `fact`.
     pub fn kind(&self) -> &str {
         self.text(tag::KIND).unwrap_or_default()
     }
 
-    /// Returns the scope.
+    /// Returns the scope of the object.
     pub fn scope(&self) -> &str {
         self.text(tag::SCOPE).unwrap_or_default()
     }

@@ -98,7 +98,7 @@ impl ReferenceName {
         Self(format!("{}/ring:{batch}", ReferenceClass::Snapshots.name()))
     }
 
-    /// Returns the class.
+    /// Returns the class of the reference.
     pub fn class(&self) -> ReferenceClass {
         self.parts().0
     }

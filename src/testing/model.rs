@@ -246,7 +246,7 @@ impl Model {
         self.commit_as(lane, self.commits[target].state.clone(), Verb::Rollback(target))
     }
 
-    /// Thins all commits except those in `kept`.
+    /// Thins all commits except the commits in `kept`.
     pub fn thin(&mut self, kept: &BTreeSet<usize>) {
         let all = 0..self.commits.len();
         self.thinned.extend(all.filter(|seq| !kept.contains(seq)));

@@ -17,7 +17,7 @@
 //! - TRI-1: a branch has two or more leaves below it. If it has only one child, that child is a branch.
 //! - TRI-2: a cached digest is the digest of its node, because every edit of the node clears it.
 //! - TRI-3: a node that two tries share is never edited.
-//! - TRI-4: a stored node is used only after its digest and count match those in its parent.
+//! - TRI-4: a stored node is used only after its digest and count match the digest and count in its parent.
 //!
 //! # Format
 //! docs/format.md, "The state trie"; docs/proofs.md for proofs and for nodes in storage.

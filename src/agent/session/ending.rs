@@ -41,7 +41,7 @@ const EPISODE_CHARS_MAX: usize = 1_024;
 /// The source attribute of facts that the end of a session stores.
 const SOURCE: &str = "session end";
 
-/// The prompt for the end of a session, and the reason if a reply to the prompt would store no facts.
+/// The prompt for the end of a session. Contains the reason if a reply to the prompt would store no facts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EndPrompt {
     /// The session.

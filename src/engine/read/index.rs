@@ -12,7 +12,7 @@
 //!   the state and keeps the ids of its matches in memory.
 //!
 //! # Invariants
-//! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased ones.
+//! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased objects.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -213,7 +213,7 @@ impl IndexCache {
     }
 
     /// Returns the index of a state. Returns the cached index, updates the most recent cached index, or builds a new
-    /// one.
+    /// index.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.

@@ -11,7 +11,7 @@
 //!   subtree digests, because an erased object may have been in the subtree.
 //!
 //! # Invariants
-//! - SUB-1: if an object's subtree digest is cached, so are those of all its descendants.
+//! - SUB-1: if an object's subtree digest is cached, the subtree digests of all its descendants are cached too.
 //!
 //! # Format
 //! docs/format.md, "Digests" (subtree contexts).

@@ -132,8 +132,8 @@ fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
         damaged[at] ^= 0x40;
         disk.put_file(&names[0], damaged);
         let reader = on_disk(&disk, options(1).read_only(true), false)?;
-        // Tests BAS-1: results from the log equal those from an undamaged checkpoint, including the locators of records
-        // and the indexes of commits.
+        // Tests BAS-1: results from the log equal the results from an undamaged checkpoint, including the locators of
+        // records and the indexes of commits.
         same(&answers(&reader), &expected, &format!("byte {at}"));
         assert_eq!(kept(&reader), states, "byte {at}");
     }
@@ -514,8 +514,8 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     memory.erase(&erasing, &Writer::user())?;
     assert!(!place("00000001.ckpt").exists());
     drop(memory);
-    // Recreates the files after a crash between writing a checkpoint and removing the old one. The next write removes
-    // the old checkpoint, but keeps a later checkpoint of the log.
+    // Recreates the files after a crash between writing a checkpoint and removing the old checkpoint. The next write
+    // removes the old checkpoint, but keeps a later checkpoint of the log.
     std::fs::write(place("00000001.ckpt"), &before).unwrap();
     std::fs::write(place("00000002.ckpt.tmp"), &before).unwrap();
     put(&Memory::open(&store)?, "b", "x");

@@ -446,8 +446,8 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     );
 }
 
-/// INVARIANT RET-2: recently forgotten objects can be restored completely: the commits that forgot them stay, and so
-/// does the commit before each.
+/// INVARIANT RET-2: recently forgotten objects can be restored completely: each commit that forgot an object stays, and
+/// so does the commit before that commit.
 #[test]
 fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
     let mut least = super::gc_beside::only_head();

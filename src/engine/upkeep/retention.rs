@@ -8,10 +8,10 @@
 //!   because nearly every version is in the last state of an hour, day or week.
 //!
 //! # Invariants
-//! - RET-1: these commits stay: the newest one, those that references name, and the targets of kept commits. Erasures
-//!   stay too, because they record the author and the reason.
-//! - RET-2: recently forgotten objects can be restored completely: the commits that forgot them stay, and so does the
-//!   commit before each.
+//! - RET-1: these commits stay: the newest commit, the commits that references name, and the targets of kept commits.
+//!   Erasures stay too, because they record the author and the reason.
+//! - RET-2: recently forgotten objects can be restored completely: each commit that forgot an object stays, and so does
+//!   the commit before that commit.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -134,8 +134,8 @@ impl Retention {
                 continue;
             };
             let (op, time) = (entry.commit.op.as_str(), entry.commit.time);
-            // INVARIANT RET-2: recently forgotten objects can be restored completely: the commits that forgot them
-            // stay, and so does the commit before each.
+            // INVARIANT RET-2: recently forgotten objects can be restored completely: each commit that forgot an object
+            // stays, and so does the commit before that commit.
             let counts = || match store.before(&entry)? {
                 Some(before) => store.count(&before, &entry),
                 None => Ok(ChangeCounts::default()),

@@ -160,7 +160,7 @@ impl Inner {
                 erased.get_or_insert(object);
             }
         }
-        // ROL-2: changes all ids or none.
+        // ROL-2: changes all ids or no id.
         check_obstacles(store, target.seq(), changed, erased.as_ref())?;
         let plan = Reversing {
             target: CommitInfo::of(&target),

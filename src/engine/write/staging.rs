@@ -4,7 +4,7 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - STG-1: a batch contains no version and no content twice, and none that history already has.
+//! - STG-1: a batch contains no version and no content twice, and no version or content that history already has.
 
 use std::collections::HashSet;
 

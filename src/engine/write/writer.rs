@@ -80,19 +80,19 @@ impl Writer {
         Self::of(Origin::ToolInternal).actor(name)
     }
 
-    /// Sets the actor.
+    /// Sets the actor: the name of the person, model or tool that writes.
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
         self.actor = Some(actor.into());
         self
     }
 
-    /// Sets the session.
+    /// Sets the session in which the writer acts.
     pub fn session(mut self, session: impl Into<String>) -> Self {
         self.session = Some(session.into());
         self
     }
 
-    /// Sets the reason.
+    /// Sets the reason of the change.
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self

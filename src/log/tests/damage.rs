@@ -164,7 +164,7 @@ fn the_active_segment_cut_at_every_byte_serves_what_is_below_the_cut_or_refuses(
                 Ok(texts) => {
                     assert_eq!(texts, expected(texts.len()), "cut at {cut}");
                     // With `live`, all bytes before the end are known to be durable. Without `live`, the last seal
-                    // proves this for all batches except the last one.
+                    // proves this for all batches except the last batch.
                     assert!(
                         texts.len() == count || !live && texts.len() < count,
                         "cut at {cut}: {}",

@@ -118,8 +118,8 @@ pub(crate) fn score(
     rarities
 }
 
-/// Replaces the content of `into` by the admitted postings of a term. A term without a number has none. The caller
-/// reuses `into`, because a new list for each term takes longer.
+/// Replaces the content of `into` by the admitted postings of a term. A term without a number has no postings. The
+/// caller reuses `into`, because a new list for each term takes longer.
 fn collect(index: &Index, admission: &Admission, number: Option<u32>, into: &mut Vec<Posting>) {
     into.clear();
     let Some(number) = number else { return };

@@ -169,7 +169,8 @@ pub(crate) const FLAGS: [&str; 3] = [
     "\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
 ];
 
-/// Returns the length of the tags of such a flag after `before`.
+/// Returns the length of the tags in [`FLAGS`] at the start of `text`, if a black flag precedes them at the end of
+/// `before`.
 fn flag_of_tags(text: &str, before: &str) -> Option<usize> {
     let mut flags = FLAGS.iter().filter(|_| before.ends_with('\u{1F3F4}'));
     flags.find(|flag| text.starts_with(**flag)).map(|flag| flag.len())

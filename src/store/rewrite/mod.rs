@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - REW-1: the new log contains the kept commits in the same order, with the same digests, seqs and roots.
-//! - REW-2: the new log never contains more batches than the old one, so the old batch numbers are sufficient.
+//! - REW-2: the new log never contains more batches than the old log, so the old batch numbers are sufficient.
 //! - REW-3: the new log contains no byte of an erased record or of a copy of the record.
 //!
 //! # Format

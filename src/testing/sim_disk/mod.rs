@@ -181,7 +181,7 @@ impl SimDisk {
         self.state.lock().lose_power(CrashImage::Everything);
     }
 
-    /// Returns the number of bytes in the last unsynced write; 0 if there is none.
+    /// Returns the number of bytes in the last unsynced write; 0 if there is no such write.
     pub fn last_write_bytes(&self) -> usize {
         let state = self.state.lock();
         let inode = state

@@ -57,7 +57,7 @@ struct Survey<'a> {
     given: HashSet<Digest>,
     /// The ids of which the erasure removes all versions.
     ids: BTreeSet<String>,
-    /// The digests of the contents to erase, including those that the targets name.
+    /// The digests of the contents to erase, including the contents that the targets name.
     contents: HashSet<Digest>,
 }
 
