@@ -96,7 +96,7 @@ pub struct Document {
     pub(super) format: Format,
     /// Whether the file is an exported list of objects. If so, ingestion makes no object for the file itself.
     pub(super) is_list: bool,
-    /// The section of the whole file. It always has the id and the kind of a document.
+    /// The section of the whole file. This section always has the id and the kind of a document.
     pub(super) root: Section,
     pub(super) sections: Vec<Section>,
     pub(super) objects: Vec<StatedObject>,

@@ -39,8 +39,8 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
             }
         }
     }
-    // The remaining writes depend on versions that do not exist. They get the origin of an import, so their order does
-    // not matter.
+    // The remaining writes depend on versions that do not exist. These writes get the origin of an import, so their
+    // order does not matter.
     for (write, missing) in writes.into_iter().zip(missing) {
         if missing > 0 {
             put(draft, write)?;

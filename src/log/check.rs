@@ -1,7 +1,7 @@
 //! Checks a whole log by reading its files, for `verify`.
 //!
-//! The check reads all bytes from the files. It uses no memory map and no cached bytes. It continues after damage, and
-//! reports all damage with file and offset.
+//! The check reads all bytes from the files. The check uses no memory map and no cached bytes. The check continues
+//! after damage, and reports all damage with file and offset.
 //!
 //! # Layer
 //! Layer 2.

@@ -57,8 +57,8 @@ impl Default for LogOptions {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tail {
-    /// The number of nonzero bytes after the last complete batch. A crash left these bytes. They are harmless and stay
-    /// in the file.
+    /// The number of nonzero bytes after the last complete batch. A crash left these bytes. These bytes are harmless
+    /// and stay in the file.
     pub torn_bytes: u64,
     /// The damage at which a degraded log stopped reading.
     pub damage: Option<Error>,

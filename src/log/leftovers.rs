@@ -1,6 +1,6 @@
 //! Removes leftovers: files in the folder of the log that a crash left and the manifest does not list.
 //!
-//! Readers ignore leftovers. They may contain erased content, so the next writer removes them.
+//! Readers ignore leftovers. Leftovers may contain erased content, so the next writer removes these files.
 //!
 //! # Layer
 //! Layer 2.

@@ -6,8 +6,8 @@
 //!
 //! # Invariants
 //! - REC-1: recovery changes no byte of an existing segment.
-//! - REC-2: recovery seals no bytes after the durable mark. It copies the complete batches after the mark into the new
-//!   segment.
+//! - REC-2: recovery seals no bytes after the durable mark. Recovery copies the complete batches after the mark into
+//!   the new segment.
 //! - REC-3: the manifest lists the new segment only when its content is durable. The segment gets its final name after
 //!   that. So an unlisted segment never has a batch that the manifest should list.
 //!

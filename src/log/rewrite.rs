@@ -394,7 +394,7 @@ fn not_as_written(name: &str, offset: u64) -> Error {
         .with_hint("the memory or the disk of this machine may be faulty")
 }
 
-/// The hint if old segments were not removed yet. They may contain erased content.
+/// The hint if old segments were not removed yet. The old segments may contain erased content.
 const LEFT: &str = "old files remain until the next write removes them";
 
 /// Returns the error for a failure after the new manifest became durable and before the old segments were removed.

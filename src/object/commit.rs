@@ -120,7 +120,7 @@ pub struct Commit {
     pub trust: Origin,
     /// The digest of the reason's text, which is a separate record.
     pub reason: Option<TextDigest>,
-    /// The ignorable fields by tag. They are kept byte for byte.
+    /// The ignorable fields by tag. These fields are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 

@@ -1,7 +1,7 @@
 //! The history tree: one digest over all first-parent ancestors of a commit, oldest first.
 //!
-//! The tree has the shape of RFC 6962. It stores only the peaks, which are the roots of its perfect subtrees: at most
-//! one for each bit of its size. Appending a commit needs only these roots.
+//! The tree has the shape of RFC 6962. The tree stores only the peaks, which are the roots of its perfect subtrees: at
+//! most one for each bit of its size. Appending a commit needs only these roots.
 //!
 //! # Layer
 //! Layer 3, inside `object`.

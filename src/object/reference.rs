@@ -1,4 +1,4 @@
-//! References: names for commits. They change no state and make no commit.
+//! References: names for commits. References change no state and make no commit.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -65,7 +65,8 @@ named! {
     }
 }
 
-/// The name of a reference: its class, a `/` and a free part. It has at most 512 bytes, without control characters.
+/// The name of a reference: its class, a `/` and a free part. The name has at most 512 bytes, without control
+/// characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReferenceName(String);
 
@@ -160,7 +161,7 @@ pub struct Reference {
     pub changes: Vec<StagedChange>,
     /// The lane whose ring contains this automatic snapshot: 1 to 256 bytes without control characters.
     pub lane: Option<String>,
-    /// The ignorable fields by tag. They are kept byte for byte.
+    /// The ignorable fields by tag. These fields are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 

@@ -336,8 +336,9 @@ fn check_chain(
 type Unlinked = Vec<(KeyPath, i64)>;
 
 /// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
-/// root that the commit names. The batch of a rollback contains no changes. Its state is the state of the newest kept
-/// commit with the same root, which `of_root` returns. `staged` is the state that the writer computed for this batch.
+/// root that the commit names. The batch of a rollback contains no changes. The state after such a batch is the state
+/// of the newest kept commit with the same root, which `of_root` returns. `staged` is the state that the writer
+/// computed for this batch.
 fn state_after(
     store: &Store,
     before: &Trie,

@@ -157,7 +157,7 @@ impl Generator {
             .collect()
     }
 
-    /// Makes a content. It may be empty, contain control characters, or be large enough for a separate record.
+    /// Makes a content. The content may be empty, contain control characters, or be large enough for a separate record.
     pub fn content(&mut self) -> String {
         match self.random.below(if self.tiny { 4 } else { 8 }) {
             0 => String::new(),

@@ -177,8 +177,8 @@ impl Proof {
     }
 }
 
-/// Reads one branch of the path. Its siblings include the child on the path only if the path ends here at an empty
-/// slot.
+/// Reads one branch of the path. The siblings of the branch include the child on the path only if the path ends here at
+/// an empty slot.
 fn decode_level(reader: &mut Reader<'_>, ends_here: bool) -> Result<ProofLevel, DecodeError> {
     let bitmap = reader.u16()?;
     let count = reader.u64()?;

@@ -114,7 +114,7 @@ pub(super) fn opening(boundary: Option<&str>) -> String {
     format!("<memory version=\"2\" use=\"{USE}\"{boundary}>\n")
 }
 
-/// Returns the text after the sections. It contains the root and the counts, which change with every commit.
+/// Returns the text after the sections. This text contains the root and the counts, which change with every commit.
 pub(super) fn closing(boundary: Option<&str>, root: &str, shown: usize, skipped: usize) -> String {
     let boundary = boundary.map_or_else(String::new, |boundary| attribute("boundary", boundary));
     let root = attribute("root", root);

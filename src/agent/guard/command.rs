@@ -1,4 +1,4 @@
-//! A check by another program, which reads the change as JSON. Its exit code decides.
+//! A check by another program, which reads the change as JSON. The exit code of the program decides.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

@@ -73,8 +73,8 @@ pub struct RecallQuery {
 }
 
 impl RecallQuery {
-    /// Creates a query over all items of `reach`. It finds at most 10 trusted items that have not expired. A superseded
-    /// item ranks below the item that supersedes it. Each hit is recorded as used, which delays its decay.
+    /// Creates a query over all items of `reach`. The query finds at most 10 trusted items that have not expired. A
+    /// superseded item ranks below the item that supersedes it. Each hit is recorded as used, which delays its decay.
     pub fn new(text: impl Into<String>, reach: Reach) -> Self {
         Self {
             text: text.into(),

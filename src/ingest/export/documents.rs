@@ -23,7 +23,7 @@ const PART_BYTES_MAX: usize = 200;
 /// A part of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A whole document. Its path is relative, and does not lead out of the target folder.
+    /// A whole document. The path of the file is relative, and does not lead out of the target folder.
     Document {
         /// The path of the file.
         path: String,

@@ -10,8 +10,8 @@
 //! # Invariants
 //! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree. Otherwise the export is
 //!   refused.
-//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it. Its root is at the top
-//!   level. A text is unquoted only if the parser still finds the headings around it.
+//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it. The root of the part is at
+//!   the top level. A text is unquoted only if the parser still finds the headings around it.
 
 use serde_json::{Map, Value as Json};
 

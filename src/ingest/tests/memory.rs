@@ -1,4 +1,4 @@
-//! The simplest memory, which is a map. It checks every change that it applies.
+//! The simplest memory, which is a map. The memory checks every change that it applies.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -11,8 +11,8 @@
 //! # Invariants
 //! - SAL-1: salvage does not write to the damaged log, and returns only bytes whose checksums match.
 //! - SAL-2: salvage excludes segments that a rewrite replaced, according to the manifest. If a rewrite wrote segments
-//!   that the manifest does not list, salvage marks these segments as orphaned. It does not exclude them, because the
-//!   manifest may be outdated.
+//!   that the manifest does not list, salvage marks these segments as orphaned. Salvage does not exclude these
+//!   segments, because the manifest may be outdated.
 //! - SAL-3: the use of memory is limited by the content of a file (RUN-2), not by its length.
 
 mod files;

@@ -371,8 +371,8 @@ fn a_crash_inside_recovery_loses_nothing_either() {
         image.reboot();
         ledger.acked = verify_read(&image, ledger, "the first crash");
         seen += crash_again(&image, ledger, &format!("crash at call {call}"));
-        // Batches of a killed process may exist only in the page cache. They are not durable until the next process
-        // recovers them.
+        // Batches of a killed process may exist only in the page cache. Such batches are not durable until the next
+        // process recovers them.
         let image = disk.crash_image(CrashImage::Killed);
         seen += crash_again(
             &image,

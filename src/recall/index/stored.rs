@@ -126,7 +126,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Returns the terms of live documents. Their postings refer to documents by position.
+/// Returns the terms of live documents. The postings of a term refer to documents by position.
 fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
     let mut terms = Vec::with_capacity(index.postings.len());
     for number in 0..index.postings.len() as u32 {

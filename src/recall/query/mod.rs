@@ -55,7 +55,7 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// The scopes to search; `None` means all scopes.
     pub scopes: Option<&'a [&'a str]>,
-    /// A further condition. It hides documents, but does not change any frequency.
+    /// A further condition. The filter hides documents, but does not change any frequency.
     pub filter: Option<Filter<'a>>,
     /// Decides which successors are accepted. If it is `None`, every successor is accepted.
     pub is_successor: Option<IsSuccessor<'a>>,

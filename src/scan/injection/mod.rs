@@ -1,6 +1,6 @@
 //! Finds prompt injections: orders to models, forged turns, and commands that fetch and run code.
 //!
-//! Rules read two copies of the text ([`views`]). They also read the decoded base64, hexadecimal digits and escapes of
+//! Rules read two copies of the text ([`views`]). Rules also read the decoded base64, hexadecimal digits and escapes of
 //! the text, at most three layers deep. Findings are only advice: a plausible statement passes every rule, so the
 //! origin of a text decides what the text may do.
 //!

@@ -50,7 +50,8 @@ pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     while let Some((next, _)) = strip(&clean, true) {
         clean = next;
     }
-    // INVARIANT SCA-4: the loop ends when it finds nothing. It always ends, because each round removes characters.
+    // INVARIANT SCA-4: the loop ends when it finds nothing. The loop always ends, because each round removes
+    // characters.
     Some(clean)
 }
 

@@ -47,7 +47,7 @@ pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> +
 
 /// The input of a rewrite: the kept commits, the live records and the records to erase.
 pub(crate) struct Plan<'a> {
-    /// The indexes of the commits to keep, in rising order. They include the newest commit.
+    /// The indexes of the commits to keep, in rising order. These commits include the newest commit.
     pub(crate) kept: &'a [usize],
     /// The live records, which the kept commits, the references and the drafts need.
     pub(crate) live: &'a Live,

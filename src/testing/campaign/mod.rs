@@ -1,6 +1,6 @@
-//! One campaign against the whole engine. It runs the workload of a seed on the simulated disk. It crashes the workload
-//! at every call, crashes it again during recovery, and injects every fault. It compares each result with an
-//! undisturbed run and with the model.
+//! One campaign against the whole engine. The campaign runs the workload of a seed on the simulated disk. The campaign
+//! crashes the workload at every call, crashes the workload again during recovery, and injects every fault. The
+//! campaign compares each result with an undisturbed run and with the model.
 //!
 //! A run passes if recovery gives a state between the last acknowledged and the last submitted operation, and never a
 //! part of an operation. Every acknowledged version must be readable. A second recovery must change no byte. Writes
