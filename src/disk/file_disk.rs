@@ -450,7 +450,8 @@ impl DiskFile for OpenFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        // `write_all_at` continues after short writes and interruptions. It returns an error if a write adds no bytes.
+        // `write_all_at` continues after short writes and interruptions. The call returns an error if a write adds no
+        // bytes.
         self.0.write_all_at(bytes, offset)
     }
 

@@ -80,7 +80,7 @@ impl Generator {
         } else {
             1 + self.random.below(12)
         };
-        // The "x" at the start keeps the text from being empty, and separates it from the part before it.
+        // The "x" at the start keeps the text from being empty, and separates the text from the part before the text.
         let mut text = String::from("x");
         loop {
             let piece = self.random.pick(&PIECES);

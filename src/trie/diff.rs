@@ -41,7 +41,8 @@ pub struct Diff<'a> {
     pub(super) visited: u64,
 }
 
-/// The two children at one position of the trie. At least one exists, and they are not the same node.
+/// The two children at one position of the trie. At least one of the two children exists, and the two children are not
+/// the same node.
 #[derive(Clone)]
 struct Pair {
     old: Option<Child>,

@@ -30,7 +30,7 @@ const TERMINAL_SLOT: u8 = 2;
 /// The byte for a path in an empty trie.
 const TERMINAL_EMPTY: u8 = 3;
 
-/// A proof of inclusion or exclusion. [`Self::verify`] returns whether it proves inclusion.
+/// A proof of inclusion or exclusion. [`Self::verify`] returns whether the proof shows inclusion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proof {
     /// The hash of the state's digests.

@@ -133,7 +133,7 @@ impl StoredBranch {
 }
 
 impl Branch {
-    /// Returns this branch with its children. Loads it if it is stored.
+    /// Returns this branch with its children. Loads the branch if it is stored.
     #[inline]
     pub(super) fn loaded(&self, level: usize, source: &dyn NodeSource) -> Result<&Self> {
         match self.children() {

@@ -110,7 +110,7 @@ impl Derive for Texts {
 }
 
 impl DuplicateIndex {
-    /// Saves the index to disk if it changed much since the last save. Returns whether it was saved.
+    /// Saves the index to disk if the index changed much since the last save. Returns whether the index was saved.
     ///
     /// # Errors
     /// The errors of [`Followed::keep`].

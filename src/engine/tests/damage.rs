@@ -1,5 +1,5 @@
 //! Cuts a store of 64 KiB at every byte, and flips every bit. The store must open at an earlier state or refuse to
-//! open. It must never panic, return wrong data or appear empty.
+//! open. The store must never panic, return wrong data or appear empty.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

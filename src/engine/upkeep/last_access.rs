@@ -1,4 +1,5 @@
-//! Last-access times of objects. They are not part of the state, so reading an object makes no version and no commit.
+//! Last-access times of objects. Last-access times are not part of the state, so reading an object makes no version and
+//! no commit.
 //!
 //! A handle keeps its new times in memory until it is synced or closed. Then the handle merges these times into a small
 //! derived file. When the small file gets too large, the handle merges the small file into a large file. The handle

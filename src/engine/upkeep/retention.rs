@@ -4,8 +4,8 @@
 //! Layer 5. Pure functions, except that they read commits.
 //!
 //! # Limits
-//! - The standard retention thins bursts of work. It keeps most versions of a history that was written at an even pace,
-//!   because nearly every version is in the last state of an hour, day or week.
+//! - The standard retention thins bursts of work. The standard retention keeps most versions of a history that was
+//!   written at an even pace, because nearly every version is in the last state of an hour, day or week.
 //!
 //! # Invariants
 //! - RET-1: these commits stay: the newest commit, the commits that references name, and the targets of kept commits.
@@ -23,8 +23,8 @@ use crate::store::{ChangeCounts, Store};
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// Defines which commits of history are kept. The other commits are thinned: only their digests stay in the chain.
-/// Their states are removed, with the versions that no kept state contains.
+/// Defines which commits of history are kept. The other commits are thinned: only their digests stay in the chain. The
+/// states of thinned commits are removed, with the versions that no kept state contains.
 ///
 /// Commits of snapshots, drafts, pins and other references always stay, and so do erasures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +63,9 @@ pub(crate) fn forgets(op: &str, counts: impl FnOnce() -> Result<ChangeCounts>) -
 }
 
 impl Default for Retention {
-    /// Returns the standard retention. It keeps all commits of the last 7 days, up to 5,000, then one commit an hour
-    /// for 30 days, one a day for a year, and one a week without limit. It also keeps commits that forgot items in the
-    /// last 30 days.
+    /// Returns the standard retention. This retention keeps all commits of the last 7 days, up to 5,000, then one
+    /// commit an hour for 30 days, one a day for a year, and one a week without limit. This retention also keeps
+    /// commits that forgot items in the last 30 days.
     fn default() -> Self {
         Self {
             all: 7 * DAY,

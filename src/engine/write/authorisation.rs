@@ -30,8 +30,8 @@ pub enum Authorisation {
     /// A writer, trusted or not, may not replace or remove a more trusted object. A trusted writer may remove an
     /// expired object.
     Everyone,
-    /// An untrusted writer may not remove a more trusted object. It may replace such an object: the new version has the
-    /// writer's lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
+    /// An untrusted writer may not remove a more trusted object. An untrusted writer may replace such an object: the
+    /// new version has the writer's lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
     Removals,
     /// The commit checks nothing, because the caller has already checked a policy of its own.
     Decided,

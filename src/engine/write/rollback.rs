@@ -12,8 +12,8 @@
 //!
 //! # Invariants
 //! - ROL-1: two rollbacks to one commit produce the same root, whatever was committed between them.
-//! - ROL-2: undo and redo change only ids of the commit that they reverse. They set all of these ids to their target
-//!   versions, or change nothing.
+//! - ROL-2: undo and redo change only ids of the commit that they reverse. Undo and redo set all of these ids to their
+//!   target versions, or change nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -139,8 +139,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Writes a version, or its marker if the version is lost or erased. Does nothing if it was already written. So the
-    /// version precedes the next record, which needs it (SVO-1).
+    /// Writes a version, or its marker if the version is lost or erased. Does nothing if the version was already
+    /// written. So the version precedes the next record, which needs it (SVO-1).
     pub(super) fn need_version(&mut self, key: KeyPath, digest: ObjectDigest) -> Result<()> {
         if !self.done.insert(*digest.as_bytes()) {
             return Ok(());
