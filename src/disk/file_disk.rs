@@ -40,7 +40,7 @@ impl FileDisk {
     /// Opens an existing folder. Changes no file.
     ///
     /// # Errors
-    /// `NotFound` if the folder does not exist; `Io` if it is on a network file system or cannot be opened.
+    /// `NotFound` if the folder does not exist; `Io` if the folder is on a network file system or cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let opening = |error: io::Error| match error.kind() {
@@ -259,7 +259,7 @@ impl FileDisk {
 }
 
 /// Calls `open`. If the process has no free file descriptors, raises the limit to the hard limit and tries again. A
-/// store needs many descriptors, because it has every segment open.
+/// store needs many descriptors, because the handle has every segment open.
 fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {

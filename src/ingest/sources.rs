@@ -1,5 +1,5 @@
 //! Stages the objects of a change, sources before the objects derived from them. The engine sets the origin of an
-//! object when it is staged, and treats a missing source as imported.
+//! object when the object is staged, and treats a missing source as imported.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.

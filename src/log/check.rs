@@ -69,8 +69,8 @@ impl Log {
             Err(error) => return report.damage(error).map(|()| 0),
         };
         log.places = places;
-        // Opens all segments of one manifest, so they stay readable if a rewrite replaces them. `check_all` reports all
-        // damage, so this call ignores damage.
+        // Opens all segments of one manifest, so the segments stay readable if a rewrite replaces them. `check_all`
+        // reports all damage, so this call ignores damage.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => {}
@@ -134,7 +134,7 @@ impl Log {
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {
                 return Ok(false);
             }
-            // Without permission to read the file, assumes that it may be a segment.
+            // Without permission to read the file, assumes that the file may be a segment.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(true),
             opened => opened.or_io(format_args!("cannot open {name}"))?,
         };

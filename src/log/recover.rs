@@ -46,7 +46,7 @@ pub enum NextWriter {
     Recover {
         /// The segment that will be sealed.
         segment: u64,
-        /// The length at which the segment will be sealed. All bytes before it are known to be durable.
+        /// The length at which the segment will be sealed. All bytes before this offset are known to be durable.
         sealed_at: u64,
         /// The numbers of the complete batches after the sealed length. The writer copies these batches into the new
         /// segment.

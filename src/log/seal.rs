@@ -26,7 +26,7 @@ pub(super) const SEAL_FRAME_BYTES: u64 = framed_bytes(SEAL_BYTES) as u64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) batch: u64,
-    /// The digest of the last batch; `None` if it is unknown.
+    /// The digest of the last batch; `None` if the digest is unknown.
     pub(super) digest: Option<[u8; 32]>,
 }
 

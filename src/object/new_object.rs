@@ -59,7 +59,7 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// The digest of `bytes`.
     pub digest: ObjectDigest,
-    /// The content with its digest, if it is a separate record (OBJ-5).
+    /// The content with its digest, if the content is a separate record (OBJ-5).
     pub content: Option<(ContentDigest, Vec<u8>)>,
 }
 

@@ -1,6 +1,7 @@
 //! Findings of the scan: location, category, severity and rule.
 //!
-//! A finding never contains the text that it reports, so logs and answers can show it without disclosing a secret.
+//! A finding never contains the text that it reports, so logs and answers can show a finding without disclosing a
+//! secret.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate.

@@ -229,7 +229,7 @@ pub struct Recalled {
     /// The terms of the question, in the form that the index contains.
     #[serde(skip)]
     pub terms: Vec<String>,
-    /// The way in which the index was prepared; `None` for summaries, because they need no index.
+    /// The way in which the index was prepared; `None` for summaries, because summaries need no index.
     #[serde(skip)]
     pub reached: Option<Reached>,
 }

@@ -54,7 +54,7 @@ pub(super) fn is_embedding() -> bool {
     EMBEDDING.get()
 }
 
-/// Resets `EMBEDDING` of the thread when it is dropped, also after a panic.
+/// Resets `EMBEDDING` of the thread when this value is dropped, even after a panic.
 struct Unmark;
 
 impl Drop for Unmark {
@@ -106,7 +106,7 @@ impl Vectors {
         key
     }
 
-    /// Returns the vector of a text. Embeds the text if it has no vector.
+    /// Returns the vector of a text. Embeds the text if the store of vectors has no vector of the text.
     pub(super) fn vector(&self, key: TextKey, text: &str) -> Vec<f32> {
         if let Some(parts) = self.known.lock().get(&key) {
             return parts.iter().map(|&part| f32::from(part)).collect();
@@ -151,8 +151,8 @@ impl Vectors {
         }
     }
 
-    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether it
-    /// saved.
+    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether the
+    /// vectors were saved.
     pub(super) fn keep(&self, memory: &Memory, view: &View, in_use: &HashMap<Key, TextKey>) -> Result<bool> {
         let made = self.made.load(Ordering::Relaxed);
         if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {

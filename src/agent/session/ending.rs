@@ -11,7 +11,7 @@
 //! # Invariants
 //! - SND-1: a text of a reply has at most the class `model`, and at most the class of the least trusted entry of the
 //!   session.
-//! - SND-2: a session stores at most `facts_max` facts, even if it ends several times.
+//! - SND-2: a session stores at most `facts_max` facts, even if the session ends several times.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -198,8 +198,8 @@ pub(crate) struct IndexCache {
 }
 
 impl IndexCache {
-    /// Returns the index of this state if it is cached. Never waits: returns `None` while another thread builds an
-    /// index of the family.
+    /// Returns the index of this state if the index is cached. Never waits: returns `None` while another thread builds
+    /// an index of the family.
     pub(crate) fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
         let kept = self.families[family as usize].try_lock()?;
         let found = kept.iter().find(|kept| kept.root() == root)?;

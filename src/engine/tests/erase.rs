@@ -180,7 +180,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
             &format!("kept {number}"),
         );
     }
-    // Adds a torn tail that contains one more secret, and lets a writer recover from it.
+    // Adds a torn tail that contains one more secret, and lets a writer recover from the torn tail.
     let calls = disk.calls();
     disk.crash_at(calls + 1);
     memory
@@ -618,7 +618,7 @@ fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone()
     put(&memory, "tea", "green");
     put(&memory, "secret", "never to be seen again");
     memory.erase(&of(&["secret"]), &Writer::user()).unwrap();
-    // The undo would remove the id, which is already absent, so it changes nothing.
+    // The undo would remove the id, which is already absent, so the undo changes nothing.
     assert!(
         memory
             .reverse_preview(Op::UNDO, &Writer::user())

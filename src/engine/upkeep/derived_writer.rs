@@ -108,8 +108,8 @@ pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &View)
     Ok(true)
 }
 
-/// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether it wrote the
-/// file.
+/// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether the call wrote
+/// the file.
 ///
 /// # Errors
 /// The errors of [`keep_derived`]; `InvalidInput` if the value belongs to another state than the view.

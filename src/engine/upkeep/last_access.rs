@@ -1,10 +1,10 @@
 //! Last-access times of objects. Last-access times are not part of the state, so reading an object makes no version and
 //! no commit.
 //!
-//! A handle keeps its new times in memory until it is synced or closed. Then the handle merges these times into a small
-//! derived file. When the small file gets too large, the handle merges the small file into a large file. The handle
-//! writes a time only if the time is at least ten minutes later than the written time of the object, so readers write
-//! little. A crash loses unwritten times.
+//! A handle keeps its new times in memory until the handle is synced or closed. Then the handle merges these times into
+//! a small derived file. When the small file gets too large, the handle merges the small file into a large file. The
+//! handle writes a time only if the time is at least ten minutes later than the written time of the object, so readers
+//! write little. A crash loses unwritten times.
 //!
 //! # Layer
 //! Layer 5.

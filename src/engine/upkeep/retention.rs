@@ -1,7 +1,7 @@
 //! Retention: decides which commits stay when history is thinned.
 //!
 //! # Layer
-//! Layer 5. Pure functions, except that they read commits.
+//! Layer 5. Pure functions, except that some functions read commits.
 //!
 //! # Limits
 //! - The standard retention thins bursts of work. The standard retention keeps most versions of a history that was
@@ -30,18 +30,18 @@ const DAY: Duration = Duration::from_hours(24);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// Commits younger than this stay, but at most `newest` of them.
+    /// Commits younger than this duration stay, but at most `newest` of them.
     pub all: Duration,
     /// The maximal number of commits that stay because of `all`.
     pub newest: u64,
-    /// The last commit of each hour stays if it is younger than this.
+    /// The last commit of each hour stays if that commit is younger than this duration.
     pub hourly: Duration,
-    /// The last commit of each day stays if it is younger than this.
+    /// The last commit of each day stays if that commit is younger than this duration.
     pub daily: Duration,
-    /// The last commit of each week stays if it is younger than this.
+    /// The last commit of each week stays if that commit is younger than this duration.
     pub weekly: Duration,
-    /// Commits younger than this stay if they forgot, shortened or replaced an object. The commit before each such
-    /// commit also stays, because its state still has that object.
+    /// Commits younger than this duration stay if they forgot, shortened or replaced an object. The commit before each
+    /// such commit also stays, because its state still has that object.
     pub forgotten: Duration,
 }
 

@@ -46,7 +46,7 @@ pub enum Staged {
 /// An object ready to be written.
 pub(crate) struct StagedObject {
     pub(crate) object: Object,
-    /// The content, if it is stored as a separate record.
+    /// The content, if the content is stored as a separate record.
     pub(crate) content: Option<(ContentDigest, Bytes)>,
 }
 
@@ -162,7 +162,7 @@ impl Draft {
     }
 
     /// Moves the base to the newest head that this process knows. If the head changes after that, the commit fails. So
-    /// results that were computed from the draft stay valid until it is committed.
+    /// results that were computed from the draft stay valid until the draft is committed.
     ///
     /// # Errors
     /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
@@ -522,7 +522,7 @@ impl Draft {
         }
     }
 
-    /// Returns the base state's object of this id, or its placeholder if it was erased.
+    /// Returns the base state's object of this id, or its placeholder if the object was erased.
     fn base_object(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let object = self.base.state.object_at(key)?;
         Ok(object.filter(|object| object.id() == id || object.is_placeholder()))

@@ -173,8 +173,8 @@ impl Inner {
         }
     }
 
-    /// Writes a draft's versions and a reference to them. The function `place` receives the changes and the number of
-    /// the batch, and returns the name of the reference.
+    /// Writes a draft's versions and a reference that lists the versions. The function `place` receives the changes and
+    /// the number of the batch, and returns the name of the reference.
     pub(super) fn keep_draft(
         &self,
         draft: &Draft,

@@ -185,7 +185,7 @@ impl Memory {
         newest_references(&store).into_iter().map(info).collect()
     }
 
-    /// Commits a draft, unless it changes nothing.
+    /// Commits a draft, unless the draft changes nothing.
     ///
     /// `op` is the verb in the audit log: 1 to 32 characters of `a-z` and `_`.
     ///

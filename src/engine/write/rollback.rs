@@ -138,7 +138,7 @@ impl Inner {
         for change in from.diff(&to.state, &from.nodes_with(&to.state)) {
             let TrieChange { key, old, new } = change?;
             let now = head.entry_at(&key)?;
-            // The id already has its target version, so it does not change.
+            // The id already has its target version, so the id does not change.
             if digest(now) == digest(new) {
                 continue;
             }

@@ -59,7 +59,7 @@ pub(crate) fn add_changes<'a>(
             continue;
         };
         let digest = *staged.object.digest().as_bytes();
-        // The locator and the first commit are still unknown. The store sets them when it applies the batch.
+        // The locator and the first commit are still unknown. The store sets both when the batch is applied.
         let entry = Entry {
             key: *key,
             digest,

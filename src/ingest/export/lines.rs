@@ -124,8 +124,8 @@ pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
     Ok(omitted)
 }
 
-/// Returns the parents that objects name but that cannot be read, because they were erased, lost or damaged. After a
-/// salvage, only their ids may remain.
+/// Returns the parents that objects name but that cannot be read, because the parents were erased, lost or damaged.
+/// After a salvage, only their ids may remain.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {

@@ -107,7 +107,7 @@ impl Existing for Nothing {
 /// How a content is written in the file.
 enum Body {
     Plain(String),
-    /// Written as a quoted text, so that it is not parsed.
+    /// Written as a quoted text, so that the text is not parsed.
     Quoted(String),
     /// Written as the field `content` of the statement, because the text of the file cannot express this content.
     Stated,
@@ -311,7 +311,7 @@ impl<'a> Rendering<'a> {
         id = id.filter(|_| !hides_id);
         let above = node.parent.filter(|_| !self.is_deep(place));
         if above.is_some_and(|above| level != self.levels[above] + 1) {
-            // The parser stores the level as an attribute, because it does not follow from the depth.
+            // The parser stores the level as an attribute, because the level does not follow from the depth.
             let level = i64::try_from(level).unwrap_or(i64::MAX);
             read.attributes.insert("level", level);
         }

@@ -21,7 +21,7 @@ pub(crate) struct ObjectLine {
     pub origin: Option<Origin>,
     /// Whether the line names a scope. Otherwise the object gets the writer's scope.
     pub has_scope: bool,
-    /// Whether this is an earlier version. Only history stores it, because other objects are derived from it.
+    /// Whether this is an earlier version. Only history stores this version, because other objects are derived from it.
     pub past: bool,
 }
 

@@ -242,7 +242,7 @@ pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Findin
 
 /// Copies the end of each segment from the header of the next segment, and assigns both to the same chain.
 pub(super) fn use_headers(files: &mut [DamagedFile]) {
-    // The previous segment has a lower number, so it is before `index` in the sorted list.
+    // The previous segment has a lower number, so that segment is before `index` in the sorted list.
     for index in 0..files.len() {
         let Some((before, [file, ..])) = files.split_at_mut_checked(index) else {
             return;

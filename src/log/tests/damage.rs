@@ -317,7 +317,7 @@ fn degraded_reading_serves_what_is_before_the_damage_and_tells() {
     );
     let refused = Log::open(shared(&disk), Mode::ReadWrite, options).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-    // The check and `holds` report the damage, even if they are used with a degraded handle.
+    // The check and `holds` report the damage, even if the handle is degraded.
     let checked = Checked::of(shared(&disk), options, None).unwrap();
     assert_eq!(checked.findings, findings(&disk));
     assert!(has(&checked.findings, Severity::Damage, "log/00000002.seg"));

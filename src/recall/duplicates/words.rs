@@ -44,7 +44,7 @@ pub(crate) struct Words {
     roles: Roles,
     /// The terms without stop words, each once and in order.
     pub(crate) terms: Vec<String>,
-    /// The last term, even if it is a stop word.
+    /// The last term, even if that term is a stop word.
     pub(crate) last: Option<String>,
     /// The n-grams of four characters of all words.
     pub(crate) grams: Grams,

@@ -61,7 +61,7 @@ impl People {
         self.scope_numbers.get(name).copied()
     }
 
-    /// Returns the number of a scope; adds the scope if it is new.
+    /// Returns the number of a scope; adds the scope if the scope is new.
     pub(crate) fn scope(&mut self, name: &str) -> u32 {
         if let Some(number) = self.find_scope(name) {
             return number;
@@ -75,7 +75,7 @@ impl People {
         number
     }
 
-    /// Returns the number of a speaker of a scope; adds the speaker if it is new.
+    /// Returns the number of a speaker of a scope; adds the speaker if the speaker is new.
     pub(crate) fn speaker(&mut self, scope: u32, name: &str) -> u32 {
         let speakers = &mut self.scopes[scope as usize].speakers;
         if let Some(&number) = speakers.get(name) {

@@ -125,7 +125,7 @@ impl Postings {
             .copied()
     }
 
-    /// Returns the number of a term; adds the term if it is new.
+    /// Returns the number of a term; adds the term if the term is new.
     pub(crate) fn intern(&mut self, term: &[u8]) -> u32 {
         let hash = self.hasher.hash_one(term);
         if let Some(&number) = self.table.find(hash, |&number| self.term(number) == term) {

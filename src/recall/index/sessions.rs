@@ -101,7 +101,7 @@ impl Sessions {
         &mut self.scopes[scope as usize]
     }
 
-    /// Returns the number of a named session; adds the session if it is new.
+    /// Returns the number of a named session; adds the session if the session is new.
     pub(crate) fn intern(&mut self, scope: u32, name: &str) -> u32 {
         let number = self.all.len() as u32;
         let named = &mut self.of_scope(scope).named;

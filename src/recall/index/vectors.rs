@@ -22,7 +22,7 @@ pub(crate) struct Quantised {
 }
 
 impl Quantised {
-    /// Converts a vector. Returns `None` if it has no direction: it is empty, all zero, or not finite.
+    /// Converts a vector. Returns `None` if the vector has no direction: the vector is empty, all zero, or not finite.
     pub(crate) fn new(vector: &[f32]) -> Option<Self> {
         let norm = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
         let largest = vector

@@ -216,7 +216,7 @@ impl Pass<'_> {
     }
 }
 
-/// Adds to a cell and records that it is in use.
+/// Adds to a cell and records that the cell is in use.
 #[inline]
 fn touch(cells: &mut [f32], touched: &mut Vec<u32>, at: u32, value: f32) {
     let cell = &mut cells[at as usize];

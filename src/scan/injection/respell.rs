@@ -83,7 +83,7 @@ fn leet(text: &str) -> Option<String> {
     (odd >= LEET_MIN && odd * LEET_SHARE >= words).then(|| text.chars().map(letter).collect())
 }
 
-/// Returns the text with its tag characters converted to ASCII, if it has any.
+/// Returns the text with its tag characters converted to ASCII, if the text has tag characters.
 fn tags(text: &str) -> Option<String> {
     let is_tagged = !text.is_ascii() && text.contains(|char| untagged(char).is_some());
     let plain = |char| untagged(char).map_or(char, char::from);

@@ -42,7 +42,7 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns `text` without its suspicious characters. Returns `None` if it has no such characters.
+/// Returns `text` without its suspicious characters. Returns `None` if `text` has no such characters.
 pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     let (mut clean, _) = strip(text, true)?;
     // The text before and after a removed character may form a new suspicious sequence, such as a selector after

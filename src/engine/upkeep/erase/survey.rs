@@ -62,7 +62,7 @@ struct Survey<'a> {
 }
 
 impl Inner {
-    /// Returns the report of an erasure before it is committed.
+    /// Returns the report of an erasure before the erasure is committed.
     ///
     /// # Errors
     /// The reason why the erasure is refused; see [`crate::engine::memory::Memory::erase`].
