@@ -259,7 +259,7 @@ impl FileDisk {
 }
 
 /// Calls `open`. If the process has no free file descriptors, raises the limit to the hard limit and tries again. A
-/// store needs many descriptors, because the handle has every segment open.
+/// store needs many descriptors, because every segment is open.
 fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {

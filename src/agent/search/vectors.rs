@@ -106,7 +106,7 @@ impl Vectors {
         key
     }
 
-    /// Returns the vector of a text. Embeds the text if the store of vectors has no vector of the text.
+    /// Returns the vector of a text. Embeds the text if no vector of the text is stored.
     pub(super) fn vector(&self, key: TextKey, text: &str) -> Vec<f32> {
         if let Some(parts) = self.known.lock().get(&key) {
             return parts.iter().map(|&part| f32::from(part)).collect();
