@@ -25,7 +25,7 @@ pub(crate) type Date = (i64, i64, i64);
 /// Returns the number of days from 1970-01-01 to a date. The date may overflow: month 13 is the next January, and the
 /// 31st of a short month is in the next month.
 pub(crate) fn day_of((year, month, day): Date) -> i64 {
-    // In this formula a year begins in March, so a leap day is its last day.
+    // In this formula a year begins in March, so a leap day is the last day of its year.
     let months = year * 12 + month - 3;
     let (year, month) = (months.div_euclid(12), months.rem_euclid(12));
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);

@@ -32,7 +32,7 @@ named! {
         Key => "treering v1 key",
         /// The canonical bytes of an object.
         Object => "treering v1 object",
-        /// The text of an object, if it is a separate record.
+        /// The text of an object, if that text is a separate record.
         Content => "treering v1 content",
         /// A reason or source text of a commit.
         Text => "treering v1 text",
@@ -292,7 +292,7 @@ impl CommitDigest {
 }
 
 digest_type! {
-    /// The digest of an object and all objects below it.
+    /// The digest of an object and of all objects below that object.
     SubtreeDigest
 }
 digest_type! {

@@ -109,8 +109,8 @@ impl Agent {
             .lend(|scratch| read(&indexed.value().index, scratch))
     }
 
-    /// Saves the recall index to disk for the next process if it changed much since the last save. Returns whether it
-    /// was saved.
+    /// Saves the recall index to disk for the next process if the index changed much since the last save. Returns
+    /// whether the index was saved.
     ///
     /// # Errors
     /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
@@ -118,8 +118,8 @@ impl Agent {
         self.recall_index.keep(&self.memory)
     }
 
-    /// Saves the duplicate index to disk for the next process if it changed much since the last save. Returns whether
-    /// it was saved.
+    /// Saves the duplicate index to disk for the next process if the index changed much since the last save. Returns
+    /// whether the index was saved.
     ///
     /// # Errors
     /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.

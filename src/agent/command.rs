@@ -22,7 +22,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The result of a run.
 pub(crate) struct Ran {
-    /// The exit status of the program; `None` if it was killed at the time limit.
+    /// The exit status of the program; `None` if the program was killed at the time limit.
     pub(crate) status: Option<ExitStatus>,
     /// The first bytes of the program's standard output, up to the limit.
     pub(crate) output: Vec<u8>,

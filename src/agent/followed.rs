@@ -78,7 +78,7 @@ impl<T: Keep> Followed<T> {
         self.derived.value()
     }
 
-    /// Saves the value to disk if it changed much since the last save. Returns whether it was saved.
+    /// Saves the value to disk if the value changed much since the last save. Returns whether the value was saved.
     ///
     /// # Errors
     /// `Io` if the value cannot be written, with the code `read_only` for a read-only handle.

@@ -83,8 +83,8 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the time of the last write of an object, and its id. Writes of decay do not count. The id orders items of
-/// the same commit.
+/// Returns the time of the last write of an object, and the id of the object. Writes of decay do not count. The id
+/// orders items of the same commit.
 fn written(view: &View, object: &Object) -> Result<(Time, String)> {
     let item = Item::from(object.clone());
     Ok((decay::written(view, &item)?, object.id().to_string()))

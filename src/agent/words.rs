@@ -28,7 +28,8 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
         rest = rest.trim_start_matches(|letter| !is_word(letter));
         let first = rest.chars().next()?;
         let spaceless = is_spaceless(first);
-        // A combining mark stays with its base character, even if its Unicode block belongs to another script.
+        // A combining mark stays with its base character, even if the Unicode block of the mark belongs to another
+        // script.
         let goes_on = |letter: char| {
             is_word(letter) && (is_spaceless(letter) == spaceless || is_combining_mark(letter))
         };

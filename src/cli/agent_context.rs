@@ -89,8 +89,8 @@ impl Context {
     }
 
     /// Reads the agent's settings from the file of `--settings`, else from the file next to the store. The file next to
-    /// the store is untrusted, so it can make the scan stricter but never milder. Its milder verdicts have no effect,
-    /// and are returned for a warning.
+    /// the store is untrusted, so it can make the scan stricter but never milder. Milder verdicts in that file have no
+    /// effect, and are returned for a warning.
     pub(crate) fn settings(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
         let named = self.options.settings.clone();
         let named = named.or_else(|| path_in("TREERING_SETTINGS"));

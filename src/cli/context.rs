@@ -326,7 +326,7 @@ impl Context {
     }
 }
 
-/// Returns the path in an environment variable, unless it is empty.
+/// Returns the path in an environment variable, unless the variable is empty.
 pub(crate) fn path_in(variable: &str) -> Option<PathBuf> {
     let value = env::var_os(variable).filter(|value| !value.is_empty());
     value.map(PathBuf::from)

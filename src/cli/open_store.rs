@@ -72,7 +72,7 @@ impl OpenStore {
     }
 }
 
-/// The folder of an open store. After a move of the folder, a reader still has the moved files open, but it sees no new
+/// The folder of an open store. After a move of the folder, a reader still has the moved files open, but sees no new
 /// commits.
 pub(crate) struct StoreFolder {
     path: PathBuf,

@@ -313,7 +313,7 @@ impl Output {
         write!(self.out, "{fence}text\n{lines}{fence}\n").map_err(output_error)
     }
 
-    /// Writes one row of a Markdown table, or the line below its headings.
+    /// Writes one row of a Markdown table, or the line below the headings of the table.
     pub(crate) fn markdown_row<'a>(&mut self, cells: impl Iterator<Item = &'a str>) -> Result<()> {
         self.check_stop()?;
         self.close_fence()?;

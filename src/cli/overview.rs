@@ -8,14 +8,15 @@ use clap::Command;
 use super::human::wrapped;
 use super::verb::{Entry, Groups};
 
-/// The shared options and examples of first commands. A tab separates an option from its meaning.
+/// The shared options. A tab separates an option from its meaning.
 const OPTIONS: &str = include_str!("options.txt");
 const START: &str = include_str!("start.txt");
 
 /// The smallest width of a page with two verbs side by side.
 const TWO_COLUMNS: usize = 92;
-/// The widths of the columns with the name of a group and the name of a verb.
+/// The width of the column with the name of a group.
 const GROUP: usize = 7;
+/// The width of the column with the name of a verb.
 const VERB: usize = 12;
 /// The width of the column with the summary of a verb.
 const ABOUT: usize = 35;

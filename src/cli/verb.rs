@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use super::context::Context;
 use super::errors::{Done, clap_error};
 
-/// A verb of the program. Its fields are its arguments.
+/// A verb of the program. The fields of the implementing type are the arguments of the verb.
 pub(crate) trait Verb: Args {
     /// The forms of the verb's JSON answer.
     const ANSWERS: &'static [Form] = &[];

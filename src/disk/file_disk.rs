@@ -40,7 +40,7 @@ impl FileDisk {
     /// Opens an existing folder. Changes no file.
     ///
     /// # Errors
-    /// `NotFound` if the folder does not exist; `Io` if it is on a network file system or cannot be opened.
+    /// `NotFound` if the folder does not exist; `Io` if the folder is on a network file system or cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let opening = |error: io::Error| match error.kind() {
@@ -259,7 +259,7 @@ impl FileDisk {
 }
 
 /// Calls `open`. If the process has no free file descriptors, raises the limit to the hard limit and tries again. A
-/// store needs many descriptors, because it has every segment open.
+/// store needs many descriptors, because every segment is open.
 fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
@@ -308,8 +308,8 @@ impl Disk for FileDisk {
         let (old_folder, old) = self.place(from)?;
         let (new_folder, new) = self.place(to)?;
         match rustix::fs::renameat_with(&old_folder, old, &new_folder, new, RenameFlags::NOREPLACE) {
-            // Some file systems do not support the flag. A hard link and the removal of the old name have the same
-            // effect. After a crash between these two calls, both names refer to the same complete file.
+            // Some file systems do not support the flag `NOREPLACE`. A hard link and the removal of the old name have
+            // the same effect. After a crash between these two calls, both names refer to the same complete file.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(&old_folder, old, &new_folder, new, AtFlags::empty())?;
                 Ok(rustix::fs::unlinkat(&old_folder, old, AtFlags::empty())?)
@@ -450,7 +450,8 @@ impl DiskFile for OpenFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        // `write_all_at` continues after short writes and interruptions. It returns an error if a write adds no bytes.
+        // `write_all_at` continues after short writes and interruptions. The call returns an error if a write adds no
+        // bytes.
         self.0.write_all_at(bytes, offset)
     }
 

@@ -35,8 +35,8 @@ pub trait LockGuard: Send + Sync {
 
 /// Acquires the lock `name`. If another process holds the lock, repeats the attempt for up to `wait`.
 ///
-/// The attempts have random intervals. If other processes wait for the lock, this call first pauses, so that they can
-/// acquire the lock. So a busy writer that locks again and again does not starve the others.
+/// The attempts have random intervals. If other processes wait for the lock, this call first pauses, so that these
+/// processes can acquire the lock. So a busy writer that locks again and again does not starve the other processes.
 ///
 /// # Errors
 /// `Busy` with the name of the lock's holder if the lock is not free within `wait`; `Io` if the system refuses.

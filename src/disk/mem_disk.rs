@@ -22,7 +22,7 @@ pub struct MemDisk {
     locked: Arc<Mutex<BTreeSet<String>>>,
 }
 
-/// The bytes of a file. Maps share them until the next write, which copies them.
+/// The bytes of a file. Maps share the bytes until the next write, which copies the bytes.
 type Content = Arc<RwLock<Arc<Vec<u8>>>>;
 
 impl MemDisk {
@@ -179,7 +179,7 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-/// Returns the first `length` bytes of a content. Later writes to the file do not change them.
+/// Returns the first `length` bytes of a content. Later writes to the file do not change the returned bytes.
 pub(crate) fn mapped(content: &Arc<Vec<u8>>, length: u64) -> io::Result<Bytes> {
     if (content.len() as u64) < length {
         return Err(io::ErrorKind::UnexpectedEof.into());

@@ -100,7 +100,8 @@ pub trait Disk: Send + Sync {
         false
     }
 
-    /// Returns the identifier of the current boot of the machine. Returns zeros if the system provides none.
+    /// Returns the identifier of the current boot of the machine. Returns zeros if the system provides no such
+    /// identifier.
     fn boot_id(&self) -> [u8; 16];
 
     /// Returns the number of this process. Handles store this number to detect that they are used in a forked child.

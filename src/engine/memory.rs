@@ -27,8 +27,8 @@ use super::settings::Limits;
 use super::upkeep::{checkpoint_if_due, derived_content};
 use super::write::{Authorisation, Committed, Draft, Writer};
 
-/// The maximal time that a closing handle waits for a rewrite of the log to end, before it can write the last-access
-/// times.
+/// The maximal time that a closing handle waits for a rewrite of the log to end, before the handle can write the
+/// last-access times.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The memory of an agent: a handle to one open store. A clone is another handle to the same store.
@@ -478,7 +478,8 @@ impl Memory {
     /// Commits the removal of one object.
     ///
     /// # Errors
-    /// `NotFound` if there is no such object; `InvalidInput` if it has children; the errors of [`Self::commit`].
+    /// `NotFound` if there is no such object; `InvalidInput` if the object has children; the errors of
+    /// [`Self::commit`].
     pub fn remove(&self, id: &Id, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         let removed = u64::from(draft.remove(id)?);
@@ -505,7 +506,8 @@ impl Memory {
     }
 
     /// Records that the objects were used at `time`. Makes no version and no commit. Retains the latest time of each
-    /// object. A writable handle writes the times when it is synced or closed; a crash before then loses the times.
+    /// object. A writable handle writes the times when the handle is synced or closed; a crash before then loses the
+    /// times.
     pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
         self.inner.source.stamps.lock().touch(self.suite(), ids, time);
     }

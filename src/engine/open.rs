@@ -173,7 +173,7 @@ impl Options {
         Ok(memory)
     }
 
-    /// Creates a store in the folder `path`, which may exist if it is empty.
+    /// Creates a store in the folder `path`, which may already exist as an empty folder.
     ///
     /// # Errors
     /// `InvalidInput` (code `store_exists`) if the folder already contains a store, which stays unchanged; `Io` if a
@@ -207,7 +207,7 @@ impl Options {
         .with_hint("clone the open handle, or drop it and open the store again"))
     }
 
-    /// Opens the store in the folder `path`, or creates it. Also returns whether it created the store.
+    /// Opens the store in the folder `path`, or creates it. Also returns whether the call created the store.
     ///
     /// # Errors
     /// The errors of [`Self::open`] and [`Self::create`].

@@ -104,7 +104,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Adds a warning for the owner, unless it is already in the list.
+    /// Adds a warning for the owner, unless the warning is already in the list.
     pub(crate) fn warn(&self, text: String) {
         let mut warnings = self.warnings.lock();
         if !warnings.contains(&text) {
@@ -145,8 +145,8 @@ impl Opened {
         }
     }
 
-    /// Returns the error for a store without a readable commit. If reading stopped at damage, the error names the
-    /// damage; otherwise it is `error`.
+    /// Returns the error for a store without a readable commit: an error that names the damage if reading stopped at
+    /// damage, otherwise `error`.
     pub(crate) fn because_of_damage(&self, error: Error) -> Error {
         let Some(damage) = self.damage.get() else {
             return error;

@@ -74,7 +74,7 @@ pub struct Progress {
     pub doing: &'static str,
     /// The number of units done so far; a unit is usually a byte.
     pub done: u64,
-    /// The total number of units, or an estimate of it.
+    /// The total number of units, or an estimate of this number.
     pub total: u64,
 }
 
@@ -150,7 +150,8 @@ pub(crate) struct Settings {
     /// The first of two limits above which a handle with large states writes a checkpoint (COV-2): the bytes of records
     /// since the newest checkpoint.
     pub(crate) checkpoint_heavy_bytes: u64,
-    /// The second of the two limits: the versions since the newest checkpoint. The handle must reach both limits.
+    /// The second of two limits above which a handle with large states writes a checkpoint (COV-2): the number of
+    /// versions since the newest checkpoint. The handle must reach both limits.
     pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
     /// A hash suite that replaces the suite of the store, for tests of collisions.

@@ -15,7 +15,7 @@ use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
 const BYTES_MAX: usize = 240;
 /// The number of bytes that a shortened id keeps; a digest of the whole id follows them.
 const BYTES_KEPT: usize = 200;
-/// The number of bytes of the digest in a shortened id, before they are written as hexadecimal digits.
+/// The number of bytes of the digest in a shortened id, before the encoding as hexadecimal digits.
 const DIGEST_BYTES: usize = 8;
 /// The largest length of a title in an id, in bytes.
 const TITLE_BYTES_MAX: usize = 64;
@@ -48,7 +48,7 @@ pub(super) fn slug(title: &str) -> String {
     }
 }
 
-/// Joins `base`, `separator` and `part` to an id. Shortens the id if it is too long.
+/// Joins `base`, `separator` and `part` to an id. Shortens the id if the id is too long.
 pub(super) fn join(base: &str, separator: char, part: &str) -> String {
     let whole: String = format!("{base}{separator}{part}").nfc().collect();
     if whole.len() <= BYTES_MAX {

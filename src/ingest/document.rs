@@ -96,7 +96,7 @@ pub struct Document {
     pub(super) format: Format,
     /// Whether the file is an exported list of objects. If so, ingestion makes no object for the file itself.
     pub(super) is_list: bool,
-    /// The section of the whole file. It always has the id and the kind of a document.
+    /// The section of the whole file. This section always has the id and the kind of a document.
     pub(super) root: Section,
     pub(super) sections: Vec<Section>,
     pub(super) objects: Vec<StatedObject>,
@@ -117,7 +117,7 @@ impl Document {
         }
     }
 
-    /// Returns the id of the document. It is the path of the file as given, with `/` between the parts, and without
+    /// Returns the id of the document. The id is the path of the file as given, with `/` between the parts, and without
     /// `./` and `x/../`.
     pub fn id(&self) -> &Id {
         &self.path
@@ -150,7 +150,7 @@ impl Document {
         )
     }
 
-    /// Returns the objects of a JSON Lines file, except those that are only for history.
+    /// Returns the objects of a JSON Lines file, except objects that are only for history.
     pub(super) fn live_objects(&self) -> impl Iterator<Item = &StatedObject> {
         self.objects.iter().filter(|(_, stated)| !stated.past)
     }

@@ -21,8 +21,8 @@ const LONGEST: usize = 64;
 const NUMBERS: u64 = BASE.pow(8);
 /// The first key of a new list. Half of all numbers stay free before it.
 const FIRST: u64 = NUMBERS / 2;
-/// The distance between new keys. It allows fifteen inserts in the same place, each of which halves the distance. After
-/// the first key, it leaves numbers for thirty million keys.
+/// The distance between new keys. This distance allows fifteen inserts in the same place, each of which halves the
+/// distance. After the first key, this distance leaves numbers for thirty million keys.
 const STEP: u64 = BASE.pow(3);
 
 /// The keys for a list of siblings.
@@ -34,7 +34,7 @@ pub(super) struct Assigned {
     pub(super) respaced: bool,
 }
 
-/// Assigns keys to siblings, some of which already have one.
+/// Assigns keys to siblings, some of which already have a key.
 pub(super) fn assign(existing: &[Option<&str>]) -> Assigned {
     let existing: Vec<Option<&str>> = existing
         .iter()
@@ -171,7 +171,8 @@ fn divide(low: &[u8], high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
 fn part_between(low: &[u8], high: Option<&[u8]>, width: usize, part: u64, parts: u64) -> Vec<u8> {
     let digit = |digits: &[u8], place: usize| u128::from(digits.get(place).copied().unwrap_or(0));
     let (base, part, parts) = (u128::from(BASE), u128::from(part), u128::from(parts));
-    // Without `high`, the range ends at the number after the largest number. It has an additional digit 1 at the front.
+    // Without `high`, the range ends at the number after the largest number. That number has an additional digit 1 at
+    // the front.
     let mut remainder = if high.is_none() { part } else { 0 };
     let weighted = |place: usize| {
         let above = high.map_or(0, |high| digit(high, place));

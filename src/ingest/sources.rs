@@ -1,5 +1,5 @@
 //! Stages the objects of a change, sources before the objects derived from them. The engine sets the origin of an
-//! object when it is staged, and treats a missing source as imported.
+//! object when the object is staged, and treats a missing source as imported.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -39,8 +39,8 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
             }
         }
     }
-    // The remaining writes depend on versions that do not exist. They get the origin of an import, so their order does
-    // not matter.
+    // The remaining writes depend on versions that do not exist. These writes get the origin of an import, so their
+    // order does not matter.
     for (write, missing) in writes.into_iter().zip(missing) {
         if missing > 0 {
             put(draft, write)?;

@@ -65,8 +65,8 @@ fn with_plain_line_ends(text: &str) -> String {
 
 /// Returns the lines of `text` without the blank lines around them. Returns `None` if all lines are blank (ING-1).
 ///
-/// Blank lines before the next heading are only spacing. If they were kept, a new heading would change the text above
-/// it.
+/// Blank lines before the next heading are only spacing. If these blank lines were kept, a new heading would change the
+/// text above the heading.
 pub(super) fn body(text: &str) -> Option<String> {
     const BLANK: [char; 3] = [' ', '\t', '\n'];
     let first = text.find(|character| !BLANK.contains(&character))?;

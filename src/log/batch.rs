@@ -56,7 +56,7 @@ impl Locator {
     }
 }
 
-/// A position between two batches of a log. It is valid only within one epoch.
+/// A position between two batches of a log. A position is valid only within one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The number of the segment that contains the batch before the position; 0 if there is no such batch.

@@ -66,7 +66,7 @@ impl Log {
         }
     }
 
-    /// Calls `read` again if it finds damage, because a writer may have replaced bytes during the read.
+    /// Calls `read` again if `read` finds damage, because a writer may have replaced bytes during the read.
     pub(super) fn retry<T>(&mut self, mut read: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
         for _ in 1..TRIES {
             match read(self) {
@@ -112,7 +112,8 @@ impl Log {
             Some(entry) if entry.is_active() || live.offset <= entry.length => None,
             Some(entry) => Some(damage(&segment_name(entry.id), entry.length, Cause::SealedEarly)),
             // The active segment has the highest number, so the mark is older than the manifest. The mark's segment may
-            // be gone for two reasons: a recovery dropped it because it contained no batch, or a rewrite replaced it.
+            // be gone for two reasons: a recovery dropped the segment because the segment contained no batch, or a
+            // rewrite replaced the segment.
             None if live.segment < self.manifest.active().id
                 && (live.offset == FIRST_OFFSET
                     || self.manifest.epoch > 0 && live.batch < self.manifest.active().first_batch) =>

@@ -1,7 +1,7 @@
 //! Checks a whole log by reading its files, for `verify`.
 //!
-//! The check reads all bytes from the files. It uses no memory map and no cached bytes. It continues after damage, and
-//! reports all damage with file and offset.
+//! The check reads all bytes from the files. The check uses no memory map and no cached bytes. The check continues
+//! after damage, and reports all damage with file and offset.
 //!
 //! # Layer
 //! Layer 2.
@@ -69,8 +69,8 @@ impl Log {
             Err(error) => return report.damage(error).map(|()| 0),
         };
         log.places = places;
-        // Opens all segments of one manifest, so they stay readable if a rewrite replaces them. `check_all` reports all
-        // damage, so this call ignores damage.
+        // Opens all segments of one manifest, so the segments stay readable if a rewrite replaces them. `check_all`
+        // reports all damage, so this call ignores damage.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => {}
@@ -134,7 +134,7 @@ impl Log {
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {
                 return Ok(false);
             }
-            // Without permission to read the file, assumes that it may be a segment.
+            // Without permission to read the file, assumes that the file may be a segment.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(true),
             opened => opened.or_io(format_args!("cannot open {name}"))?,
         };

@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - CRE-1: creation does not touch an existing store.
-//! - CRE-2: files of a store other than the one in `format.tmp` are damage, and creation does not touch them.
+//! - CRE-2: files of a store other than the store in `format.tmp` are damage, and creation does not touch them.
 
 use std::io;
 use std::sync::Arc;
@@ -33,6 +33,7 @@ use crate::error::{Cause, Error, ErrorCode, OrIo as _, Result};
 
 /// The maximal time to wait for another process that creates the same store.
 const CREATE_WAIT: Duration = Duration::from_secs(30);
+/// The number of the first segment of a new log.
 const FIRST_SEGMENT: u64 = 1;
 
 impl Log {
@@ -130,7 +131,7 @@ fn write_store(
     disk.sync_parent()
 }
 
-/// Returns the error for a folder without a format file: the folder contains either no store or a damaged one.
+/// Returns the error for a folder without a format file: the folder contains either no store or a damaged store.
 pub(super) fn no_store(disk: &dyn Disk) -> Error {
     match holds_other_store(disk) {
         Err(error) => error,
@@ -158,7 +159,7 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
         Err(error) if error.code() == ErrorCode::NotRegularFile => error,
         Err(error) => return Err(error),
     };
-    // INVARIANT CRE-2: files of a store other than the one in `format.tmp` are damage, and creation does not touch
+    // INVARIANT CRE-2: files of a store other than the store in `format.tmp` are damage, and creation does not touch
     // them.
     if holds_other_store(disk)? {
         return Err(format);
@@ -203,7 +204,7 @@ pub(super) fn holds_other_store(disk: &dyn Disk) -> Result<bool> {
     }
 }
 
-/// Returns whether the folder contains a file of a store other than the `unfinished` one.
+/// Returns whether the folder contains a file of a store other than the `unfinished` store.
 fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<bool> {
     let is_other = |instance| Some(instance) != unfinished;
     let manifest = read_regular(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?;

@@ -25,7 +25,7 @@ pub(super) const FRAME_HEADER_BYTES: usize = 32;
 pub(super) const FRAME_ALIGNMENT: usize = 16;
 /// The maximal length of a body in bytes.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
-/// The first tag of the kinds that a reader may skip if it does not support them.
+/// The first tag of the kinds that a reader may skip without support for these kinds.
 const IGNORABLE_KIND: u8 = 0x80;
 
 const MAGIC: &[u8; 4] = b"TRf1";

@@ -57,8 +57,8 @@ impl Default for LogOptions {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tail {
-    /// The number of nonzero bytes after the last complete batch. A crash left these bytes. They are harmless and stay
-    /// in the file.
+    /// The number of nonzero bytes after the last complete batch. A crash left these bytes. These bytes are harmless
+    /// and stay in the file.
     pub torn_bytes: u64,
     /// The damage at which a degraded log stopped reading.
     pub damage: Option<Error>,
@@ -88,9 +88,9 @@ pub struct Log {
     pub(super) unlisted_checked: bool,
     /// Whether this handle has removed the files that crashes left.
     pub(super) leftovers_removed: bool,
-    /// The number of the newest batch that was delivered and then moved by recovery; 0 if there is none.
+    /// The number of the newest batch that was delivered and then moved by recovery; 0 if there is no such batch.
     pub(super) moved: u64,
-    /// The generation of the last manifest for which this handle synced the folders; 0 before the first.
+    /// The generation of the last manifest for which this handle synced the folders; 0 before the first such manifest.
     pub(super) named_generation: u64,
     pub(super) poisoned: bool,
     /// The positions that derived files prove durable.

@@ -79,7 +79,7 @@ pub struct SegmentState {
     pub id: u64,
     /// The path of the segment's file, relative to the store.
     pub file: String,
-    /// The length of the file; `None` if it is missing.
+    /// The length of the file; `None` if the file is missing.
     pub file_bytes: Option<u64>,
     /// The state of the segment.
     pub state: SegmentStanding,

@@ -1,13 +1,13 @@
 //! Removes leftovers: files in the folder of the log that a crash left and the manifest does not list.
 //!
-//! Readers ignore leftovers. They may contain erased content, so the next writer removes them.
+//! Readers ignore leftovers. Leftovers may contain erased content, so the next writer removes these files.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
-//! - LEF-1: the writer never removes a segment that may contain a batch newer than all listed ones, because the
-//!   manifest may be outdated.
+//! - LEF-1: the writer never removes a segment that may contain a batch newer than all batches of the listed segments,
+//!   because the manifest may be outdated.
 //! - LEF-2: the writer does not remove the files of a running rewrite.
 
 use std::time::Duration;
@@ -74,8 +74,8 @@ impl Log {
                     !self.manifest.lists(id)
                         || names.iter().any(|other| name.strip_suffix(".tmp") == Some(other))
                 }
-                // INVARIANT LEF-1: the writer never removes a segment that may contain a batch newer than all listed
-                // ones, because the manifest may be outdated.
+                // INVARIANT LEF-1: the writer never removes a segment that may contain a batch newer than all batches
+                // of the listed segments, because the manifest may be outdated.
                 Some((id, false)) => {
                     !self.manifest.lists(id) && self.unlisted(id, self.cursor.batch)? == Unlisted::Left
                 }

@@ -70,8 +70,8 @@ impl Live {
         (bytes.len() == LIVE_BYTES).then_some(live)
     }
 
-    /// Returns whether the mark was written during the boot `boot`. If it was written during the current boot, bytes
-    /// after the mark were never acknowledged.
+    /// Returns whether the mark was written during the boot `boot`. If the mark was written during the current boot,
+    /// bytes after the mark were never acknowledged.
     pub(super) fn is_of_boot(&self, boot: [u8; 16]) -> bool {
         boot != [0; 16] && self.boot == boot
     }

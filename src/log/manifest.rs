@@ -41,7 +41,7 @@ const CHECKSUM_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentEntry {
     pub(super) id: u64,
-    /// The number of the segment's first batch. It is set even before that batch is written.
+    /// The number of the segment's first batch. The number is set even before that batch is written.
     pub(super) first_batch: u64,
     /// The sealed length; 0 for the active segment.
     pub(super) length: u64,
@@ -125,7 +125,7 @@ impl Manifest {
         }
     }
 
-    /// Iterates the segments in the order of the log, the active one last.
+    /// Iterates the segments in the order of the log, the active segment last.
     pub(super) fn entries(&self) -> impl Iterator<Item = &SegmentEntry> {
         self.sealed.iter().chain([&self.active])
     }
@@ -138,12 +138,12 @@ impl Manifest {
         &self.active
     }
 
-    /// Returns the end of the segment before the active one; all zero if there is none.
+    /// Returns the end of the segment before the active segment; all zero if there is no such segment.
     pub(super) fn before_active(&self) -> SegmentEnd {
         self.sealed.last().map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// Returns the end of the segment before the active one, and the active segment.
+    /// Returns the end of the segment before the active segment, and the active segment.
     pub(super) fn active_place(&self) -> (SegmentEnd, &SegmentEntry) {
         (self.before_active(), &self.active)
     }

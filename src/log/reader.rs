@@ -1,7 +1,7 @@
 //! Reads records by locator, from any thread, while the log grows.
 //!
-//! The reader maps sealed segments into memory, and buffers the scanned and written parts of the active segment. It
-//! reads all other bytes from the file. Every read checks the header and the body of the frame.
+//! The reader maps sealed segments into memory, and buffers the scanned and written parts of the active segment. The
+//! reader reads all other bytes from the file. Every read checks the header and the body of the frame.
 //!
 //! # Layer
 //! Layer 2.
@@ -44,7 +44,7 @@ pub struct Peeked {
     pub kind: RecordKind,
     /// The locator of the next record in the segment.
     pub next: Locator,
-    /// The first bytes of the body. Their checksum was not checked.
+    /// The first bytes of the body. The checksum of the body was not checked.
     pub start: Vec<u8>,
 }
 

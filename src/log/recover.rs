@@ -6,8 +6,8 @@
 //!
 //! # Invariants
 //! - REC-1: recovery changes no byte of an existing segment.
-//! - REC-2: recovery seals no bytes after the durable mark. It copies the complete batches after the mark into the new
-//!   segment.
+//! - REC-2: recovery seals no bytes after the durable mark. Recovery copies the complete batches after the mark into
+//!   the new segment.
 //! - REC-3: the manifest lists the new segment only when its content is durable. The segment gets its final name after
 //!   that. So an unlisted segment never has a batch that the manifest should list.
 //!
@@ -42,11 +42,11 @@ pub enum NextWriter {
         /// The offset of the next batch.
         offset: u64,
     },
-    /// The writer seals the active segment, and continues in a new one.
+    /// The writer seals the active segment, and continues in a new segment.
     Recover {
         /// The segment that will be sealed.
         segment: u64,
-        /// The length at which the segment will be sealed. All bytes before it are known to be durable.
+        /// The length at which the segment will be sealed. All bytes before this offset are known to be durable.
         sealed_at: u64,
         /// The numbers of the complete batches after the sealed length. The writer copies these batches into the new
         /// segment.
@@ -113,7 +113,7 @@ impl Log {
         })
     }
 
-    /// Seals the active segment at its durable end, and copies the complete batches after it into a new segment.
+    /// Seals the active segment at its durable end, and copies the complete batches after that end into a new segment.
     pub(super) fn recover(
         &mut self,
         live: Option<Live>,

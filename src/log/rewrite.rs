@@ -40,7 +40,7 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, DiskFile};
 use crate::error::{Error, ErrorCode, ErrorKind, OrIo as _, Result};
 
-/// The number of bytes that a rewrite buffers before it writes them to a file.
+/// The number of bytes that a rewrite buffers before it writes these bytes to a file.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A rewrite whose new segments are being written. Dropping it before publication removes its files (RWR-4).
@@ -394,7 +394,7 @@ fn not_as_written(name: &str, offset: u64) -> Error {
         .with_hint("the memory or the disk of this machine may be faulty")
 }
 
-/// The hint if old segments were not removed yet. They may contain erased content.
+/// The hint if old segments were not removed yet. The old segments may contain erased content.
 const LEFT: &str = "old files remain until the next write removes them";
 
 /// Returns the error for a failure after the new manifest became durable and before the old segments were removed.
@@ -402,8 +402,8 @@ fn old_files_left(error: Error) -> Error {
     error.behind_change(LEFT)
 }
 
-/// Returns the error for a failed rename of the manifest, or a failed sync of the folder after it. In both cases, the
-/// change may or may not be durable.
+/// Returns the error for a failed rename of the manifest, or for a failed sync of the folder after the rename. In both
+/// cases, the change may or may not be durable.
 fn maybe_done(error: Error) -> Error {
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
         "it is unknown whether the change was saved: open the store again and check before you repeat the change; if it was saved, {LEFT}"

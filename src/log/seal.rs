@@ -26,7 +26,7 @@ pub(super) const SEAL_FRAME_BYTES: u64 = framed_bytes(SEAL_BYTES) as u64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) batch: u64,
-    /// The digest of the last batch; `None` if it is unknown.
+    /// The digest of the last batch; `None` if the digest is unknown.
     pub(super) digest: Option<[u8; 32]>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Seal {
 }
 
 impl Chain {
-    /// The chain before the first batch of a log. It has batch number 0 and a digest of zeros.
+    /// The chain before the first batch of a log. This chain has batch number 0 and a digest of zeros.
     pub(super) const START: Self = Self {
         batch: 0,
         digest: Some([0; 32]),

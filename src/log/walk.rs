@@ -171,7 +171,7 @@ impl Window {
         }
     }
 
-    /// Returns the record of the frame at `offset`. Returns `None` if the window ends within its body.
+    /// Returns the record of the frame at `offset`. Returns `None` if the window ends within the body of the frame.
     pub(super) fn record(&self, header: &FrameHeader, offset: u64) -> Option<Record> {
         let locator = Locator::new(self.origin.segment, offset);
         Record::of(header, &self.bytes, (offset - self.base) as usize, locator)

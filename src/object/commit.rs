@@ -96,7 +96,7 @@ impl fmt::Display for Op {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     /// The commits that this commit follows; empty for the first commit of a store. The `seq` and `history_root` of
-    /// this commit continue those of the first parent.
+    /// this commit continue the values of the first parent.
     pub parents: Vec<CommitDigest>,
     /// The root of the state.
     pub root: Root,
@@ -120,7 +120,7 @@ pub struct Commit {
     pub trust: Origin,
     /// The digest of the reason's text, which is a separate record.
     pub reason: Option<TextDigest>,
-    /// The ignorable fields by tag. They are kept byte for byte.
+    /// The ignorable fields by tag. These fields are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 

@@ -1,7 +1,7 @@
 //! The history tree: one digest over all first-parent ancestors of a commit, oldest first.
 //!
-//! The tree has the shape of RFC 6962. It stores only the peaks, which are the roots of its perfect subtrees: at most
-//! one for each bit of its size. Appending a commit needs only these roots.
+//! The tree has the shape of RFC 6962. The tree stores only the peaks, which are the roots of its perfect subtrees: at
+//! most one for each bit of its size. Appending a commit needs only these roots.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -16,8 +16,8 @@ use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, HistoryRoot};
 
 type Node = [u8; DIGEST_LEN];
 
-/// The history tree of a sequence of commits. It stores only the roots of its perfect subtrees, so it is cheap to
-/// clone.
+/// The history tree of a sequence of commits. The tree stores only the roots of its perfect subtrees, so a clone is
+/// cheap.
 #[derive(Clone, Debug)]
 pub struct HistoryTree {
     suite: HashSuite,
@@ -35,8 +35,8 @@ impl HistoryTree {
         }
     }
 
-    /// Restores the tree of `size` commits from its [`Self::peaks`]. Returns `None` if their number does not match the
-    /// size.
+    /// Restores the tree of `size` commits from its [`Self::peaks`]. Returns `None` if the number of peaks does not
+    /// match the size.
     pub fn from_peaks(suite: HashSuite, size: u64, peaks: Vec<[u8; DIGEST_LEN]>) -> Option<Self> {
         (peaks.len() == size.count_ones() as usize).then_some(Self { suite, size, peaks })
     }

@@ -132,7 +132,8 @@ macro_rules! name_type {
             }
         }
 
-        // Equality, order and hash are those of the text, so a map with these keys can be searched with a plain `&str`.
+        // Equality, order and hash are the same as for the text, so a map with these keys can be searched with a plain
+        // `&str`.
         impl std::borrow::Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0
@@ -175,7 +176,7 @@ name_type! {
 name_type! {
     /// The position of an object among its siblings: 1 to 64 bytes without control characters.
     ///
-    /// Siblings sort by these bytes. Objects without a position follow all others, sorted by id.
+    /// Siblings sort by these bytes. Objects without a position follow all other objects, sorted by id.
     Position, Rule::new("a position", 64)
 }
 

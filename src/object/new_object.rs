@@ -36,7 +36,7 @@ pub struct NewObject {
     pub scope: Scope,
     /// The parent object; never the object itself.
     pub parent: Option<Id>,
-    /// The position among its siblings.
+    /// The position of the object among its siblings.
     pub position: Option<Position>,
     /// The attributes: typed values by name.
     pub attributes: Attributes,
@@ -59,7 +59,7 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// The digest of `bytes`.
     pub digest: ObjectDigest,
-    /// The content with its digest, if it is a separate record (OBJ-5).
+    /// The content with its digest, if the content is a separate record (OBJ-5).
     pub content: Option<(ContentDigest, Vec<u8>)>,
 }
 
@@ -171,7 +171,7 @@ impl NewObject {
 }
 
 impl Encoded {
-    /// Returns whether this equals `old` apart from the origin. If so, a write needs no new version.
+    /// Returns whether this object equals `old` apart from the origin. If so, a write needs no new version.
     ///
     /// Both objects must be encoded with the same hash.
     pub fn same_meaning(&self, old: &Object) -> bool {

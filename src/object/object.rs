@@ -98,7 +98,7 @@ impl Object {
     }
 
     /// Makes the placeholder of an erased version in a past state; `by` is the erasing commit. Only the key path is
-    /// known, so the id is made from it.
+    /// known, so the id is made from the key path.
     pub(crate) fn erased(key: &KeyPath, digest: ObjectDigest, by: CommitDigest) -> Result<Self> {
         let id = Id::new(&format!("erased:{}", key.to_hex()))?;
         // Any hash works, because the resulting digest is not used.
@@ -138,12 +138,12 @@ impl Object {
         &self.id
     }
 
-    /// Returns the kind.
+    /// Returns the kind of the object, such as `fact`.
     pub fn kind(&self) -> &str {
         self.text(tag::KIND).unwrap_or_default()
     }
 
-    /// Returns the scope.
+    /// Returns the scope of the object.
     pub fn scope(&self) -> &str {
         self.text(tag::SCOPE).unwrap_or_default()
     }
@@ -153,7 +153,7 @@ impl Object {
         self.text(tag::PARENT)
     }
 
-    /// Returns the position among its siblings.
+    /// Returns the position of the object among its siblings.
     pub fn position(&self) -> Option<&str> {
         self.text(tag::POSITION)
     }
@@ -170,7 +170,8 @@ impl Object {
         Attributes::find(self.field(tag::ATTRIBUTES)?, name)
     }
 
-    /// Returns the text. Returns `None` if it is in a separate record that was not added ([`Self::lacks_content`]).
+    /// Returns the text. Returns `None` if the text is in a separate record that was not added
+    /// ([`Self::lacks_content`]).
     pub fn content(&self) -> Option<&str> {
         match &self.content {
             Some(content) => as_text(content).ok(),
@@ -196,7 +197,7 @@ impl Object {
         self.content.is_none() && self.field(tag::CONTENT_DIGEST).is_some()
     }
 
-    /// Returns the stored class of trust, or the least trusted one for invalid bytes.
+    /// Returns the stored class of trust, or the least trusted class for invalid bytes.
     pub fn origin(&self) -> Origin {
         let field = self.field(tag::ORIGIN).unwrap_or_default();
         Origin::decode(field).unwrap_or(Origin::Import)

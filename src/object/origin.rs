@@ -50,12 +50,12 @@ impl Origin {
         Self::from_tag(tag).ok_or(DecodeError::Invalid("an origin is not known"))
     }
 
-    /// Returns whether this is one of the four trusted classes.
+    /// Returns whether this origin is one of the four trusted classes.
     pub fn is_trusted(self) -> bool {
         self.distrust() <= Self::ToolInternal.tag()
     }
 
-    /// Returns the less trusted of the two; `a` if they are equally trusted.
+    /// Returns the less trusted of the two origins; `a` if they are equally trusted.
     #[must_use]
     pub(crate) fn least(a: Self, b: Self) -> Self {
         if b.distrust() > a.distrust() { b } else { a }

@@ -1,4 +1,4 @@
-//! References: names for commits. They change no state and make no commit.
+//! References: names for commits. References change no state and make no commit.
 //!
 //! # Layer
 //! Layer 3, inside `object`.
@@ -65,7 +65,8 @@ named! {
     }
 }
 
-/// The name of a reference: its class, a `/` and a free part. It has at most 512 bytes, without control characters.
+/// The name of a reference: its class, a `/` and a free part. The name has at most 512 bytes, without control
+/// characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReferenceName(String);
 
@@ -98,7 +99,7 @@ impl ReferenceName {
         Self(format!("{}/ring:{batch}", ReferenceClass::Snapshots.name()))
     }
 
-    /// Returns the class.
+    /// Returns the class of the reference.
     pub fn class(&self) -> ReferenceClass {
         self.parts().0
     }
@@ -142,7 +143,7 @@ pub struct StagedChange {
 /// A name for a commit, or its deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The name. If several references have the same name, the newest one is valid.
+    /// The name. If several references have the same name, the newest reference is valid.
     pub name: ReferenceName,
     /// The commit that the reference names; `None` deletes the name.
     pub commit: Option<CommitDigest>,
@@ -160,7 +161,7 @@ pub struct Reference {
     pub changes: Vec<StagedChange>,
     /// The lane whose ring contains this automatic snapshot: 1 to 256 bytes without control characters.
     pub lane: Option<String>,
-    /// The ignorable fields by tag. They are kept byte for byte.
+    /// The ignorable fields by tag. These fields are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 

@@ -48,7 +48,7 @@ pub(super) fn check(reserved: &BTreeMap<u16, Vec<u8>>) -> Result<()> {
     Ok(())
 }
 
-/// Writes the fields. They come last, because their tags are larger than all others.
+/// Writes the fields. These fields come last, because their tags are larger than all other tags.
 pub(super) fn put(writer: &mut FieldWriter<'_>, reserved: &BTreeMap<u16, Vec<u8>>) {
     for (tag, bytes) in reserved {
         writer.put(*tag, bytes);

@@ -118,7 +118,7 @@ pub(in crate::scan) fn unescape(text: &str) -> Unescaped {
     }
 }
 
-/// Decodes one escape to bytes. Returns `None` if it encodes no character.
+/// Decodes one escape to bytes. Returns `None` if the escape encodes no character.
 fn decoded(escape: &Captures<'_>) -> Option<Vec<u8>> {
     let form = &escape[0];
     let is_decimal = form.starts_with("&#") && !form[2..].starts_with(['x', 'X']);

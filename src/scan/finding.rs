@@ -1,6 +1,7 @@
 //! Findings of the scan: location, category, severity and rule.
 //!
-//! A finding never contains the text that it reports, so logs and answers can show it without disclosing a secret.
+//! A finding never contains the text that it reports, so logs and answers can show a finding without disclosing a
+//! secret.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate.
@@ -63,7 +64,7 @@ named! {
 pub struct Finding {
     /// The kind of problem that is reported.
     pub category: Category,
-    /// The id of the rule, in lower case with hyphens. For a secret, it is the kind of secret.
+    /// The id of the rule, in lower case with hyphens. For a secret, the id is the kind of secret.
     pub rule: &'static str,
     /// The severity of the finding.
     pub severity: Severity,

@@ -83,8 +83,8 @@ impl Scanner {
         report
     }
 
-    /// Returns `text` with each secret replaced by a marker, `[REDACTED:kind:0123abcd]`. Borrows the text if it has no
-    /// secret.
+    /// Returns `text` with each secret replaced by a marker, `[REDACTED:kind:0123abcd]`. Borrows the text if the text
+    /// has no secret.
     ///
     /// With the same key, the same secret always has the same marker. A scan of the result finds no secret. Every
     /// occurrence of a secret of at least six bytes is replaced. A text that consists mostly of secrets becomes one
@@ -102,7 +102,7 @@ impl Scanner {
         }
     }
 
-    /// Returns `text` without its invisible characters. Borrows the text if it has none.
+    /// Returns `text` without its invisible characters. Borrows the text if the text has no invisible characters.
     pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
         unicode::neutral(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }

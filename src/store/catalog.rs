@@ -21,7 +21,7 @@ use super::references::References;
 pub(super) struct Catalog {
     pub(super) line: Line,
     pub(super) references: References,
-    /// The history tree over all commits, including thinned ones.
+    /// The history tree over all commits, including thinned commits.
     pub(super) history: HistoryTree,
     /// The first write time of ids that the newest state lacks.
     pub(super) unlinked: HashMap<KeyPath, i64>,

@@ -16,8 +16,8 @@ use super::Store;
 use super::base::row_of;
 use super::checkpoint::{self, Checkpoint, ChildRow, Contents, FirstWritten, LogId, Rows, Source, State};
 
-/// The maximal number of past states in a checkpoint, in addition to the head's state. They are spread over the
-/// history, so that every commit is near a stored state.
+/// The maximal number of past states in a checkpoint, in addition to the head's state. The past states are spread over
+/// the history, so that every commit is near a stored state.
 const PAST_STATES: u64 = 24;
 /// The number of entries of a state whose size in a checkpoint equals the size of one commit of one object in the log.
 const ENTRIES_A_COMMIT: u64 = 8;
@@ -109,10 +109,10 @@ impl Store {
         })
     }
 
-    /// Returns whether the batches since the checkpoint use so much memory that a new checkpoint is worthwhile. They do
-    /// if their weight, in versions, reaches the maximum of `many`, twice the size of the newest state, and the number
-    /// of commits in the checkpoint. The newest state stays in memory anyway, and a new checkpoint contains a row for
-    /// each commit.
+    /// Returns whether the batches since the checkpoint use so much memory that a new checkpoint is worthwhile. A new
+    /// checkpoint is worthwhile if the weight of these batches, in versions, reaches the maximum of `many`, twice the
+    /// size of the newest state, and the number of commits in the checkpoint. The newest state stays in memory anyway,
+    /// and a new checkpoint contains a row for each commit.
     ///
     /// # Errors
     /// The errors of [`Self::state`].

@@ -63,7 +63,7 @@ pub(crate) struct CommitEntry {
     /// In a rewritten log, the locator of the first record of the commit's map, or of the changes of the map.
     pub(crate) map_record: Option<Locator>,
     /// Whether the commit reuses the state of an older commit, because its batch contains no changes. False for a
-    /// commit read from a checkpoint, because checkpoints do not store this.
+    /// commit read from a checkpoint, because checkpoints do not store this fact.
     pub(super) takes_state: bool,
     /// The changes from the previous kept commit to this commit. Computed at the first use.
     pub(crate) counts: OnceLock<ChangeCounts>,

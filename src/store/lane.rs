@@ -1,4 +1,4 @@
-//! Finds the commit that a lane may undo, and the commit that it may redo.
+//! Finds the commit that a lane may undo, and the commit that the lane may redo.
 //!
 //! # Layer
 //! Layer 4.

@@ -37,7 +37,7 @@ pub(crate) struct Records {
     erased: AtomicU64,
     /// The number of markers in `erased` that replace versions which were lost in damage, not erased.
     lost: AtomicU64,
-    /// The checkpoint, if the store was opened from one.
+    /// The checkpoint, if the store was opened from a checkpoint.
     base: Option<Arc<Base>>,
     /// A cache of the record lists of maps in a rewritten log, by the locator of each map's first record.
     map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,

@@ -123,8 +123,8 @@ impl Decoded {
     }
 
     /// Iterates the changes of ids. Each item contains the key path, the new version (`None` if the id is removed), the
-    /// locator of the version's record and the time of the id's first write. The last two are `None` if the batch does
-    /// not contain them.
+    /// locator of the version's record and the time of the id's first write. The locator and the time are `None` if the
+    /// batch does not contain them.
     fn changes(&self) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
         let objects = self.links_of_objects.iter();
         let objects = objects.map(|&(key, digest, place)| (key, Some(digest), Some(place), None));
@@ -336,8 +336,9 @@ fn check_chain(
 type Unlinked = Vec<(KeyPath, i64)>;
 
 /// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
-/// root that the commit names. The batch of a rollback contains no changes. Its state is the state of the newest kept
-/// commit with the same root, which `of_root` returns. `staged` is the state that the writer computed for this batch.
+/// root that the commit names. The batch of a rollback contains no changes. The state after such a batch is the state
+/// of the newest kept commit with the same root, which `of_root` returns. `staged` is the state that the writer
+/// computed for this batch.
 fn state_after(
     store: &Store,
     before: &Trie,

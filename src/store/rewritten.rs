@@ -18,8 +18,8 @@ use crate::trie::{Entry, NodeSource, Trie};
 
 /// The length in bytes of an entry of a base or delta record.
 pub(crate) const MAP_ENTRY_BYTES: usize = MapEntry::BYTES;
-/// The maximal length of the entries in one record, in bytes. It is small, because reading one entry computes the
-/// checksum of the whole record.
+/// The maximal length of the entries in one record, in bytes. This length is small, because reading one entry computes
+/// the checksum of the whole record.
 const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
 
 /// The marker that replaces an erased record.
@@ -29,8 +29,8 @@ pub(crate) struct Erased {
     pub(crate) key: Option<KeyPath>,
     /// The digest of the erased record.
     pub(crate) digest: [u8; DIGEST_LEN],
-    /// The commit that erased the record. It contains the author, time and reason. [`CommitDigest::NOBODY`] if the
-    /// record was lost in damage.
+    /// The commit that erased the record. The erasing commit contains the author, time and reason.
+    /// [`CommitDigest::NOBODY`] if the record was lost in damage.
     pub(crate) by: CommitDigest,
 }
 
@@ -169,8 +169,8 @@ pub(super) fn put_state(
     Ok(())
 }
 
-/// Adds the digests of thinned commits as a gap record, or as several if one is too small. `first` is the seq of the
-/// first commit.
+/// Adds the digests of thinned commits as a gap record, or as several gap records if one record is too small. `first`
+/// is the seq of the first commit.
 pub(super) fn put_gap(builder: &mut BatchBuilder, mut first: u64, digests: &[CommitDigest]) {
     for part in digests.chunks(BODY_BYTES_MAX / DIGEST_LEN - 1) {
         builder.add(RecordKind::Gap, 0, &encode_gap(first, part));

@@ -38,7 +38,7 @@ impl DigestIndex {
         self.table.iter().copied()
     }
 
-    /// Returns the locators of the records that may have this digest. Nearly always, there is at most one.
+    /// Returns the locators of the records that may have this digest. Nearly always, there is at most one such record.
     pub(super) fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
         let prefix = prefix_of(digest);
         let rows = self.table.iter_hash(prefix.0);

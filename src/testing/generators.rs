@@ -80,7 +80,7 @@ impl Generator {
         } else {
             1 + self.random.below(12)
         };
-        // The "x" at the start keeps the text from being empty, and separates it from the part before it.
+        // The "x" at the start keeps the text from being empty, and separates the text from the part before the text.
         let mut text = String::from("x");
         loop {
             let piece = self.random.pick(&PIECES);
@@ -104,7 +104,7 @@ impl Generator {
         Kind::new(&self.text(Kind::RULE.bytes_max)).expect("generated texts are valid kinds")
     }
 
-    /// Makes a scope, often the default one.
+    /// Makes a scope, often the default scope.
     pub fn scope(&mut self) -> Scope {
         if self.random.one_in(2) {
             return Scope::default();
@@ -157,7 +157,7 @@ impl Generator {
             .collect()
     }
 
-    /// Makes a content. It may be empty, contain control characters, or be large enough for a separate record.
+    /// Makes a content. The content may be empty, contain control characters, or be large enough for a separate record.
     pub fn content(&mut self) -> String {
         match self.random.below(if self.tiny { 4 } else { 8 }) {
             0 => String::new(),

@@ -1,6 +1,6 @@
 //! The specification of a memory: maps of objects, a list of commits, and lists of snapshots.
 //!
-//! The model copies everything and has no optimisations, so a reader can check it by reading it.
+//! The model copies everything and has no optimisations, so a person can check the model by reading its code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -246,7 +246,7 @@ impl Model {
         self.commit_as(lane, self.commits[target].state.clone(), Verb::Rollback(target))
     }
 
-    /// Thins all commits except those in `kept`.
+    /// Thins all commits except the commits in `kept`.
     pub fn thin(&mut self, kept: &BTreeSet<usize>) {
         let all = 0..self.commits.len();
         self.thinned.extend(all.filter(|seq| !kept.contains(seq)));
@@ -377,7 +377,7 @@ impl Model {
         Outcome::Committed
     }
 
-    /// Returns the difference between two commits: each id, and whether the older and the newer state have it.
+    /// Returns the difference between two commits: each id, and whether the older and the newer state have the id.
     pub fn diff(&self, older: usize, newer: usize) -> Vec<(String, bool, bool)> {
         let (older, newer) = (&self.commits[older].state, &self.commits[newer].state);
         let ids: BTreeSet<_> = older.keys().chain(newer.keys()).collect();

@@ -9,7 +9,7 @@ use crate::disk::Disk;
 use crate::engine::{Memory, Options};
 use crate::error::Result;
 
-/// Opens the store on `disk`, or creates one there.
+/// Opens the store on `disk`, or creates a store there.
 ///
 /// # Errors
 /// The errors of [`Options::open`] and [`Options::create`].

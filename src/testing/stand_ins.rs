@@ -77,7 +77,7 @@ impl<T> RwLock<T> {
     }
 
     /// Acquires the lock for reading. A thread that already has the lock may call this, so a waiting writer must not
-    /// block it.
+    /// block that thread.
     pub(crate) fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
         self.0.read()
     }

@@ -14,7 +14,7 @@ use triomphe::Arc;
 use super::entry::Entry;
 use super::node::{Branch, Child};
 
-/// Returns the top of the trie of `entries`. If several entries have the same key, the last one is kept.
+/// Returns the top of the trie of `entries`. If several entries have the same key, the last entry is kept.
 pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
     // The sort is stable, so the last of several entries with equal keys stays last.
     entries.sort_by_key(|entry| entry.key);
@@ -32,8 +32,8 @@ pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
     }
 }
 
-/// Returns the node for one or more entries. Their keys are strictly ascending and share all digits above `level`. The
-/// recursion is at most as deep as the trie.
+/// Returns the node for one or more entries. The keys of the entries are strictly ascending and share all digits above
+/// `level`. The recursion is at most as deep as the trie.
 fn node(entries: &[Entry], level: usize) -> Child {
     if let [only] = entries {
         return Child::leaf(Arc::new(*only));

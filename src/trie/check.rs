@@ -4,7 +4,7 @@
 //! Layer 3. Part of trie/.
 //!
 //! # Invariants
-//! - CHE-1: the result does not depend on the number of threads. Of several damaged nodes, the check reports the one
+//! - CHE-1: the result does not depend on the number of threads. Of several damaged nodes, the check reports the node
 //!   with the lowest first digit.
 //!
 //! # Format

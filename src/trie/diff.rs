@@ -1,8 +1,8 @@
 //! The difference of two tries, at a cost proportional to the changes.
 //!
-//! The diff walks both tries in step. It skips a pair of nodes that are the same node in memory or have equal cached
-//! digests, because their subtrees are equal. After one update among a million entries, it visits only the five or six
-//! branches on the path, in each trie.
+//! The diff walks both tries in step. The diff skips a pair of nodes that are the same node in memory or have equal
+//! cached digests, because their subtrees are equal. After one update among a million entries, the diff visits only the
+//! five or six branches on the path, in each trie.
 //!
 //! # Layer
 //! Layer 3. Part of trie/.
@@ -41,7 +41,8 @@ pub struct Diff<'a> {
     pub(super) visited: u64,
 }
 
-/// The two children at one position of the trie. At least one exists, and they are not the same node.
+/// The two children at one position of the trie. At least one of the two children exists, and the two children are not
+/// the same node.
 #[derive(Clone)]
 struct Pair {
     old: Option<Child>,

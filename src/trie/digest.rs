@@ -39,8 +39,8 @@ impl HashKind {
         Self(algorithm.tag() * 2 + shape)
     }
 
-    /// Returns the number that a branch in memory stores for this kind. It is 2 or more, because 0 and 1 have other
-    /// meanings.
+    /// Returns the number that a branch in memory stores for this kind. The number is 2 or more, because 0 and 1 have
+    /// other meanings.
     pub(super) fn number(self) -> u8 {
         self.0
     }
@@ -174,7 +174,7 @@ pub(super) fn child_digest(
     Ok(digest)
 }
 
-/// The digest of a child, or the input to compute it from.
+/// The digest of a child, or the input from which the digest is computed.
 #[derive(Clone, Copy)]
 enum Part {
     Leaf(KeyPath, [u8; DIGEST_LEN]),

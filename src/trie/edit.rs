@@ -21,8 +21,8 @@ use super::stored::ensure_loaded;
 use crate::digest::KeyPath;
 use crate::error::Result;
 
-/// Puts `entry` below `slot`, which is at `level`. Returns the entry that it replaced. The recursion is at most as deep
-/// as the trie.
+/// Puts `entry` below `slot`, which is at `level`. Returns the entry that `entry` replaced. The recursion is at most as
+/// deep as the trie.
 pub(super) fn insert(
     slot: &mut Child,
     level: usize,
@@ -78,8 +78,8 @@ fn insert_into_branch(
     Ok(None)
 }
 
-/// Replaces a leaf by the branches that two leaves need: one at the level where their keys differ, and one with a
-/// single child at each level above it.
+/// Replaces a leaf by the branches that two leaves need: one at the level where their keys differ, and a branch with a
+/// single child at each level above that level.
 fn split(old: Child, old_entry: &Entry, new: Entry, level: usize) -> Child {
     let parting = parting(old_entry, &new, level);
     let (old_nibble, new_nibble) = (old_entry.key.nibble(parting), new.key.nibble(parting));

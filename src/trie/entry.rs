@@ -15,9 +15,9 @@ pub struct Entry {
     pub key: KeyPath,
     /// The digest of the object's canonical bytes (or of a subtree, for [`Shape::Subtree`]).
     pub digest: [u8; 32],
-    /// The place of the object's record. It is stored for the caller; no digest covers it.
+    /// The place of the object's record. The place is stored for the caller; no digest covers it.
     pub place: u64,
-    /// The time of the first write of the id, in microseconds. It is stored for the caller; no digest covers it.
+    /// The time of the first write of the id, in microseconds. The time is stored for the caller; no digest covers it.
     pub created: i64,
 }
 

@@ -17,7 +17,7 @@
 //! - TRI-1: a branch has two or more leaves below it. If it has only one child, that child is a branch.
 //! - TRI-2: a cached digest is the digest of its node, because every edit of the node clears it.
 //! - TRI-3: a node that two tries share is never edited.
-//! - TRI-4: a stored node is used only after its digest and count match those in its parent.
+//! - TRI-4: a stored node is used only after its digest and count match the digest and count in its parent.
 //!
 //! # Format
 //! docs/format.md, "The state trie"; docs/proofs.md for proofs and for nodes in storage.
@@ -69,8 +69,8 @@ impl Trie {
         Self::default()
     }
 
-    /// Builds the trie of `entries`, in any order. If several entries have the same key, the last one is kept. This is
-    /// several times as fast as inserting them one by one, and allocates the nodes in the order of the key paths.
+    /// Builds the trie of `entries`, in any order. If several entries have the same key, the last entry is kept. This
+    /// is several times as fast as inserting them one by one, and allocates the nodes in the order of the key paths.
     pub fn from_entries(entries: Vec<Entry>) -> Self {
         Self {
             top: build::build(entries),
@@ -95,8 +95,8 @@ impl Trie {
         Ok(self.leaf(key, source)?.filter(|entry| entry.key == *key).copied())
     }
 
-    /// Returns the entry whose key starts with `prefix`. If several keys start with it, which is improbable for a hash,
-    /// returns one of them or `None`.
+    /// Returns the entry whose key starts with `prefix`. If several keys start with `prefix`, which is improbable for a
+    /// hash, returns one of them or `None`.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -109,7 +109,7 @@ impl Trie {
             .copied())
     }
 
-    /// Inserts `entry`. Returns the entry that it replaces, which has the same key.
+    /// Inserts `entry`. Returns the replaced entry, which has the same key.
     ///
     /// If the digests are equal, only `place` and `created` are replaced, and every cached digest stays valid. An error
     /// leaves the trie unchanged.
@@ -166,7 +166,7 @@ impl Trie {
         Diff::new(self.top.as_ref(), newer.top.as_ref(), source)
     }
 
-    /// Returns a proof that this state has an object at `key`, or that it has none there.
+    /// Returns a proof that this state has an object at `key`, or that this state has no object there.
     ///
     /// # Errors
     /// The errors of [`Self::get`].

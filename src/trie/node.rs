@@ -223,7 +223,7 @@ impl Branch {
         )
     }
 
-    /// Returns the child of `nibble`.
+    /// Returns the child at the digit `nibble`, if there is one.
     #[inline]
     pub(super) fn child(&self, nibble: usize) -> Option<&Child> {
         let (position, present) = self.position(nibble);

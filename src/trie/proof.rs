@@ -1,8 +1,8 @@
 //! The parts of a proof, its bytes, and its construction from a trie.
 //!
-//! A proof shows what a state with a known root has at one key path: an object digest, or nothing. It contains the
-//! branches on the path and the digests of all children next to the path. A verifier computes the root from these
-//! parts. It needs neither an object nor an id.
+//! A proof shows what a state with a known root has at one key path: an object digest, or nothing. The proof contains
+//! the branches on the path and the digests of all children next to the path. A verifier computes the root from these
+//! parts. The verifier needs neither an object nor an id.
 //!
 //! # Layer
 //! Layer 3. Part of trie/.
@@ -23,12 +23,14 @@ use crate::error::Result;
 
 /// The version of the encoding.
 const VERSION: u8 = 1;
-/// The bytes that encode the end of the path: a leaf, an empty slot or an empty trie. Zero is unused.
+/// The byte for a path that ends at a leaf. Zero is unused.
 const TERMINAL_LEAF: u8 = 1;
+/// The byte for a path that ends at an empty slot.
 const TERMINAL_SLOT: u8 = 2;
+/// The byte for a path in an empty trie.
 const TERMINAL_EMPTY: u8 = 3;
 
-/// A proof of inclusion or exclusion. [`Self::verify`] returns whether it proves inclusion.
+/// A proof of inclusion or exclusion. [`Self::verify`] returns whether the proof shows inclusion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proof {
     /// The hash of the state's digests.
@@ -44,7 +46,7 @@ pub struct Proof {
 pub struct ProofLevel {
     /// The digits for which a child exists, as bits.
     pub bitmap: u16,
-    /// The number of leaves below the branch, which its digest covers.
+    /// The number of leaves below the branch. The digest of the branch covers this number.
     pub count: u64,
     /// The digests of the children that are not on the path, in ascending order of their bits.
     pub siblings: Vec<[u8; 32]>,
@@ -175,8 +177,8 @@ impl Proof {
     }
 }
 
-/// Reads one branch of the path. Its siblings include the child on the path only if the path ends here at an empty
-/// slot.
+/// Reads one branch of the path. The siblings of the branch include the child on the path only if the path ends here at
+/// an empty slot.
 fn decode_level(reader: &mut Reader<'_>, ends_here: bool) -> Result<ProofLevel, DecodeError> {
     let bitmap = reader.u16()?;
     let count = reader.u64()?;

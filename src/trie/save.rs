@@ -7,8 +7,8 @@
 //! Layer 3. Part of trie/. Produces bytes; the caller decides where to write them.
 //!
 //! # Invariants
-//! - SAV-1: the [`Saver`] recognises a node by its address only if the node outlives the saver. It recognises a node
-//!   that it loaded itself by the node's old place.
+//! - SAV-1: the [`Saver`] recognises a node by its address only if the node outlives the saver. The saver recognises a
+//!   node that it loaded itself by the node's old place.
 //!
 //! # Format
 //! docs/proofs.md, "Nodes in storage".

@@ -26,8 +26,9 @@ use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 
-/// The first byte of a node in storage, which encodes its kind: a leaf or a branch. Zero is unused.
+/// The first byte of a leaf in storage. Zero is unused.
 pub(super) const LEAF: u8 = 1;
+/// The first byte of a branch in storage.
 pub(super) const BRANCH: u8 = 2;
 
 /// The handle of a node in storage.
@@ -132,7 +133,7 @@ impl StoredBranch {
 }
 
 impl Branch {
-    /// Returns this branch with its children. Loads it if it is stored.
+    /// Returns this branch with its children. Loads the branch if it is stored.
     #[inline]
     pub(super) fn loaded(&self, level: usize, source: &dyn NodeSource) -> Result<&Self> {
         match self.children() {
@@ -266,7 +267,7 @@ fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
 
 /// Computes the digest of a node from its bytes in storage; returns `None` if the bytes are not a node.
 pub fn stored_digest(bytes: &[u8], suite: HashSuite) -> Option<[u8; DIGEST_LEN]> {
-    // A stored branch contains its level. Only its parent could verify the level, so this function trusts it.
+    // A stored branch contains its level. Only its parent could verify the level, so this function trusts the level.
     let level = bytes.get(1).copied().unwrap_or_default();
     let hasher = NodeHasher::new(suite, Shape::State);
     let decoded = decode(bytes, usize::from(level), hasher).ok()?;

@@ -6,8 +6,8 @@
 //! the root.
 //!
 //! The digest of a branch covers its count of leaves. So a proof shows how many leaves the maker of the root claimed.
-//! The proof also shows that the counts of the branches on the path agree with this claim. It does not prove the number
-//! of leaves below the siblings.
+//! The proof also shows that the counts of the branches on the path agree with this claim. The proof does not prove the
+//! number of leaves below the siblings.
 //!
 //! # Layer
 //! Layer 3. Part of trie/; uses only the proof and the node digests.

@@ -4,7 +4,7 @@
 //! Layer 3. Part of trie/.
 //!
 //! # Invariants
-//! The stack is at most as long as the trie is deep. It owns its nodes, so the iterator may outlive the trie.
+//! The stack is at most as long as the trie is deep. The stack owns its nodes, so the iterator may outlive the trie.
 //!
 //! # Format
 //! None, because nothing here is stored.

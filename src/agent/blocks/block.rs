@@ -10,6 +10,7 @@ pub(super) const KEYS: [&str; 6] = ["id", "scope", "created", "updated", "expire
 /// The key that controls white space at the ends of the content. With the value `kept`, that white space belongs to the
 /// content.
 pub(super) const WHITESPACE: &str = "whitespace";
+/// The value of the key [`WHITESPACE`] with which white space at the ends of the content belongs to the content.
 pub(super) const KEPT: &str = "kept";
 /// The maximum nesting depth of a JSON value in the front matter.
 pub(super) const DEPTH_MAX: usize = 32;

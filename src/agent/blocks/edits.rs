@@ -47,7 +47,7 @@ pub(crate) struct FoundFile {
 /// The options of an import.
 #[derive(Clone, Debug)]
 pub(crate) struct TakeBlocks {
-    /// The place of the caller. It resolves the scope `project` in a file.
+    /// The place of the caller, which resolves the scope `project` in a file.
     pub place: Place,
     /// The scopes whose blocks the files may change.
     pub reach: Reach,

@@ -2,7 +2,8 @@
 //!
 //! A file consists of `---`, lines of `key: value`, `---`, an empty line and the content. People edit these files with
 //! editors that change line ends and add byte order marks. So the reader accepts as much as possible, and reports each
-//! fault. It trims white space at the ends of the content, unless the file contains the line `whitespace: kept`.
+//! fault. The reader trims white space at the ends of the content, unless the file contains the line `whitespace:
+//! kept`.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Paths are strings with `/`, relative to the folder of blocks. This module does no file I/O.

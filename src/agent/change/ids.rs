@@ -1,4 +1,4 @@
-//! Generates ids for items that have none.
+//! Generates ids for items without an id.
 //!
 //! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in any other scope. NAME is the scope without its
 //! class: `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8,
@@ -38,7 +38,7 @@ impl IdGenerator {
         Self { next: now, random }
     }
 
-    /// Returns a new id. Its time is a microsecond after that of the previous id (GID-1).
+    /// Returns a new id. The time in the id is one microsecond after the time in the previous id (GID-1).
     ///
     /// # Errors
     /// `Io`: the system provides no random bytes.
@@ -75,7 +75,7 @@ pub(in crate::agent) fn of_key(secret: &[u8; 32], scope: &Scope, kind: &Kind, ke
     qualified(scope, kind, &text_of(u128::from_le_bytes(bytes), 8))
 }
 
-/// Returns a UUID of this version as text.
+/// Sets the version and the variant of a UUID, and returns the UUID as text.
 fn text_of(uuid: u128, version: u128) -> String {
     let uuid = uuid & !(0xf << 76 | 0x3 << 62) | version << 76 | 0x2 << 62;
     let hex = format!("{uuid:032x}");

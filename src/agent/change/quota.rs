@@ -15,7 +15,7 @@
 //! # Invariants
 //! - ROO-1: expired and superseded items do not count. Expired items are removed from the state when a new item needs
 //!   their quota. A superseded item frees quota only once.
-//! - ROO-2: every verb of the layer that stores a new item reserves quota for it. A restored item needs no quota.
+//! - ROO-2: every verb of the layer that stores a new item reserves quota for the item. A restored item needs no quota.
 //! - ROO-3: trusted and untrusted items have separate quotas.
 
 use std::collections::{HashMap, HashSet};

@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - REV-1: no field of a reviewed item contains a secret that the scan recognises.
-//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. Its names contain
-//!   no invisible characters, and no word that mixes letters of several scripts.
+//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. The names of a
+//!   reviewed item contain no invisible characters, and no word that mixes letters of several scripts.
 
 use std::borrow::Cow;
 
@@ -160,7 +160,7 @@ mod tests {
         Agent::new(Memory::in_memory().unwrap(), settings)
     }
 
-    /// Returns an access key. It is written in parts, so that secret scanners do not report this file.
+    /// Returns an access key. The key is written in parts, so that secret scanners do not report this file.
     fn key() -> String {
         format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     }

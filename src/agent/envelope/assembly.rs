@@ -107,8 +107,8 @@ pub struct EnvelopeAnswer {
     pub tokens: usize,
 }
 
-/// A candidate before the check for superseding items. It does not contain the text, to save memory: there may be very
-/// many candidates.
+/// A candidate before the check for superseding items. A candidate does not contain the text, to save memory: there may
+/// be very many candidates.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     /// The priority within a section: 0 for pinned items, otherwise the rank of the hit.

@@ -42,7 +42,7 @@ pub(super) fn is_invisible(char: char) -> bool {
     INVISIBLE.has(char)
 }
 
-/// Checks whether `char` extends the character before it, so that a cut must not separate them.
+/// Checks whether `char` extends the character before it, so that a cut must not separate the two characters.
 pub(super) fn extends(char: char) -> bool {
     !char.is_ascii() && (MARKS.has(char) || MODIFIERS.has(char) || INVISIBLE.has(char))
 }
@@ -108,7 +108,7 @@ static MONGOLIAN: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Mongolian}&&\
 static HIEROGLYPHS: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{Egyptian_Hieroglyphs}"));
 static MARKS: LazyLock<Ranges> = LazyLock::new(|| visible(r"\p{M}"));
 
-/// Returns the visible characters of `set`. Next to them, an invisible character may stay unescaped.
+/// Returns the visible characters of `set`. Next to these characters, an invisible character may stay unescaped.
 fn visible(set: &str) -> Ranges {
     Ranges::of(&format!("[[{set}]--[{UNSEEN}]]"))
 }

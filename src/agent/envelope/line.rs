@@ -20,7 +20,7 @@ const LOOK_AHEAD: usize = 8;
 /// The maximum number of characters that a cut keeps together. A cut may split a longer run of marks.
 const TOGETHER_MAX: usize = 32;
 
-/// Formats the content of a record, after removing transcript entries from it.
+/// Formats the content of a record, after removing transcript entries from the content.
 pub(super) fn content(text: &str, chars_max: usize, has_lines: bool) -> String {
     line(&without_entries(text), chars_max, has_lines)
 }

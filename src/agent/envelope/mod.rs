@@ -14,10 +14,10 @@
 //!
 //! # Why a record cannot break out of its element
 //! The renderer escapes the five special characters of XML in the content, id and source of a record, and in the root.
-//! So it needs no list of forbidden tags. It writes invisible characters as `\u{200b}`, so people and models read the
-//! same text. A record is one line, except for the snapshot of a session. Escaping does not stop a text that persuades
-//! the model. Therefore the renderer omits untrusted records by default, and shows them in a separate section on
-//! request.
+//! So the renderer needs no list of forbidden tags. The renderer writes invisible characters as `\u{200b}`, so people
+//! and models read the same text. A record is one line, except for the snapshot of a session. Escaping does not stop a
+//! text that persuades the model. Therefore the renderer omits untrusted records by default, and shows them in a
+//! separate section on request.
 //!
 //! # Why the boundary is constant in a session
 //! A prompt cache matches up to the first byte that differs. A new boundary in each rendering would change the first

@@ -44,7 +44,7 @@ pub(crate) struct Scrubbed<'a> {
     pub text: Cow<'a, str>,
     /// The number of removed envelopes.
     pub envelopes: usize,
-    /// The number of removed tags without a closing tag. The text after them may be recalled memory.
+    /// The number of removed tags without a closing tag. The text after these tags may be recalled memory.
     pub unclosed: usize,
 }
 
@@ -181,7 +181,8 @@ fn drop_fragments(out: &mut String, rest: &str, names: &Regex) {
 fn is_word(text: &str, tag: &Tag) -> bool {
     let bytes = text.as_bytes();
     let behind = &bytes[tag.name_end..];
-    // A tag without `>` may change when a block after it is removed, so ` as ` after it does not make it program code.
+    // A tag without `>` may change when a block after it is removed, so ` as ` after the tag does not make the tag
+    // program code.
     let is_ended = tag.end > tag.name_end;
     if is_ended && behind.starts_with(b" as ") {
         return true;

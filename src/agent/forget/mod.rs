@@ -1,5 +1,5 @@
-//! Forgets items: removes them from the state in one commit. History keeps them until they are erased, or until garbage
-//! collection deletes them.
+//! Forgets items: removes them from the state in one commit. History keeps forgotten items until they are erased, or
+//! until garbage collection deletes them.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

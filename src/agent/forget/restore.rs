@@ -25,7 +25,7 @@ pub struct Forgotten {
     pub version: ObjectDigest,
     /// The commit that removed the item, with its actor, time and operation.
     pub commit: CommitInfo,
-    /// The reason that `commit` states; `None` if it states no reason.
+    /// The reason that `commit` states; `None` if the commit states no reason.
     pub reason: Option<String>,
 }
 

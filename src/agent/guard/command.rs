@@ -1,4 +1,4 @@
-//! A check by another program, which reads the change as JSON. Its exit code decides.
+//! A check by another program, which reads the change as JSON. The exit code of the program decides.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// The maximum number of characters of the command's output that the report shows.
 const OUTPUT_CHARS: usize = 400;
+/// The hint of the report after the command refused the change.
 const ADVICE: &str = "correct the problem that the command reports, then try again";
 
 pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Failure>> {

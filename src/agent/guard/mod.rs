@@ -1,9 +1,9 @@
 //! The guard: runs a change on a draft, checks it, and commits either the whole change or nothing.
 //!
-//! [`Agent::attempt`] runs a change and its checks. It commits a change that passes all checks, after an automatic
-//! snapshot. It saves a refused change as a draft below `rejected/`. Other programs can run the same steps on a named
-//! draft: [`stage`], [`check_staged`], [`commit_staged`]. The result is a [`Report`] for people and models. A
-//! [`Policy`] configures the checks.
+//! [`Agent::attempt`] runs a change and its checks. The call commits a change that passes all checks, after an
+//! automatic snapshot. The call saves a refused change as a draft below `rejected/`. Other programs can run the same
+//! steps on a named draft: [`stage`], [`check_staged`], [`commit_staged`]. The result is a [`Report`] for people and
+//! models. A [`Policy`] configures the checks.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

@@ -196,8 +196,9 @@ impl TypeOfValue {
     }
 }
 
-/// A program that checks the change. It reads the change as one JSON document from standard input. An exit code other
-/// than 0 refuses the change, and the output of the program is the reason. The program is started without a shell.
+/// A program that checks the change. The program reads the change as one JSON document from standard input. An exit
+/// code other than 0 refuses the change, and the output of the program is the reason. The program is started without a
+/// shell.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandCheck {

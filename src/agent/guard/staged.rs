@@ -2,7 +2,8 @@
 //! or drop it.
 //!
 //! A staged change is a saved draft (`drafts/NAME`). It outlives the process that staged it, and does not change the
-//! state. It is committed on the newest head. The commit conflicts if another writer changed the same objects.
+//! state. A staged change is committed on the newest head. The commit conflicts if another writer changed the same
+//! objects.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -115,7 +116,7 @@ pub(crate) fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<ChangedObj
     changes_of(&staged_draft(agent, name, &Writer::user())?)
 }
 
-/// Returns the staged changes, newest first. Their names omit the prefix `drafts/`.
+/// Returns the staged changes, newest first. The returned names omit the prefix `drafts/`.
 pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
     let references = agent.memory().references().into_iter();
     let own = references.filter_map(|mut reference| {
@@ -128,7 +129,7 @@ pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
 /// Checks a staged change on the head, as [`commit_staged`] does. Changes nothing.
 ///
 /// # Errors
-/// `Conflict`: another writer changed the same ids, which the error names. Also the errors of [`staged_changes`]
+/// `Conflict`: another writer changed the same ids; the error names these ids. Also the errors of [`staged_changes`]
 /// and [`Agent::check`].
 pub(crate) fn check_staged(
     agent: &Agent,

@@ -81,7 +81,7 @@ fn citation(json: &Json) -> Result<Citation> {
     }
 }
 
-/// Reads a value. The error does not repeat the value, because it may be a secret.
+/// Reads a value. The error does not repeat the value, because the value may be a secret.
 pub(in crate::agent) fn read<'a, T: Deserialize<'a>>(json: &'a Json, what: &str) -> Result<T> {
     T::deserialize(json).map_err(|_| Error::invalid(format!("the value is not {what}")))
 }

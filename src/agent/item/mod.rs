@@ -168,7 +168,7 @@ impl NewItem {
     /// Fails if the item has an attribute that only verbs set.
     ///
     /// # Errors
-    /// `InvalidInput` if it has one. The error names the attribute.
+    /// `InvalidInput` if the item has such an attribute. The error names the attribute.
     pub(in crate::agent) fn check_given(&self) -> Result<()> {
         let mut reserved = MADE_BY_VERBS.iter().chain(&OF_SESSIONS);
         if let Some(name) = reserved.find(|name| self.others.get(name).is_some()) {

@@ -26,8 +26,9 @@ use crate::object::{Id, Object, Scope};
 use crate::recall::Key;
 use crate::threads::Mutex;
 
-/// The smallest and the largest key: the bounds of a range of all keys.
+/// The smallest key: the lower bound of a range of all keys.
 const FIRST: Key = Key([0; Key::BYTES]);
+/// The largest key: the upper bound of a range of all keys.
 const LAST: Key = Key([0xff; Key::BYTES]);
 
 /// The duplicate index of one state.
@@ -50,7 +51,7 @@ pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
         bytes.extend_from_slice(name.as_bytes());
-        // A scope or kind never contains a control character, so a 0 separates them.
+        // A scope or kind never contains a control character, so a zero byte can end each of these names.
         bytes.push(0);
     }
     bytes.extend_from_slice(collapsed(text).as_bytes());
@@ -85,7 +86,7 @@ impl Derive for Texts {
     }
 
     fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
-        // The text of an erased version is unknown, so its entries cannot be found.
+        // The text of an erased version is unknown, so the entries of that version cannot be found.
         let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
             return Ok(false);
         };
@@ -109,7 +110,7 @@ impl Derive for Texts {
 }
 
 impl DuplicateIndex {
-    /// Saves the index to disk if it changed much since the last save. Returns whether it was saved.
+    /// Saves the index to disk if the index changed much since the last save. Returns whether the index was saved.
     ///
     /// # Errors
     /// The errors of [`Followed::keep`].

@@ -18,10 +18,10 @@ use crate::engine::Staged;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-/// The change of one commit, and the texts of the items in it.
+/// The change of one commit, and the texts of the items in the change.
 pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
-    /// The ids of staged items, by text hash. They are recorded here because the duplicate index contains only the
+    /// The ids of staged items, by text hash. The ids are recorded here because the duplicate index contains only the
     /// texts of the state.
     texts: HashMap<u64, Id>,
 }

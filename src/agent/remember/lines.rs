@@ -28,8 +28,9 @@ use crate::threads::{beside, processors};
 
 /// The default number of lines in a commit.
 const BATCH_LINES: usize = 10_000;
-/// The number of lines, and the number of bytes, after which the lines that were read so far are scanned.
+/// The number of lines after which the lines that were read so far are scanned.
 const READ_LINES: usize = 4_096;
+/// The number of bytes after which the lines that were read so far are scanned.
 const READ_BYTES: usize = 8 << 20;
 /// The maximum number of unknown fields that an answer lists.
 const UNKNOWN_MAX: usize = 100;

@@ -1,8 +1,8 @@
 //! Stores one item after a comparison with similar items, or many items from lines of JSON in few commits.
 //!
-//! The review scans every text first. It refuses a blocked item, and saves a quarantined item under `rejected/` until a
-//! person judges it. All other items of a call become one commit. If the new item has no id, the duplicate index finds
-//! an existing item with the same text. The answer lists similar items.
+//! The review scans every text first. The review refuses a blocked item, and saves a quarantined item under `rejected/`
+//! until a person judges it. All other items of a call become one commit. If the new item has no id, the duplicate
+//! index finds an existing item with the same text. The answer lists similar items.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -346,7 +346,7 @@ impl Remembered {
         self.is_redacted |= reviewed.is_redacted;
     }
 
-    /// Sets the status of the answer, and the version that its id has after the staged changes.
+    /// Sets the status of the answer, and the version that the id of the item has after the staged changes.
     fn staged(mut self, intake: &Intake<'_, '_>, status: Status) -> Result<Self> {
         self.status = status;
         self.digest = intake.change.digest(&self.id)?;

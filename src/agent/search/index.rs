@@ -88,7 +88,7 @@ impl RecallIndex {
     }
 
     /// Saves the newest index to disk, or only the vectors if there is an embedder. Saves only if much has changed
-    /// since the last save. Returns whether it saved.
+    /// since the last save. Returns whether a file was written.
     ///
     /// # Errors
     /// `Io` if the file cannot be written, with the code `read_only` for a read-only handle.

@@ -1,9 +1,10 @@
 //! The recall index of one state: the entries of each object, and their updates.
 //!
 //! The index contains every object with a text, except objects of kind `session`. The speaker is the attribute
-//! `speaker`, else `subject`. The words are the words of the text, of the tags, and of the subject if it is not used as
-//! the speaker. The time is the event time, else the time of the first commit with the id. Objects of the same time are
-//! ordered by the attribute `order`, else by the time in a `UUIDv7` id, else by the number at the end of the id.
+//! `speaker`, else `subject`. The words are the words of the text, of the tags, and of the subject if the subject is
+//! not used as the speaker. The time is the event time, else the time of the first commit with the id. Objects of the
+//! same time are ordered by the attribute `order`, else by the time in a `UUIDv7` id, else by the number at the end of
+//! the id.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.

@@ -73,8 +73,8 @@ pub struct RecallQuery {
 }
 
 impl RecallQuery {
-    /// Creates a query over all items of `reach`. It finds at most 10 trusted items that have not expired. A superseded
-    /// item ranks below the item that supersedes it. Each hit is recorded as used, which delays its decay.
+    /// Creates a query over all items of `reach`. The query finds at most 10 trusted items that have not expired. A
+    /// superseded item ranks below the item that supersedes it. Each hit is recorded as used, which delays its decay.
     pub fn new(text: impl Into<String>, reach: Reach) -> Self {
         Self {
             text: text.into(),
@@ -229,7 +229,7 @@ pub struct Recalled {
     /// The terms of the question, in the form that the index contains.
     #[serde(skip)]
     pub terms: Vec<String>,
-    /// The way in which the index was prepared; `None` for summaries, because they need no index.
+    /// The way in which the index was prepared; `None` for summaries, because summaries need no index.
     #[serde(skip)]
     pub reached: Option<Reached>,
 }

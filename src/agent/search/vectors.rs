@@ -25,9 +25,10 @@ use crate::threads::Mutex;
 const FILE: &str = "vectors";
 /// The version of the encoding of the derived file.
 const VERSION: u8 = 1;
-/// The minimum number of new vectors before the file is written. The new vectors must also be at least one in `SHARE`
-/// of the vectors in use.
+/// The minimum number of new vectors before the file is written.
 const CHANGES_MIN: usize = 500;
+/// The file is written only if there are at least as many new vectors as the number of vectors in use divided by this
+/// number.
 const SHARE: usize = 8;
 /// The maximum length of the name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;
@@ -39,8 +40,8 @@ type Rows = (u8, String, HashMap<TextKey, Box<[i8]>>);
 /// The key of a text: the first half of its digest.
 pub(super) type TextKey = [u8; 16];
 
-/// The vectors of texts outside the index are dropped when there are more of them than texts in the index, by more than
-/// this number.
+/// The vectors of texts outside the index are dropped when their count exceeds the number of texts in the index by more
+/// than this constant.
 const OTHERS_MAX: usize = 1_000;
 
 thread_local! {
@@ -53,7 +54,7 @@ pub(super) fn is_embedding() -> bool {
     EMBEDDING.get()
 }
 
-/// Resets `EMBEDDING` of the thread when it is dropped, also after a panic.
+/// Resets `EMBEDDING` of the thread when this value is dropped, even after a panic.
 struct Unmark;
 
 impl Drop for Unmark {
@@ -105,7 +106,7 @@ impl Vectors {
         key
     }
 
-    /// Returns the vector of a text. Embeds the text if it has no vector.
+    /// Returns the vector of a text. Embeds the text if no vector of the text is stored.
     pub(super) fn vector(&self, key: TextKey, text: &str) -> Vec<f32> {
         if let Some(parts) = self.known.lock().get(&key) {
             return parts.iter().map(|&part| f32::from(part)).collect();
@@ -150,8 +151,8 @@ impl Vectors {
         }
     }
 
-    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether it
-    /// saved.
+    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether the
+    /// vectors were saved.
     pub(super) fn keep(&self, memory: &Memory, view: &View, in_use: &HashMap<Key, TextKey>) -> Result<bool> {
         let made = self.made.load(Ordering::Relaxed);
         if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {

@@ -11,7 +11,7 @@
 //! # Invariants
 //! - SND-1: a text of a reply has at most the class `model`, and at most the class of the least trusted entry of the
 //!   session.
-//! - SND-2: a session stores at most `facts_max` facts, even if it ends several times.
+//! - SND-2: a session stores at most `facts_max` facts, even if the session ends several times.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,7 +41,7 @@ const EPISODE_CHARS_MAX: usize = 1_024;
 /// The source attribute of facts that the end of a session stores.
 const SOURCE: &str = "session end";
 
-/// The prompt for the end of a session, and the reason if a reply to the prompt would store no facts.
+/// The prompt for the end of a session. Contains the reason if a reply to the prompt would store no facts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EndPrompt {
     /// The session.

@@ -1,8 +1,8 @@
 //! The transcript of a session: appends entries, and numbers them in order.
 //!
-//! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival number: the
-//! seq of its commit, followed by its index in that commit. So appending reads no other entry, and a clock jump does
-//! not reorder entries. If two processes append at once, both choose the same id, and one process retries.
+//! An entry is an object of the kind `entry` below the object of its session. The position of an entry is its arrival
+//! number: the seq of its commit, followed by its index in that commit. So appending reads no other entry, and a clock
+//! jump does not reorder entries. If two processes append at once, both choose the same id, and one process retries.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

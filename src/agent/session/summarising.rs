@@ -46,7 +46,8 @@ pub(crate) struct SummaryWritten {
     /// Whether this call stored the summary.
     #[serde(rename = "stored")]
     pub is_stored: bool,
-    /// The rules of the scan that matched the host's text, and also the sentences of the entries if these were tried.
+    /// The rules of the scan that matched the host's text, or the sentences of the entries if these sentences were
+    /// scanned too.
     pub rules: Vec<&'static str>,
 }
 

@@ -19,7 +19,7 @@ use crate::scan;
 /// The number of microseconds in an hour.
 const HOUR: i64 = 3_600_000_000;
 
-/// Quotas. Characters are Unicode scalar values.
+/// The limits of items and scopes. Characters are Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quotas {
@@ -107,13 +107,13 @@ impl Default for DecaySettings {
     }
 }
 
-/// All settings.
+/// All settings of an agent.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Whether writing is disabled. If so, `remember` returns the status `disabled`, and other writing verbs return an
     /// error with the code `disabled`.
     pub is_disabled: bool,
-    /// Quotas.
+    /// The limits of items and scopes.
     pub quotas: Quotas,
     /// The verdicts of the scan.
     pub scan: scan::VerdictTable,

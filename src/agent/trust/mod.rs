@@ -162,8 +162,8 @@ impl Agent {
     }
 }
 
-/// Returns the writer, after checking that it is a person. Adds to the writer's reason how the person confirmed the
-/// decision.
+/// Returns the writer, after checking that the writer is a person. Adds to the writer's reason how the person confirmed
+/// the decision.
 ///
 /// # Errors
 /// `Denied` (code `not_a_person`): the writer is not a person.

@@ -155,7 +155,7 @@ impl ErasedParts {
     }
 }
 
-/// Formats the first ids and the number of the others.
+/// Formats the first ids, and the number of the remaining ids.
 fn named(ids: &[String]) -> String {
     let shown = ids.iter().take(RECORDS_SHOWN).map(|id| one_line(id));
     let mut named: Vec<_> = shown.collect();

@@ -130,7 +130,8 @@ fn show_collected(answer: &Collected, context: &mut Context) -> Result<()> {
     let (now, before) = (bytes(report.bytes), bytes(report.bytes_before));
     let freed = report.bytes_before.saturating_sub(report.bytes);
     let percent = freed * 100 / report.bytes_before.max(1);
-    // A rewrite that frees nothing can enlarge the log a little, because it may write the changes of a batch again.
+    // A rewrite that frees nothing can enlarge the log a little, because the rewrite may write the changes of a batch
+    // again.
     let log = match freed {
         0 => format!("{now}, nothing freed"),
         freed => format!("{now} of {before}: {} ({percent} %) freed", bytes(freed)),

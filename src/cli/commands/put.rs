@@ -140,7 +140,8 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
     Ok(object)
 }
 
-/// The largest number of objects that one run scans. The scan only yields a note, so it must not slow down a bulk load.
+/// The largest number of objects that one run scans. The scan only yields a note, so the scan must not slow down a bulk
+/// load.
 pub(super) const SCANNED_MAX: usize = 10_000;
 
 /// The totals of a stream of lines so far.

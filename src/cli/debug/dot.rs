@@ -1,4 +1,4 @@
-//! The shell's own commands. They begin with a dot and change the defaults of the verbs.
+//! The shell's own commands. These commands begin with a dot and change the defaults of the verbs.
 //!
 //! # Layer
 //! Layer 10, part of cli.

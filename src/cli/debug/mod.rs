@@ -1,7 +1,7 @@
 //! `debug`: a shell over one open store.
 //!
-//! The shell reads lines from a terminal, from `-f`, from `-c` or from standard input. It runs each line with the
-//! parser and the verbs of the program. Shell commands begin with a dot and change the defaults of the verbs.
+//! The shell reads lines from a terminal, from `-f`, from `-c` or from standard input. The shell runs each line with
+//! the parser and the verbs of the program. Shell commands begin with a dot and change the defaults of the verbs.
 //!
 //! # Layer
 //! Layer 10, part of cli.

@@ -1,7 +1,8 @@
 //! Writes all diagrams on one self-contained page, which needs no network and no other file.
 //!
-//! The page contains the details of its rows as JSON, in a block that browsers do not execute. Its security policy
-//! allows only one script, identified by its digest. So even an unescaped text of a memory could not run (PIC-1).
+//! The page contains the details of its rows as JSON, in a block that browsers do not execute. The security policy of
+//! the page allows only one script, identified by its digest. So even an unescaped text of a memory could not run
+//! (PIC-1).
 //!
 //! # Layer
 //! Layer 10, part of cli.

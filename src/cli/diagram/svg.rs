@@ -13,8 +13,9 @@ pub(super) const ROW: usize = 24;
 pub(super) const INDENT: usize = 22;
 /// The distance of lines from the centre of a dot, in pixels.
 pub(super) const DOT: usize = 6;
-/// The margin left of the first row, in pixels.
+/// The margin left of the first row in a diagram without arcs, in pixels.
 const MARGIN: usize = 24;
+/// The margin left of the first row in a diagram with arcs, in pixels.
 const ARC_MARGIN: usize = 130;
 /// The space above the first row for the title, in pixels.
 pub(super) const TOP: usize = 56;

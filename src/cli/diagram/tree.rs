@@ -53,7 +53,7 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
 }
 
 /// Returns the first `limit` objects without a parent, in sibling order. If further objects exist, also returns the
-/// next one.
+/// next object.
 pub(in crate::cli) fn tops(view: &View, limit: usize) -> Result<Vec<Id>> {
     let mut tops = BinaryHeap::new();
     for object in view.kept_objects() {

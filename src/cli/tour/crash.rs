@@ -1,4 +1,4 @@
-//! `crash-test`: kills a second process while it writes, and checks that the store contains its acknowledged commits.
+//! `crash-test`: kills a second process during its writes, and checks that the store contains its acknowledged commits.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -13,7 +13,7 @@ use crate::object::NewObject;
 
 /// The number of acknowledged commits before the process is killed.
 const ACKNOWLEDGED: usize = 100;
-/// The number of commits after which the writer exits if it was not killed.
+/// The number of commits after which the writer exits if nobody killed the writer.
 const COMMITS_MAX: u64 = 20_000;
 
 /// The snapshot that permits the test in a store, because the test fills the store with commits. The tour creates this

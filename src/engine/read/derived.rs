@@ -92,8 +92,8 @@ impl Version<'_> {
         Time::from_micros(self.entry.created)
     }
 
-    /// Returns the object, or its placeholder ([`Object::is_placeholder`]) if it was erased. Returns `None` if the
-    /// object's record is damaged and the handle is degraded.
+    /// Returns the object, or its placeholder ([`Object::is_placeholder`]) if the object was erased. Returns `None` if
+    /// the object's record is damaged and the handle is degraded.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object's record cannot be read.

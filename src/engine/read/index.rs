@@ -12,7 +12,7 @@
 //!   the state and keeps the ids of its matches in memory.
 //!
 //! # Invariants
-//! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased ones.
+//! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased objects.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -75,8 +75,8 @@ pub(crate) fn id_of(key: &[u8]) -> Option<Id> {
     Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
 }
 
-/// Returns the sort key of an object among its siblings. Objects with a position precede objects without one, and are
-/// sorted by the bytes of the position, which contains no zero byte.
+/// Returns the sort key of an object among its siblings. Objects with a position precede objects without a position,
+/// and are sorted by the bytes of the position, which contains no zero byte.
 fn sibling_order(object: &Object) -> Vec<u8> {
     match object.position() {
         Some(position) => [&[1], position.as_bytes(), &[0]].concat(),
@@ -152,7 +152,7 @@ impl Index {
         let mut prefix = Vec::new();
         codec::put_sized(&mut prefix, group);
         prefix.extend_from_slice(start);
-        // Clones only the pointer to the set, so that the iterator owns it.
+        // Clones only the pointer to the set, so that the iterator owns this pointer.
         let keys = self.keys.clone();
         let mut bound = Bound::Included(Key::from(prefix.as_slice()));
         std::iter::from_fn(move || {
@@ -198,8 +198,8 @@ pub(crate) struct IndexCache {
 }
 
 impl IndexCache {
-    /// Returns the index of this state if it is cached. Never waits: returns `None` while another thread builds an
-    /// index of the family.
+    /// Returns the index of this state if the index is cached. Never waits: returns `None` while another thread builds
+    /// an index of the family.
     pub(crate) fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
         let kept = self.families[family as usize].try_lock()?;
         let found = kept.iter().find(|kept| kept.root() == root)?;
@@ -213,7 +213,7 @@ impl IndexCache {
     }
 
     /// Returns the index of a state. Returns the cached index, updates the most recent cached index, or builds a new
-    /// one.
+    /// index.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -232,7 +232,8 @@ impl IndexCache {
         Ok(found)
     }
 
-    /// Drops all cached indexes. After a rewrite of the log, they would keep the old log and erased versions in memory.
+    /// Drops all cached indexes. After a rewrite of the log, the cached indexes would keep the old log and erased
+    /// versions in memory.
     pub(crate) fn clear(&self) {
         for family in &self.families {
             family.lock().clear();

@@ -149,7 +149,7 @@ impl View {
 /// no file yet.
 ///
 /// # Errors
-/// `NotFound` if there is no such folder; `Io` if it cannot be opened.
+/// `NotFound` if there is no such folder; `Io` if the folder cannot be opened.
 pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
     let places = places_of(&disk);
@@ -160,10 +160,10 @@ pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
 /// the store uses the first usable checkpoint of the list.
 ///
 /// # Errors
-/// `NotFound` if there is no such folder; `Io` if it cannot be listed.
+/// `NotFound` if there is no such folder; `Io` if the folder cannot be listed.
 pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-    // If the log does not open, the checkpoints cannot be compared with it.
+    // If the log does not open, the checkpoints cannot be compared with the log.
     let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
     store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
 }

@@ -136,8 +136,8 @@ pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
     Some((fill('0')?, fill('f')?))
 }
 
-/// Finds the kept commits whose digest starts with `prefix`. If there are none, finds the kept commits whose root
-/// starts with `prefix`. Returns the indexes of the found commits among all kept commits.
+/// Finds the kept commits whose digest starts with `prefix`. If there are no such commits, finds the kept commits whose
+/// root starts with `prefix`. Returns the indexes of the found commits among all kept commits.
 pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
         return Ok(Vec::new());

@@ -35,7 +35,7 @@ impl Source {
         }
     }
 
-    /// Drops all caches. After a rewrite of the log, they would keep the old log and erased versions in memory.
+    /// Drops all caches. After a rewrite of the log, the caches would keep the old log and erased versions in memory.
     pub(crate) fn clear(&self) {
         self.indexes.clear();
         *self.newer.lock() = None;

@@ -33,7 +33,7 @@ impl State {
         self.trie.get(key, &*self.store)
     }
 
-    /// Returns the object at `key`, or its placeholder if it was erased.
+    /// Returns the object at `key`, or its placeholder if the object was erased.
     pub(crate) fn object_at(&self, key: &KeyPath) -> Result<Option<Object>> {
         let entry = self.entry_at(key)?;
         entry.map(|entry| self.load(&entry)).transpose()

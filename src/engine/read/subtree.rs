@@ -11,7 +11,7 @@
 //!   subtree digests, because an erased object may have been in the subtree.
 //!
 //! # Invariants
-//! - SUB-1: if an object's subtree digest is cached, so are those of all its descendants.
+//! - SUB-1: if an object's subtree digest is cached, the subtree digests of all its descendants are cached too.
 //!
 //! # Format
 //! docs/format.md, "Digests" (subtree contexts).
@@ -44,7 +44,7 @@ impl Subtrees {
         let state = version.state;
         let parent_of = |object: Object| object.parent().map(|parent| state.store.suite.key_path(parent));
         let mut above = parent_of(state.load(&version.entry)?);
-        // SUB-1: if an object has no cached digest, no object above it has one.
+        // SUB-1: if an object has no cached digest, no object above it has a cached digest.
         while let Some(key) = above.filter(|key| self.0.remove(key).is_some()) {
             above = state.object_at(&key)?.and_then(parent_of);
         }

@@ -18,7 +18,7 @@ use super::{Family, Source, State, erased_by, until_error};
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
-/// A kept commit and its digest. Its JSON has the fields `commit` (the digest), `seq` and `root`.
+/// A kept commit and its digest. The JSON of a kept commit has the fields `commit` (the digest), `seq` and `root`.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(into = "CommitName"), schemars(with = "CommitName"))]
@@ -126,7 +126,7 @@ impl View {
         self.entry.commit.root
     }
 
-    /// Returns the number of objects, expired ones included.
+    /// Returns the number of objects, including expired objects.
     pub fn len(&self) -> u64 {
         self.state.trie.len()
     }

@@ -43,7 +43,7 @@ fn add_commit(batch: &mut BatchBuilder, commit: &Commit) -> HeadMark {
     }
 }
 
-/// Opens a store of two commits. `change` alters the second one before it is written.
+/// Opens a store of two commits. `change` alters the second commit before that commit is written.
 fn open_with_second(change: impl FnOnce(&mut Commit)) -> crate::Result<Memory> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let empty = Trie::new();

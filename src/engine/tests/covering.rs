@@ -132,8 +132,8 @@ fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
         damaged[at] ^= 0x40;
         disk.put_file(&names[0], damaged);
         let reader = on_disk(&disk, options(1).read_only(true), false)?;
-        // Tests BAS-1: results from the log equal those from an undamaged checkpoint, including the locators of records
-        // and the indexes of commits.
+        // Tests BAS-1: results from the log equal the results from an undamaged checkpoint, including the locators of
+        // records and the indexes of commits.
         same(&answers(&reader), &expected, &format!("byte {at}"));
         assert_eq!(kept(&reader), states, "byte {at}");
     }
@@ -406,7 +406,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
         verified.derived.iter().any(|found| found.damage.file == names[0]),
         "{verified:?}"
     );
-    // The next checkpoint replaces the damaged one.
+    // The next checkpoint replaces the damaged checkpoint.
     let writer = on_disk(&disk, options(HOUR), false)?;
     cover(&writer);
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
@@ -501,7 +501,7 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     let memory = Memory::create(&store)?;
     put(&memory, "a", "a secret");
     cover(&memory);
-    // One name sorts before the checkpoint, the other after it.
+    // One name sorts before the name of the checkpoint, and the other name sorts after the name of the checkpoint.
     let place = |name: &str| store.join("checkpoint").join(name);
     for name in ["00000000.ckpt", "00000009.ckpt.tmp"] {
         std::fs::create_dir(place(name)).unwrap();
@@ -514,8 +514,8 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     memory.erase(&erasing, &Writer::user())?;
     assert!(!place("00000001.ckpt").exists());
     drop(memory);
-    // Recreates the files after a crash between writing a checkpoint and removing the old one. The next write removes
-    // the old checkpoint, but keeps a later checkpoint of the log.
+    // Recreates the files after a crash between writing a checkpoint and removing the old checkpoint. The next write
+    // removes the old checkpoint, but keeps a later checkpoint of the log.
     std::fs::write(place("00000001.ckpt"), &before).unwrap();
     std::fs::write(place("00000002.ckpt.tmp"), &before).unwrap();
     put(&Memory::open(&store)?, "b", "x");

@@ -1,5 +1,5 @@
 //! Cuts a store of 64 KiB at every byte, and flips every bit. The store must open at an earlier state or refuse to
-//! open. It must never panic, return wrong data or appear empty.
+//! open. The store must never panic, return wrong data or appear empty.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -281,7 +281,7 @@ fn an_older_log_under_a_newer_live_is_told_by_every_check() {
 fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
     let (disk, old) = of_two_times();
     disk.remove_file("live");
-    // Combines the log from before a garbage collection with the manifest from after it.
+    // Combines the log from before a garbage collection with the manifest from after that garbage collection.
     let older = disk.copy();
     for name in super::segments(&disk) {
         older.remove_file(&name);

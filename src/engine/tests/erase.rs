@@ -61,7 +61,7 @@ fn checkpoints_with(disk: &SimDisk, digest: &[u8]) -> Vec<String> {
     found.map(|(name, _)| name).collect()
 }
 
-/// Stores a secret in one of ten ways. Returns the target that erases it.
+/// Stores a secret in one of ten ways. Returns the target that erases the secret.
 fn plant(memory: &Memory, number: u64) -> String {
     let secret = secret(number);
     let long = format!("{secret} {}", "and more ".repeat(600));
@@ -180,7 +180,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
             &format!("kept {number}"),
         );
     }
-    // Adds a torn tail that contains one more secret, and lets a writer recover from it.
+    // Adds a torn tail that contains one more secret, and lets a writer recover from the torn tail.
     let calls = disk.calls();
     disk.crash_at(calls + 1);
     memory
@@ -618,7 +618,7 @@ fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone()
     put(&memory, "tea", "green");
     put(&memory, "secret", "never to be seen again");
     memory.erase(&of(&["secret"]), &Writer::user()).unwrap();
-    // The undo would remove the id, which is already absent, so it changes nothing.
+    // The undo would remove the id, which is already absent, so the undo changes nothing.
     assert!(
         memory
             .reverse_preview(Op::UNDO, &Writer::user())

@@ -62,7 +62,7 @@ fn measure(case: Case) -> Result<()> {
         );
         let committed = memory.put(note(&format!("o/{which}"), &text), &Writer::user())?;
         digests.push((committed.commit.digest, memory.view().root()));
-        // Each snapshot keeps a whole state, so the test makes few of them.
+        // Each snapshot keeps a whole state, so the test makes few snapshots.
         if [case.commits / 2, case.commits - 7].contains(&number) {
             let taken = memory.snapshot(Some(&format!("s{number}")), &Writer::user())?;
             snapshots.push((taken.name, taken.root, memory.view().len()));

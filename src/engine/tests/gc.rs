@@ -322,7 +322,7 @@ fn segments_that_recoveries_left_are_merged_without_being_asked() -> Result<()> 
         let disk = SimDisk::new(3);
         drop(on_disk(&disk, options(HOUR), true)?);
         for number in 0..70 {
-            // Without the file `live`, each writer must recover the tail of the previous one.
+            // Without the file `live`, each writer must recover the tail of the previous writer.
             disk.remove_file("live");
             let options = options(HOUR).segment_bytes_max(4 << 20).automatic_gc(retention);
             let memory = on_disk(&disk, options, false)?;
@@ -446,8 +446,8 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     );
 }
 
-/// INVARIANT RET-2: recently forgotten objects can be restored completely: the commits that forgot them stay, and so
-/// does the commit before each.
+/// INVARIANT RET-2: recently forgotten objects can be restored completely: each commit that forgot an object stays, and
+/// so does the commit before that commit.
 #[test]
 fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
     let mut least = super::gc_beside::only_head();

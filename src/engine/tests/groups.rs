@@ -105,7 +105,7 @@ fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
         draft(&memory, |draft| draft.put(note("a", "new"))),
         draft(&memory, |draft| draft.put(note("a", "new"))),
     ];
-    // The next call is the lock, the write or the sync. If one fails, no draft is acknowledged.
+    // The next call is the lock, the write or the sync. If that call fails, no draft is acknowledged.
     disk.fail_at(disk.calls() + 2, Fault::Device);
     for answer in together(&memory, drafts) {
         assert_eq!(answer.unwrap_err().kind(), ErrorKind::Io);

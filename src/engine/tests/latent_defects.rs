@@ -1,5 +1,5 @@
 //! Ten latent defects of an earlier published memory format. Each test is named after a defect and fails if the memory
-//! has it.
+//! has that defect.
 
 use super::{content, id, note, put};
 use crate::engine::{Memory, Revision, Writer};

@@ -19,8 +19,8 @@ use crate::{ErrorKind, Result};
 /// The number of objects in the last commit.
 const MANY: usize = 50;
 
-/// Makes a store whose last batch has a damaged record, with a checkpoint after it. The file `live` is from before that
-/// batch, or missing.
+/// Makes a store whose last batch has a damaged record, with a checkpoint after that batch. The file `live` is from
+/// before that batch, or missing.
 fn damaged_in_the_last_batch(stale: bool) -> SimDisk {
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();

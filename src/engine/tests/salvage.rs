@@ -1,4 +1,4 @@
-//! Salvage of a store with any damage: the new store contains all undamaged records, and no others.
+//! Salvage of a store with any damage: the new store contains all undamaged records, and no other records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -116,7 +116,7 @@ pub(super) fn truth(memory: &Memory) -> Truth {
     truth
 }
 
-/// Returns every version in the log, including those that no state has.
+/// Returns every version in the log, including the versions that no state contains.
 pub(super) fn versions(memory: &Memory) -> BTreeSet<ObjectDigest> {
     let mut found = BTreeSet::new();
     let told = memory.text_records(&mut |text_record| {
@@ -577,7 +577,7 @@ fn a_file_of_another_store_or_time_does_not_keep_the_rest_from_being_saved() {
     let (saved, report) = rescue(&foreign).unwrap();
     check(&saved, &report, &truth, "the format file of another store");
     assert_eq!(saved.view().commit().digest, truth.head);
-    // Combines the log before a rewrite with the manifest after it.
+    // Combines the log from before a rewrite with the manifest from after that rewrite.
     let older = disk.files();
     let memory = on_disk(&disk, options(HOUR), false).unwrap();
     memory.gc(&tight(), None).unwrap();

@@ -1,5 +1,6 @@
 //! Salvage with orphaned segments, which the manifest does not list. Such segments come from an interrupted rewrite, or
-//! from a backup restored over a newer log. Both cases leave similar files, and salvage must lose no data in either.
+//! from a backup restored over a newer log. Both cases leave similar files, and salvage must lose no data in either
+//! case.
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::salvage::{check, is_cut_off, rescue, truth, used, versions};

@@ -56,7 +56,8 @@ fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
 
 #[test]
 fn a_kept_draft_holds_a_content_once_and_can_be_deleted() -> Result<()> {
-    // Tests STG-1: a batch contains no version and no content twice, and none that history already has.
+    // Tests STG-1: a batch contains no version and no content twice, and no version or content that history already
+    // has.
     let memory = Memory::in_memory()?;
     let long = "x".repeat(10_000);
     let mut draft = memory.draft(&Writer::user());

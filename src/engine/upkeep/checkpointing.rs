@@ -48,8 +48,8 @@ pub(crate) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) ->
     Ok(log)
 }
 
-/// Opens a store from the newest checkpoint, and positions `log` after it. Returns an empty store if there is no
-/// checkpoint.
+/// Opens a store from the newest checkpoint, and positions `log` after the checkpoint. Returns an empty store if there
+/// is no checkpoint.
 pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
     let suite = opened.store().suite;
     // A checkpoint cannot contain the collisions of a test's hash suite.
@@ -170,7 +170,7 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     Ok(())
 }
 
-/// Writes a checkpoint if every commit in memory is durable. Returns whether it wrote a checkpoint.
+/// Writes a checkpoint if every commit in memory is durable. Returns whether the call wrote a checkpoint.
 pub(crate) fn checkpoint(opened: &Opened, writing: &mut LogHandle) -> Result<bool> {
     // INVARIANT COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
     if opened.settings.read_only || opened.settings.suite.is_some() || !writing.is_proven() {

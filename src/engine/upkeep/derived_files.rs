@@ -76,7 +76,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
         return Ok(None);
     };
     let length = file.length().map_err(reading)?;
-    // Mapping the file is safe, because it never changes: a write replaces it by a new file.
+    // Mapping the file is safe, because the file never changes: a write replaces the file by a new file.
     let bytes = if opened.settings.map {
         file.map(length).map_err(reading)?
     } else {

@@ -21,7 +21,7 @@ use crate::engine::read::View;
 use crate::engine::read::derived::{Derived, Keep};
 
 /// The minimal number of objects that must change before a value is written again. For fewer changes, updating the old
-/// value is faster than writing a new one.
+/// value is faster than writing a new value.
 const CHANGES_MIN: u64 = 500;
 /// A value is written again only if the number of changes is at least the number of its contributions divided by this
 /// number.
@@ -108,8 +108,8 @@ pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &View)
     Ok(true)
 }
 
-/// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether it wrote the
-/// file.
+/// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether the call wrote
+/// the file.
 ///
 /// # Errors
 /// The errors of [`keep_derived`]; `InvalidInput` if the value belongs to another state than the view.

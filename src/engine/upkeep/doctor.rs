@@ -19,7 +19,7 @@ use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 use crate::engine::settings::CLOCK_AHEAD;
 
-/// The free space in bytes below which the doctor warns. It is enough for a segment and a checkpoint.
+/// The free space in bytes below which the doctor warns. This space is enough for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
 
 named! {
@@ -210,7 +210,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         problems.push(plain(Warning, "clock", None, CLOCK_AHEAD, Remedy::Clock));
     }
     let stats = match memory.stats() {
-        // The verification found no damage, so this damage appeared after it.
+        // The verification found no damage, so this damage appeared after the verification.
         Err(error) if error.is_corruption() => {
             problems.push(of_error("damaged", &error, Remedy::Salvage));
             return Ok(());

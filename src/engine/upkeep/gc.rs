@@ -27,8 +27,8 @@ use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 use crate::engine::write::{LogHandle, body_bytes};
 
-/// The segments of a log are merged if their number exceeds twice the number that the bytes need by more than this.
-/// Each doubling of a log leaves 11 extra segments, and each recovery adds one.
+/// The number of segments that a log may have beyond twice the number that its bytes need. Above this limit, the
+/// segments are merged. Each doubling of a log leaves 11 extra segments, and each recovery adds one segment.
 const SEGMENTS_SMALL_MAX: u64 = 64;
 
 /// The result of a garbage collection, or of its preview.

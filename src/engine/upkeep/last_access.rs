@@ -1,9 +1,10 @@
-//! Last-access times of objects. They are not part of the state, so reading an object makes no version and no commit.
+//! Last-access times of objects. Last-access times are not part of the state, so reading an object makes no version and
+//! no commit.
 //!
-//! A handle keeps its new times in memory until it is synced or closed. Then it merges them into a small derived file.
-//! It merges the small file into a large file when the small file gets too large. It writes a time only if the time is
-//! at least ten minutes later than the written time of the object, so readers write little. A crash loses unwritten
-//! times.
+//! A handle keeps its new times in memory until the handle is synced or closed. Then the handle merges these times into
+//! a small derived file. When the small file gets too large, the handle merges the small file into a large file. The
+//! handle writes a time only if the time is at least ten minutes later than the written time of the object, so readers
+//! write little. A crash loses unwritten times.
 //!
 //! # Layer
 //! Layer 5.
@@ -28,8 +29,9 @@ use bytes::Bytes;
 use super::derived_files::{HEADER_BYTES, derived, write_derived};
 use crate::engine::opened::Opened;
 
-/// The names of the two derived files: one with all times, one with the newest times.
+/// The name of the derived file with all times.
 pub(crate) const USES: &str = "uses";
+/// The name of the derived file with the newest times.
 pub(crate) const USES_NEW: &str = "uses-new";
 /// The number of rows above which the small file is merged into the large file.
 const NEW_MAX: usize = 1_000;

@@ -9,7 +9,7 @@ use crate::log;
 
 use super::derived_files as derived;
 
-/// The folders of a store. The first is the top folder.
+/// The folders of a store. The first folder is the top folder.
 const FOLDERS: [&str; 4] = ["", log::LOG_FOLDER, "checkpoint", derived::FOLDER];
 
 /// The files in the top folder of a store.

@@ -1,17 +1,17 @@
 //! Retention: decides which commits stay when history is thinned.
 //!
 //! # Layer
-//! Layer 5. Pure functions, except that they read commits.
+//! Layer 5. Pure functions, except that some functions read commits.
 //!
 //! # Limits
-//! - The standard retention thins bursts of work. It keeps most versions of a history that was written at an even pace,
-//!   because nearly every version is in the last state of an hour, day or week.
+//! - The standard retention thins bursts of work. The standard retention keeps most versions of a history that was
+//!   written at an even pace, because nearly every version is in the last state of an hour, day or week.
 //!
 //! # Invariants
-//! - RET-1: these commits stay: the newest one, those that references name, and the targets of kept commits. Erasures
-//!   stay too, because they record the author and the reason.
-//! - RET-2: recently forgotten objects can be restored completely: the commits that forgot them stay, and so does the
-//!   commit before each.
+//! - RET-1: these commits stay: the newest commit, the commits that references name, and the targets of kept commits.
+//!   Erasures stay too, because they record the author and the reason.
+//! - RET-2: recently forgotten objects can be restored completely: each commit that forgot an object stays, and so does
+//!   the commit before that commit.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -23,25 +23,25 @@ use crate::store::{ChangeCounts, Store};
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// Defines which commits of history are kept. The other commits are thinned: only their digests stay in the chain.
-/// Their states are removed, with the versions that no kept state contains.
+/// Defines which commits of history are kept. The other commits are thinned: only their digests stay in the chain. The
+/// states of thinned commits are removed, with the versions that no kept state contains.
 ///
 /// Commits of snapshots, drafts, pins and other references always stay, and so do erasures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// Commits younger than this stay, but at most `newest` of them.
+    /// Commits younger than this duration stay, but at most `newest` of them.
     pub all: Duration,
     /// The maximal number of commits that stay because of `all`.
     pub newest: u64,
-    /// The last commit of each hour stays if it is younger than this.
+    /// The last commit of each hour stays if that commit is younger than this duration.
     pub hourly: Duration,
-    /// The last commit of each day stays if it is younger than this.
+    /// The last commit of each day stays if that commit is younger than this duration.
     pub daily: Duration,
-    /// The last commit of each week stays if it is younger than this.
+    /// The last commit of each week stays if that commit is younger than this duration.
     pub weekly: Duration,
-    /// Commits younger than this stay if they forgot, shortened or replaced an object. So does the commit before each,
-    /// whose state still has that object.
+    /// Commits younger than this duration stay if they forgot, shortened or replaced an object. The commit before each
+    /// such commit also stays, because its state still has that object.
     pub forgotten: Duration,
 }
 
@@ -63,9 +63,9 @@ pub(crate) fn forgets(op: &str, counts: impl FnOnce() -> Result<ChangeCounts>) -
 }
 
 impl Default for Retention {
-    /// Returns the standard retention. It keeps all commits of the last 7 days, up to 5,000, then one commit an hour
-    /// for 30 days, one a day for a year, and one a week without limit. It also keeps commits that forgot items in the
-    /// last 30 days.
+    /// Returns the standard retention. This retention keeps all commits of the last 7 days, up to 5,000, then one
+    /// commit an hour for 30 days, one a day for a year, and one a week without limit. This retention also keeps
+    /// commits that forgot items in the last 30 days.
     fn default() -> Self {
         Self {
             all: 7 * DAY,
@@ -134,8 +134,8 @@ impl Retention {
                 continue;
             };
             let (op, time) = (entry.commit.op.as_str(), entry.commit.time);
-            // INVARIANT RET-2: recently forgotten objects can be restored completely: the commits that forgot them
-            // stay, and so does the commit before each.
+            // INVARIANT RET-2: recently forgotten objects can be restored completely: each commit that forgot an object
+            // stays, and so does the commit before that commit.
             let counts = || match store.before(&entry)? {
                 Some(before) => store.count(&before, &entry),
                 None => Ok(ChangeCounts::default()),
@@ -143,8 +143,8 @@ impl Retention {
             let forgets = is_younger(time, now, self.forgotten) && forgets(op, counts)?;
             let was_before = std::mem::replace(&mut is_before, forgets);
             let young = (kept.len() as u64) < self.newest && self.keeps_young(time, now);
-            // Updates `last` even if the commit is kept for another reason, because this commit is also the last one of
-            // its hour, day or week.
+            // Updates `last` even if the commit is kept for another reason, because this commit is also the last commit
+            // of its hour, day or week.
             let mut point = false;
             for (last, (length, age)) in last.iter_mut().zip(periods) {
                 let number = Some(time.as_micros().div_euclid(length.as_micros() as i64));

@@ -5,7 +5,7 @@
 //!
 //! # Limits
 //! - Salvage reads all segments two or three times, and uses about 1 KB of memory for each version and 2 KB for each
-//!   commit. It does not follow symlinks.
+//!   commit. Salvage does not follow symlinks.
 //!
 //! # Invariants
 //! - SLV-1: salvage only reads the damaged store. Salvage verifies the new store before it renames it to its final

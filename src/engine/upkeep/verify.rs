@@ -58,7 +58,7 @@ pub struct VerifyReport {
     pub damage: Vec<Finding>,
 }
 
-/// Checks the store in the folder `path`, even if it does not open. Writes nothing.
+/// Checks the store in the folder `path`, even if the store does not open. Writes nothing.
 ///
 /// # Errors
 /// `NotFound` if there is no store; `UnsupportedFormat` if the store needs a newer program; `Io` if a file cannot be

@@ -30,8 +30,8 @@ pub enum Authorisation {
     /// A writer, trusted or not, may not replace or remove a more trusted object. A trusted writer may remove an
     /// expired object.
     Everyone,
-    /// An untrusted writer may not remove a more trusted object. It may replace such an object: the new version has the
-    /// writer's lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
+    /// An untrusted writer may not remove a more trusted object. An untrusted writer may replace such an object: the
+    /// new version has the writer's lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
     Removals,
     /// The commit checks nothing, because the caller has already checked a policy of its own.
     Decided,
@@ -94,8 +94,9 @@ impl Draft {
     }
 }
 
-/// Returns an error if an untrusted writer replaces one of `versions` by the other, and either is more trusted than the
-/// writer (STN-1). A trusted writer may replace any object, so the function does not read the versions.
+/// Returns an error if an untrusted writer replaces one of the two `versions` by the other version, and either version
+/// is more trusted than the writer (STN-1). A trusted writer may replace any object, so the function does not read the
+/// versions.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id; the errors of `versions`.

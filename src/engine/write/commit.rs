@@ -160,8 +160,8 @@ impl Inner {
             // write again.
             let entry = taken.inspect_err(|_| writing.log.poison())?;
             if let Some(entry) = &entry {
-                // Stores the counts of changes if they are known. The changes of a rollback are counted only when a
-                // caller asks for them.
+                // Stores the counts of changes if the counts are known. The changes of a rollback are counted only when
+                // a caller asks for these counts.
                 if counts.total() > 0 {
                     entry.counts.get_or_init(|| counts);
                 }

@@ -46,7 +46,7 @@ pub enum Staged {
 /// An object ready to be written.
 pub(crate) struct StagedObject {
     pub(crate) object: Object,
-    /// The content, if it is stored as a separate record.
+    /// The content, if the content is stored as a separate record.
     pub(crate) content: Option<(ContentDigest, Bytes)>,
 }
 
@@ -80,7 +80,7 @@ impl StagedChange {
         self.new.as_ref().map(|staged| staged.object.digest())
     }
 
-    /// Returns two flags: whether the base state has the id, and whether the state with the change has it.
+    /// Returns two flags: whether the base state has the id, and whether the state with the change has the id.
     pub(crate) fn sides(&self) -> (bool, bool) {
         (self.old.is_some(), self.new.is_some())
     }
@@ -162,7 +162,7 @@ impl Draft {
     }
 
     /// Moves the base to the newest head that this process knows. If the head changes after that, the commit fails. So
-    /// results that were computed from the draft stay valid until it is committed.
+    /// results that were computed from the draft stay valid until the draft is committed.
     ///
     /// # Errors
     /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
@@ -273,8 +273,9 @@ impl Draft {
         self.put_with(object, origin, true)
     }
 
-    /// Stages `object` as the new version of its id. Its origin is the least trusted of the writer's class and the
-    /// origins of the versions that it is derived from. A source version that this store lacks has the origin `Import`.
+    /// Stages `object` as the new version of its id. The origin of the new version is the least trusted of the writer's
+    /// class and the origins of the versions that it is derived from. A source version that this store lacks has the
+    /// origin `Import`.
     ///
     /// # Errors
     /// `InvalidInput` if the object breaks a rule or limit.
@@ -292,8 +293,8 @@ impl Draft {
     }
 
     /// Stages a new version with the same text as the current version. The new version keeps the current origin if the
-    /// writer is at least as trusted as that origin (ORI-3). Otherwise, it gets the origin that [`Self::put_at_most`]
-    /// computes from the current origin.
+    /// writer is at least as trusted as that origin (ORI-3). Otherwise, the new version gets the origin that
+    /// [`Self::put_at_most`] computes from the current origin.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -406,8 +407,8 @@ impl Draft {
     }
 
     /// Adds an earlier version of an object, as a source of derived objects. The commit adds the version to history but
-    /// not to the state. Its origin is at most `origin`, as in [`Self::put_at_most`]. A draft that contains only
-    /// earlier versions makes no commit.
+    /// not to the state. The origin of that version is at most `origin`, as in [`Self::put_at_most`]. A draft that
+    /// contains only earlier versions makes no commit.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -521,7 +522,7 @@ impl Draft {
         }
     }
 
-    /// Returns the base state's object of this id, or its placeholder if it was erased.
+    /// Returns the base state's object of this id, or its placeholder if the object was erased.
     fn base_object(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let object = self.base.state.object_at(key)?;
         Ok(object.filter(|object| object.id() == id || object.is_placeholder()))

@@ -1,4 +1,4 @@
-//! Drafts in the store that outlive their process: saved ones under `drafts/`, refused ones under `rejected/`.
+//! Drafts in the store that outlive their process: saved drafts under `drafts/`, refused drafts under `rejected/`.
 //!
 //! History contains the new versions of such a draft, but no state contains them. A reference lists the ids that the
 //! draft changes, each with its new version.
@@ -31,6 +31,7 @@ const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
 /// The cap on the total weight of the refused changes that a store keeps. A change weighs 1, and 1 more for each
 /// [`REJECTED_OBJECTS`] objects.
 const REJECTED_MAX: usize = 200;
+/// The number of objects that add 1 to the weight of a refused change.
 const REJECTED_OBJECTS: usize = 1_000;
 /// The maximal length of a reason, in bytes.
 const REASON_BYTES_MAX: usize = 1 << 16;
@@ -172,8 +173,8 @@ impl Inner {
         }
     }
 
-    /// Writes a draft's versions and a reference to them. The function `place` receives the changes and the number of
-    /// the batch, and returns the name of the reference.
+    /// Writes a draft's versions and a reference that lists the versions. The function `place` receives the changes and
+    /// the number of the batch, and returns the name of the reference.
     pub(super) fn keep_draft(
         &self,
         draft: &Draft,

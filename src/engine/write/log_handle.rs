@@ -285,8 +285,8 @@ fn read_on(opened: &Opened, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
         visit(&batch).inspect_err(|_| is_refused = true)
     });
     let tail = match read {
-        // The batch refers to damaged bytes, for example a damaged version that it restores. A degraded handle stops
-        // reading before that batch.
+        // The batch refers to damaged bytes, for example a damaged version that the batch restores. A degraded handle
+        // stops reading before that batch.
         Err(error) if is_refused && opened.settings.degraded && error.is_corruption() => {
             opened.stop_at(&error);
             return Ok(done);

@@ -120,8 +120,8 @@ impl Memory {
         Refusal { error, kept }
     }
 
-    /// Makes a snapshot of the head. If `name` is `None`, the snapshot is an automatic one in the ring of the writer's
-    /// lane. The cost does not depend on the size of the state.
+    /// Makes a snapshot of the head. If `name` is `None`, the snapshot is an automatic snapshot in the ring of the
+    /// writer's lane. The cost does not depend on the size of the state.
     ///
     /// # Errors
     /// `InvalidInput` if the name is invalid or taken; the errors of [`Self::commit`].
@@ -185,7 +185,7 @@ impl Memory {
         newest_references(&store).into_iter().map(info).collect()
     }
 
-    /// Commits a draft, unless it changes nothing.
+    /// Commits a draft, unless the draft changes nothing.
     ///
     /// `op` is the verb in the audit log: 1 to 32 characters of `a-z` and `_`.
     ///
@@ -262,8 +262,8 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the lane has no commit to undo, or (code `erased`) if only an erased version prevents the undo.
-    /// `Conflict`, listing the ids, if another commit changed one of them since. `Denied` (code `less_trusted`) if an
-    /// untrusted writer would replace or restore a more trusted object. Otherwise, the errors of [`Self::commit`].
+    /// `Conflict`, listing the ids, if another commit changed one of these ids since. `Denied` (code `less_trusted`) if
+    /// an untrusted writer would replace or restore a more trusted object. Otherwise, the errors of [`Self::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -332,8 +332,8 @@ impl Memory {
         self.inner.keep_draft(draft, place).map(drop)
     }
 
-    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`) on its original base state. The draft lacks
-    /// versions that were erased since.
+    /// Opens a saved draft (`drafts/NAME`) or a refused draft (`rejected/N`) on its original base state. The draft
+    /// lacks versions that were erased since.
     ///
     /// # Errors
     /// `NotFound` if no draft has this name, or its base state is no longer kept.
@@ -351,11 +351,12 @@ impl Memory {
         Ok(draft)
     }
 
-    /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
+    /// Deletes a saved draft (`drafts/NAME`) or a refused draft (`rejected/N`). History keeps the versions of the
+    /// draft.
     ///
     /// # Errors
     /// `NotFound` if no draft has this name; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused
-    /// one; the errors of [`Self::commit`].
+    /// draft; the errors of [`Self::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.

@@ -1,4 +1,4 @@
-//! The policy by which a host reviews drafts before they are committed.
+//! The policy by which a host reviews drafts before their commit.
 //!
 //! # Layer
 //! Layer 5.

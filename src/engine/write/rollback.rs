@@ -12,8 +12,8 @@
 //!
 //! # Invariants
 //! - ROL-1: two rollbacks to one commit produce the same root, whatever was committed between them.
-//! - ROL-2: undo and redo change only ids of the commit that they reverse. They set all of these ids to their target
-//!   versions, or change nothing.
+//! - ROL-2: undo and redo change only ids of the commit that they reverse. Undo and redo set all of these ids to their
+//!   target versions, or change nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl Inner {
         for change in from.diff(&to.state, &from.nodes_with(&to.state)) {
             let TrieChange { key, old, new } = change?;
             let now = head.entry_at(&key)?;
-            // The id already has its target version, so it does not change.
+            // The id already has its target version, so the id does not change.
             if digest(now) == digest(new) {
                 continue;
             }
@@ -160,7 +160,7 @@ impl Inner {
                 erased.get_or_insert(object);
             }
         }
-        // ROL-2: changes all ids or none.
+        // ROL-2: changes all ids or no id.
         check_obstacles(store, target.seq(), changed, erased.as_ref())?;
         let plan = Reversing {
             target: CommitInfo::of(&target),

@@ -4,7 +4,7 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - STG-1: a batch contains no version and no content twice, and none that history already has.
+//! - STG-1: a batch contains no version and no content twice, and no version or content that history already has.
 
 use std::collections::HashSet;
 
@@ -17,8 +17,8 @@ use crate::trie::{Entry, NodeSource, Trie};
 use super::{Draft, StagedChange, StagedObject};
 
 /// Adds the draft's earlier versions and `changes` to the batch. Applies the changes to `trie`; `nodes` is the source
-/// of its stored nodes. With the flag [`UNLINKED`], the batch does not add the changed versions to the state. Returns
-/// the key path and digest of each added object record.
+/// of the stored nodes of `trie`. With the flag [`UNLINKED`], the batch does not add the changed versions to the state.
+/// Returns the key path and digest of each added object record.
 pub(crate) fn add_changes<'a>(
     store: &Store,
     draft: &Draft,
@@ -59,7 +59,7 @@ pub(crate) fn add_changes<'a>(
             continue;
         };
         let digest = *staged.object.digest().as_bytes();
-        // The locator and the first commit are still unknown. The store sets them when it applies the batch.
+        // The locator and the first commit are still unknown. The store sets both when the batch is applied.
         let entry = Entry {
             key: *key,
             digest,
@@ -78,7 +78,7 @@ pub(crate) fn add_changes<'a>(
     Ok(objects)
 }
 
-/// Adds link and unlink records. Splits them so that each stays within the size limit of a record.
+/// Adds link and unlink records. Splits these records so that each record stays within the size limit of a record.
 pub(crate) fn add_links(batch: &mut BatchBuilder, links: &[u8], unlinks: &[u8]) {
     for (kind, bytes) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
         // The limit is a multiple of the length of an entry of either kind.

@@ -1,4 +1,4 @@
-//! The writer of a commit. The class of the writer limits the trust of the objects that it writes.
+//! The writer of a commit. The class of the writer limits the trust of the objects that the writer stores.
 //!
 //! # Layer
 //! Layer 5.
@@ -49,12 +49,13 @@ impl Writer {
         }
     }
 
-    /// Makes the writer for the person who owns the memory, without an actor. Its class is the most trusted one.
+    /// Makes the writer for the person who owns the memory, without an actor. The class of this writer is the most
+    /// trusted class.
     pub fn user() -> Self {
         Self::of(Origin::DirectUser)
     }
 
-    /// Makes the writer for a person, by name. Its class is the most trusted one.
+    /// Makes the writer for a person, by name. The class of this writer is the most trusted class.
     pub fn person(name: impl Into<String>) -> Self {
         Self::user().actor(name)
     }
@@ -69,29 +70,29 @@ impl Writer {
         Self::of(Origin::Model).actor(name)
     }
 
-    /// Makes the writer for a tool that returns external text, by name. Its objects are untrusted.
+    /// Makes the writer for a tool that returns external text, by name. The objects of this writer are untrusted.
     pub fn tool(name: impl Into<String>) -> Self {
         Self::of(Origin::ToolExternal).actor(name)
     }
 
-    /// Makes the writer for a tool that reads only internal data, by name. Its objects are trusted.
+    /// Makes the writer for a tool that reads only internal data, by name. The objects of this writer are trusted.
     pub fn internal_tool(name: impl Into<String>) -> Self {
         Self::of(Origin::ToolInternal).actor(name)
     }
 
-    /// Sets the actor.
+    /// Sets the actor: the name of the person, model or tool that writes.
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
         self.actor = Some(actor.into());
         self
     }
 
-    /// Sets the session.
+    /// Sets the session in which the writer acts.
     pub fn session(mut self, session: impl Into<String>) -> Self {
         self.session = Some(session.into());
         self
     }
 
-    /// Sets the reason.
+    /// Sets the reason of the change.
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self

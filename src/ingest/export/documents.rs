@@ -16,14 +16,14 @@ use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object};
 
-/// The maximal length of a part of a path in bytes. Every file system accepts it, even with the suffix of a temporary
-/// file.
+/// The maximal length of a part of a path in bytes. Every file system accepts this length, even with the suffix of a
+/// temporary file.
 const PART_BYTES_MAX: usize = 200;
 
 /// A part of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A whole document. Its path is relative, and does not lead out of the target folder.
+    /// A whole document. The path of the file is relative, and does not lead out of the target folder.
     Document {
         /// The path of the file.
         path: String,
@@ -158,8 +158,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// Returns the ids of the objects with a lowered origin. An object derived from one of them is included, because
-    /// its source gets another digest.
+    /// Returns the ids of the objects with a lowered origin. An object derived from one of these objects is included,
+    /// because its source gets another digest.
     fn finish(mut self) -> Vec<Id> {
         let mut derived: HashMap<ObjectDigest, Vec<usize>> = HashMap::new();
         for (place, (_, _, sources)) in self.others.iter().enumerate() {

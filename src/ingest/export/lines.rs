@@ -10,8 +10,8 @@
 //! Layer 6, inside `ingest`.
 //!
 //! # Invariants
-//! - EXP-1: every object of the state is written exactly once as a current object. It comes after its parent, and after
-//!   every version that it is derived from and that history keeps.
+//! - EXP-1: every object of the state is written exactly once as a current object. An object comes after its parent,
+//!   and after every version that it is derived from and that history keeps.
 //! - EXP-4: a version is written at most twice. The number of visits to a version is limited by its links as child,
 //!   source and derived object.
 
@@ -38,8 +38,8 @@ pub(crate) struct Version {
 /// Passes every object of `view` to `write`, with the earlier versions from which objects are derived. The order is
 /// always the same for a state. During the export, memory contains only ids and digests, no objects.
 ///
-/// Omits erased objects ([`omitted`]), and objects that a degraded handle cannot read ([`Memory::unreadable`]). Their
-/// children are written like other objects.
+/// Omits erased objects ([`omitted`]), and objects that a degraded handle cannot read ([`Memory::unreadable`]). The
+/// children of omitted objects are written like other objects.
 ///
 /// # Errors
 /// The errors of `write`. `Corrupt` or `Io` if an object cannot be read. `Corrupt` if the parent of an object is
@@ -124,8 +124,8 @@ pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
     Ok(omitted)
 }
 
-/// Returns the parents that objects name but that cannot be read, because they were erased, lost or damaged. After a
-/// salvage, only their ids may remain.
+/// Returns the parents that objects name but that cannot be read, because the parents were erased, lost or damaged.
+/// After a salvage, only their ids may remain.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
@@ -221,7 +221,7 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes a version before its position in the order. Its sources are already written.
+    /// Writes a version before its position in the order. The sources of the version are already written.
     fn put_ahead(&mut self, source: Object) -> Result<(), E> {
         let current = self.view.get(source.id())?;
         let is_current = current.is_some_and(|current| current.digest() == source.digest());

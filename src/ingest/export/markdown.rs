@@ -48,7 +48,7 @@ impl Syntax for Markdown {
         {
             text = format!("---\n{}---\n", markdown::write_matter(matter));
         }
-        // Escapes `>`, so that it cannot end the comment. In JSON, it occurs only inside of strings.
+        // Escapes `>`, so that this character cannot end the comment. In JSON, `>` occurs only inside of strings.
         let statement = statement.map(|statement| statement.replace('>', "\\u003e"));
         let name = NAME.to_ascii_lowercase();
         for (name, value) in [("id", id), (&name, statement.as_deref())] {

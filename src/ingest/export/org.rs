@@ -125,7 +125,8 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns a drawer with the properties that a drawer can express. Returns an empty text if there are none.
+/// Returns a drawer with the properties that a drawer can express. Returns an empty text if there are no such
+/// properties.
 fn drawer(properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) -> String {
     let none = BTreeMap::new();
     let properties = match properties {

@@ -10,8 +10,8 @@
 //! # Invariants
 //! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree. Otherwise the export is
 //!   refused.
-//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it. Its root is at the top
-//!   level. A text is unquoted only if the parser still finds the headings around it.
+//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it. The root of the part is at
+//!   the top level. A text is unquoted only if the parser still finds the headings around it.
 
 use serde_json::{Map, Value as Json};
 
@@ -107,7 +107,7 @@ impl Existing for Nothing {
 /// How a content is written in the file.
 enum Body {
     Plain(String),
-    /// Written as a quoted text, so that it is not parsed.
+    /// Written as a quoted text, so that the text is not parsed.
     Quoted(String),
     /// Written as the field `content` of the statement, because the text of the file cannot express this content.
     Stated,
@@ -141,7 +141,7 @@ fn body(node: &Node, level: usize, shape: Shape, syntax: &dyn Syntax) -> Body {
 }
 
 /// Parses a text that should be one heading, or the start of a file (level 0). Returns `None` if the parser finds other
-/// headings in it, or does not find a heading after it.
+/// headings in the text, or does not find a heading that follows the text.
 fn read_alone(text: &str, level: usize, syntax: &dyn Syntax) -> Option<Section> {
     let end = syntax.head(1, &titled("end"), None, None);
     let text = format!("{text}{end}");
@@ -239,7 +239,7 @@ impl<'a> Rendering<'a> {
         }
     }
 
-    /// Returns whether a heading must state its parent, because the format has no level below that of the parent.
+    /// Returns whether a heading must state its parent, because the format has no level below the level of the parent.
     fn is_deep(&self, place: usize) -> bool {
         let parent = self.nodes[place].parent;
         parent.is_some_and(|parent| self.levels[parent] >= self.syntax.levels_max())
@@ -311,7 +311,7 @@ impl<'a> Rendering<'a> {
         id = id.filter(|_| !hides_id);
         let above = node.parent.filter(|_| !self.is_deep(place));
         if above.is_some_and(|above| level != self.levels[above] + 1) {
-            // The parser stores the level as an attribute, because it does not follow from the depth.
+            // The parser stores the level as an attribute, because the level does not follow from the depth.
             let level = i64::try_from(level).unwrap_or(i64::MAX);
             read.attributes.insert("level", level);
         }
@@ -363,7 +363,7 @@ impl<'a> Rendering<'a> {
     }
 }
 
-/// Returns the attributes to state, because their values in the text (`parsed`) differ from the `wanted` ones.
+/// Returns the attributes to state, because their values in the text (`parsed`) differ from the `wanted` values.
 fn difference(parsed: &Attributes, wanted: &Attributes) -> Map<String, Json> {
     let differing = wanted
         .iter()

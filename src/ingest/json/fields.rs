@@ -57,7 +57,7 @@ pub(in crate::ingest) struct Fields {
     pub(in crate::ingest) content: Stated<String>,
     /// Whether this is an earlier version, which is only for history.
     pub(in crate::ingest) past: bool,
-    /// Whether the file quotes the content, so that it is not parsed.
+    /// Whether the file quotes the content, so that the content is not parsed.
     pub(in crate::ingest) quoted: bool,
 }
 
@@ -101,8 +101,8 @@ impl Fields {
         Ok(())
     }
 
-    /// Sets the stated fields of an object. Scope, position and origin are excluded, because they also depend on the
-    /// parent and siblings.
+    /// Sets the stated fields of an object. Scope, position and origin are excluded, because these fields also depend
+    /// on the parent and siblings.
     pub(in crate::ingest) fn apply(&self, object: &mut NewObject) {
         if let Some(derived_from) = &self.derived_from {
             object.derived_from.clone_from(derived_from);

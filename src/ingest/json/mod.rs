@@ -144,7 +144,7 @@ pub(crate) fn attributes_from_json(json: &Json) -> Result<Attributes> {
     Ok(attribute_list(json)?.into_iter().collect())
 }
 
-/// Reads attributes in the order of a JSON object, including null ones.
+/// Reads attributes in the order of a JSON object, including attributes with the value null.
 fn attribute_list(json: &Json) -> Result<Vec<(String, Value)>> {
     let map = json
         .as_object()

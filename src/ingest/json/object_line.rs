@@ -17,11 +17,11 @@ use crate::object::{Id, NewObject, Object, Origin, Position, Time};
 pub(crate) struct ObjectLine {
     /// The object itself.
     pub object: NewObject,
-    /// The origin that the line claims. It can only lower the origin that the writer gives.
+    /// The origin that the line claims. This claim can only lower the origin that the writer gives.
     pub origin: Option<Origin>,
     /// Whether the line names a scope. Otherwise the object gets the writer's scope.
     pub has_scope: bool,
-    /// Whether this is an earlier version. Only history stores it, because other objects are derived from it.
+    /// Whether this is an earlier version. Only history stores this version, because other objects are derived from it.
     pub past: bool,
 }
 

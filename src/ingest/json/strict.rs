@@ -77,8 +77,8 @@ pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
     closed.next().map(|(end, _)| end)
 }
 
-/// Returns the brackets outside of strings: the offset after each, and the number of brackets that are open there.
-/// Square and curly brackets both count.
+/// Returns the brackets outside of strings: the offset after each bracket, and the number of brackets that are open
+/// there. Square and curly brackets both count.
 #[cfg(feature = "agent")]
 fn brackets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let mut depth = 0_usize;

@@ -65,7 +65,7 @@ fn unquote(text: &str) -> String {
     lines.get(1..lines.len() - 1).unwrap_or_default().join("\n")
 }
 
-/// Returns the text as a code block, with a fence that does not occur in it.
+/// Returns the text as a code block, with a fence that does not occur in the text.
 pub(super) fn quote(text: &str) -> String {
     let fence = fence_around(text);
     format!("{fence}\n{text}\n{fence}")

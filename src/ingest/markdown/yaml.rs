@@ -1,8 +1,8 @@
 //! Reads YAML into values without loss, and writes them.
 //!
-//! Null and truth values are those of YAML 1.2. A plain word is a number only if Treering writes a number in the same
-//! form: `12`, `0.5`, `.inf`. These stay text: a postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an
-//! integer of more than 64 bits, a date, and any quoted word.
+//! Null and truth values follow YAML 1.2. A plain word is a number only if Treering writes a number in the same form:
+//! `12`, `0.5`, `.inf`. These stay text: a postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an integer of
+//! more than 64 bits, a date, and any quoted word.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`. Pure.

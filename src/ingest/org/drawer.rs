@@ -30,8 +30,8 @@ pub(super) struct Properties {
 /// The name and the value of a property, and its line.
 type Property<'a> = (&'a str, &'a str, u64);
 
-/// Reads the drawer at the start of `body`, if there is one. It belongs to a heading, or to the file itself. Returns
-/// the drawer and the text after it. `line` is the number of the first line of `body`.
+/// Reads the drawer at the start of `body`, if there is one. The drawer belongs to a heading, or to the file itself.
+/// Returns the drawer and the text after it. `line` is the number of the first line of `body`.
 ///
 /// The path identifies a file, so an `:ID:` in the drawer of the file is an ordinary property.
 pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str, of_file: bool) -> Result<(Properties, &'a str)> {

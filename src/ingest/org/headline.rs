@@ -10,7 +10,7 @@ use crate::object::{Attributes, Value};
 /// The TODO states that need no `#+TODO:` line.
 const STATES: [&str; 5] = ["TODO", "NEXT", "WAITING", "DONE", "CANCELLED"];
 
-/// The attributes of the planning line. The keyword of each is its name in capital letters.
+/// The attributes of the planning line. The keyword of each attribute is its name in capital letters.
 pub(in crate::ingest) const PLANNING: [&str; 3] = ["closed", "deadline", "scheduled"];
 
 const SPACE: [char; 2] = [' ', '\t'];

@@ -11,7 +11,7 @@ use super::{drawer, headline};
 use crate::error::Result;
 use crate::object::{Attributes, Value};
 
-/// Keywords that belong to the element after them. They stay text, because their position matters.
+/// Keywords that belong to the element after them. These keywords stay text, because their position matters.
 const AFFILIATED: [&str; 15] = [
     "call", "caption", "data", "header", "headers", "include", "label", "name", "plot", "resname", "result",
     "results", "source", "srcname", "tblname",

@@ -39,9 +39,10 @@ pub(crate) trait Existing {
 /// The options of an ingestion.
 #[derive(Clone, Debug, Default)]
 pub struct IngestOptions {
-    /// The scope for all objects. Without it, new objects get the default scope, and existing objects keep their scope.
+    /// The scope for all objects. Without this scope, new objects get the default scope, and existing objects keep
+    /// their scope.
     pub scope: Option<Scope>,
-    /// Documents of the memory whose files are missing. They are removed with all objects that they own.
+    /// Documents of the memory whose files are missing. These documents are removed with all objects that they own.
     pub gone: Vec<Id>,
 }
 
@@ -60,7 +61,7 @@ pub struct Write {
 pub struct Change {
     /// The new and changed objects, parents before children.
     pub put: Vec<Write>,
-    /// Earlier versions that the documents state. They are only for history, as sources of derived objects.
+    /// Earlier versions that the documents state. These versions are only for history, as sources of derived objects.
     pub past: Vec<Write>,
     /// The ids to remove, children before parents.
     pub remove: Vec<Id>,

@@ -177,7 +177,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds an object to the change if it is new or differs from its old version.
+    /// Adds an object to the change if the object is new or differs from its old version.
     ///
     /// Fields that the file does not state keep their old values. If `stated` is `None`, the object comes from a JSON
     /// line, which states all of its fields.

@@ -14,7 +14,7 @@ use crate::object::{Id, Object};
 /// An object that a document owns.
 pub(super) struct KnownObject {
     pub(super) object: Object,
-    /// The indexes of the headings or entries below it, in order.
+    /// The indexes of the headings or entries below the object, in order.
     pub(super) children: Vec<usize>,
 }
 

@@ -33,7 +33,8 @@ impl<'a> Owners<'a> {
         }
     }
 
-    /// Refuses an object that `document` states at `line`, if it is in another document, or is another document.
+    /// Refuses an object that `document` states at `line`, if the object is in another document, or is another
+    /// document.
     pub(super) fn check(&self, document: &Document, line: u64, object: &Object) -> Result<()> {
         let mut above = Some(object.clone());
         while let Some(next) = above {

@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// Lines with a meaning in one of the formats, and lines that only look like them.
+/// Lines with a meaning in one of the formats, and lines that only resemble such lines.
 const PIECES: [&str; 44] = [
     "* One\n",
     "** Two :tag:\n",

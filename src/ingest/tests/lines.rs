@@ -105,7 +105,7 @@ fn exported(store: &Store) -> Vec<String> {
     lines
 }
 
-/// Puts lines as `put --jsonl` does, with `batch` of them in each commit.
+/// Puts lines as `put --jsonl` does, with `batch` lines in each commit.
 fn imported(lines: &[String], batch: usize) -> Store {
     let store = Store::in_memory().unwrap();
     let mut draft = store.draft(&Writer::user());
@@ -158,8 +158,8 @@ proptest! {
         for object in store.view().objects() {
             let object = object.unwrap();
             let held = copy.view().get(&id(object.id().as_str())).unwrap().unwrap();
-            // The top objects get the document as their parent. So they differ, and so may the objects derived from
-            // them.
+            // The top objects get the document as their parent. So the top objects differ, and the objects derived from
+            // the top objects may differ too.
             let may_differ = object.derived_from().len() > 0 && object.origin().is_trusted();
             if object.parent().is_some() && !may_differ {
                 prop_assert_eq!(held.digest(), object.digest());
@@ -184,7 +184,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
     draft.put(derived("second", &[first])).unwrap();
     let second = draft.digest(&id("second")).unwrap().unwrap();
     draft.put(derived("third", &[second])).unwrap();
-    // DRA-2: both sources are replaced before they are committed.
+    // DRA-2: both sources are replaced before the commit.
     for name in ["first", "second"] {
         let mut other = derived(name, &[]);
         other.content = Some("new".to_owned());
@@ -204,7 +204,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
         );
         assert_eq!(imported(&lines, batch).view().root(), store.view().root());
     }
-    // Objects that are below others are the same for any order of the lines.
+    // Objects that are below other objects are the same for any order of the lines.
     let mut lines = exported(&store);
     lines.reverse();
     let lines = lines

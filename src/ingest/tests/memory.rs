@@ -1,4 +1,4 @@
-//! The simplest memory, which is a map. It checks every change that it applies.
+//! The simplest memory, which is a map. The memory checks every change that it applies.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,7 +154,7 @@ impl Memory {
         children.iter().map(|child| child.id().to_string()).collect()
     }
 
-    /// Returns the whole content. It is equal for two memories exactly if their roots are equal.
+    /// Returns the whole content. The content is equal for two memories exactly if their roots are equal.
     pub(super) fn state(&self) -> Vec<(String, String)> {
         self.objects
             .iter()

@@ -258,8 +258,9 @@ fn a_headline_moved_out_of_a_removed_one_is_not_removed() {
     assert!(memory.has("keep-1") && memory.has("a.org#a/keep/below"));
 }
 
-/// The file `MOVED_FROM` after a move of its headline to another file. The next constant is the other file.
+/// The file `MOVED_FROM` after a headline moved to another file.
 const WITHOUT_KEPT: (&str, &str) = ("a.org", "* A\n* B\n");
+/// The other file, which contains the moved headline.
 const WITH_KEPT: (&str, &str) = (
     "b.org",
     "* C\n* Keep\n:PROPERTIES:\n:ID: keep-1\n:END:\n** Below\ntext\n",

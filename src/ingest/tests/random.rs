@@ -224,7 +224,7 @@ proptest! {
         run("r.md", File::markdown, &edits);
     }
 
-    /// For any two successive files, the memory contains the second one afterwards.
+    /// For any two successive files, the memory contains the second file afterwards.
     #[test]
     fn after_any_edit_the_memory_holds_the_file(first in edits(), second in edits()) {
         let grow = |edits: &[Edit]| {

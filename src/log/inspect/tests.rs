@@ -214,7 +214,7 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         panic!("the log is clean");
     };
     assert_eq!(segment, 1);
-    // Without `live`, both batches are complete, but the second one is not known to be durable.
+    // Without `live`, both batches are complete, but the second batch is not known to be durable.
     disk.remove(LIVE_NAME).unwrap();
     let plan = inspection.next_writer().unwrap();
     let NextWriter::Recover {

@@ -41,8 +41,8 @@ pub(super) struct DamagedFile {
 }
 
 impl DamagedFile {
-    /// Returns `sealed` if the file has a valid header, which proves the segment's number. The name does not prove it,
-    /// because someone may have renamed the file.
+    /// Returns `sealed` if the file has a valid header, which proves the segment's number. The name does not prove the
+    /// number, because someone may have renamed the file.
     pub(super) fn surely_sealed(&self) -> Option<(u64, u64)> {
         self.sealed.filter(|_| self.header.is_some())
     }
@@ -121,7 +121,7 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
 
 /// Computes the seed of a file's checksums from its first valid frame, without the segment's header.
 fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
-    // The choice of the hash has no effect, because checksums do not depend on it.
+    // The choice of the hash has no effect, because checksums do not depend on the hash.
     let mut windows = file.windows(0, HashSuite::new(HashAlgorithm::Blake3));
     while let Some(window) = windows.next()? {
         for offset in (window.base..window.end()).step_by(FRAME_ALIGNMENT) {
@@ -242,7 +242,7 @@ pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Findin
 
 /// Copies the end of each segment from the header of the next segment, and assigns both to the same chain.
 pub(super) fn use_headers(files: &mut [DamagedFile]) {
-    // The previous segment has a lower number, so it is before `index` in the sorted list.
+    // The previous segment has a lower number, so that segment is before `index` in the sorted list.
     for index in 0..files.len() {
         let Some((before, [file, ..])) = files.split_at_mut_checked(index) else {
             return;

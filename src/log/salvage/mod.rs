@@ -11,8 +11,8 @@
 //! # Invariants
 //! - SAL-1: salvage does not write to the damaged log, and returns only bytes whose checksums match.
 //! - SAL-2: salvage excludes segments that a rewrite replaced, according to the manifest. If a rewrite wrote segments
-//!   that the manifest does not list, salvage marks these segments as orphaned. It does not exclude them, because the
-//!   manifest may be outdated.
+//!   that the manifest does not list, salvage marks these segments as orphaned. Salvage does not exclude these
+//!   segments, because the manifest may be outdated.
 //! - SAL-3: the use of memory is limited by the content of a file (RUN-2), not by its length.
 
 mod files;
@@ -75,15 +75,15 @@ impl DamagedLog {
             if now[1] == marks[1] {
                 break;
             }
-            // The manifest changed, so a rewrite may have removed files while they were listed and opened. Lists them
-            // again.
+            // The manifest changed, so a rewrite may have removed files while this function listed and opened the
+            // files. Lists the files again.
             found.clear();
             (marks, files) = (now, list_files(&*disk, &mut found)?);
         }
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
-            // If all segments belong to another store, ignores the format file, because it belongs to none of these
-            // segments.
+            // If all segments belong to another store, ignores the format file, because that file belongs to none of
+            // these segments.
             Ok(format) => format.filter(|format| {
                 let mut headers = files.iter().filter_map(|file| file.header);
                 common.is_none() || headers.any(|header| header.instance == format.instance)
@@ -95,7 +95,7 @@ impl DamagedLog {
         let manifest = manifest.as_ref().and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
-        // Ignores a manifest that lists none of the files, because it belongs to another state of the log.
+        // Ignores a manifest that lists none of the files, because that manifest belongs to another state of the log.
         let is_used =
             |manifest: &Manifest| files.is_empty() || files.iter().any(|file| manifest.lists(file.id));
         let (manifest, other) = match manifest {
@@ -135,8 +135,8 @@ impl DamagedLog {
         }
         let live = live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
-        // `live` never names a segment of an unpublished rewrite. So if it names an orphaned segment, the rewrite was
-        // published, and no segment is orphaned.
+        // `live` never names a segment of an unpublished rewrite. So if `live` names an orphaned segment, the rewrite
+        // was published, and no segment is orphaned.
         let is_noted = |file: &DamagedFile| file.orphaned && live.is_some_and(|live| live.segment == file.id);
         if files.iter().any(is_noted) {
             for file in &mut files {

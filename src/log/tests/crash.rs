@@ -371,8 +371,8 @@ fn a_crash_inside_recovery_loses_nothing_either() {
         image.reboot();
         ledger.acked = verify_read(&image, ledger, "the first crash");
         seen += crash_again(&image, ledger, &format!("crash at call {call}"));
-        // Batches of a killed process may exist only in the page cache. They are not durable until the next process
-        // recovers them.
+        // Batches of a killed process may exist only in the page cache. Such batches are not durable until the next
+        // process recovers them.
         let image = disk.crash_image(CrashImage::Killed);
         seen += crash_again(
             &image,
@@ -572,7 +572,7 @@ fn a_group_left_waiting_is_recovered_by_the_next_writer_and_known_again_by_its_o
 
 #[test]
 fn of_groups_that_wait_for_one_sync_any_part_may_be_left() {
-    // LOG-2: later batches do not prove that earlier ones were durable.
+    // LOG-2: later batches do not prove that earlier batches were durable.
     let disk = SimDisk::new(1);
     disk.relax();
     // Uses a segment that is large enough for all batches, because a writer syncs before it starts another segment.

@@ -5,7 +5,7 @@ use super::*;
 use crate::disk::FileDisk;
 use crate::testing::sim_disk::SimDisk;
 
-/// Creates a store of several small segments. Returns it with the number of its batches.
+/// Creates a store of several small segments. Returns the store with the number of its batches.
 fn store() -> (SimDisk, usize) {
     let disk = SimDisk::new(11);
     let mut log = create(&shared(&disk), SMALL);
@@ -138,7 +138,7 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
             }
         }
     }
-    // Damages two segments. The check reports both, and reads the batches between them.
+    // Damages two segments. The check reports both damaged segments, and reads the batches between them.
     disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 40] ^= 1);
     disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
     let checked = Checked::of(shared(&disk), SMALL, None).unwrap();
@@ -164,7 +164,7 @@ fn the_active_segment_cut_at_every_byte_serves_what_is_below_the_cut_or_refuses(
                 Ok(texts) => {
                     assert_eq!(texts, expected(texts.len()), "cut at {cut}");
                     // With `live`, all bytes before the end are known to be durable. Without `live`, the last seal
-                    // proves this for all batches except the last one.
+                    // proves this for all batches except the last batch.
                     assert!(
                         texts.len() == count || !live && texts.len() < count,
                         "cut at {cut}: {}",
@@ -317,7 +317,7 @@ fn degraded_reading_serves_what_is_before_the_damage_and_tells() {
     );
     let refused = Log::open(shared(&disk), Mode::ReadWrite, options).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-    // The check and `holds` report the damage, even if they are used with a degraded handle.
+    // The check and `holds` report the damage, even if the handle is degraded.
     let checked = Checked::of(shared(&disk), options, None).unwrap();
     assert_eq!(checked.findings, findings(&disk));
     assert!(has(&checked.findings, Severity::Damage, "log/00000002.seg"));

@@ -65,7 +65,7 @@ fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Bat
     Ok((batches, log))
 }
 
-/// Replaces the first `replaced` segments by one that contains `texts`, like a rewrite.
+/// Replaces the first `replaced` segments by one segment that contains `texts`, like a rewrite.
 fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
     log.catch_up(&mut |_| Ok(())).unwrap();
@@ -508,7 +508,7 @@ fn an_end_that_is_gone_is_told_by_its_place_and_is_no_damage_of_the_log() {
     };
     assert_eq!(check(newest.offset), (BATCHES as u64, 0));
     assert_eq!(check(before.offset), (BATCHES as u64 - 1, 0));
-    // The remaining bytes of the batch show that it existed.
+    // The remaining bytes of the batch show that the batch existed.
     assert_eq!(check(before.offset + 40), (BATCHES as u64 - 1, 1));
 }
 

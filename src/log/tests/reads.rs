@@ -133,7 +133,7 @@ fn creating_what_is_there_or_half_made() {
     };
     assert!(fail_everywhere(&disk, make) > 0);
     assert!(fail_everywhere(&half, make) > 2);
-    // An unreadable store must not appear as a missing one.
+    // An unreadable store must not appear as a missing store.
     let open = |disk: &SimDisk| match Log::open(shared(disk), Mode::ReadOnly, SMALL) {
         Err(error) if error.code() == ErrorCode::NoStore => Ok("none"),
         other => other.map(|_| "one"),

@@ -44,7 +44,7 @@ fn begin(log: &mut Log) -> Result<Rewrite> {
     log.begin_rewrite(&lock, alone)
 }
 
-/// Pushes every second batch and the last one to a rewrite, and returns these batches.
+/// Pushes every second batch and the last batch to a rewrite, and returns these batches.
 fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<Batch>> {
     let mut batches = Vec::new();
     log.reader()

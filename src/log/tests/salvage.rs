@@ -157,8 +157,8 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
             }
         }
     }
-    // A segment of another log is harmless if the manifest does not list its number. But if it replaces a listed
-    // segment, that segment is missing.
+    // A segment of another log is harmless if the manifest does not list its number. But if that segment replaces a
+    // listed segment, the listed segment is missing.
     let (other, ..) = log_of(5);
     let over = segment_name(2);
     let disk = copy_with(&base, &[], &[(&over, &bytes_of(&other, &segment_name(5)))]);

@@ -92,7 +92,7 @@ fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_liv
         for number in 2..=150 {
             append(&mut log, &[&format!("batch {number}")]).unwrap();
             if !keep_live {
-                // Without `live`, no mark stops a reader, so it sees batches that are still being written.
+                // Without `live`, no mark stops a reader, so the reader sees batches that are still being written.
                 drop(std::fs::remove_file(store.join("live")));
             }
             if keep_live && number == 75 {

@@ -164,7 +164,7 @@ fn a_mutated_object_is_refused_or_is_the_one_encoding_of_another() {
     });
 }
 
-/// Returns all fields except the one that names a content record.
+/// Returns all fields except the field that names a content record.
 fn without_content(bytes: &[u8]) -> Vec<(u16, &[u8])> {
     let mut fields = Fields::new(bytes, 1).unwrap();
     let all = std::iter::from_fn(|| fields.next_field().unwrap());

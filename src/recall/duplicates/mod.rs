@@ -52,11 +52,11 @@ static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
 named! {
     /// The reason why two texts contradict each other.
     pub enum Contradiction {
-        /// One text has a negation, and the other has none.
+        /// One text has a negation, and the other text has none.
         Negation => "one of them has a negation",
         /// The two texts name opposite directions.
         Direction => "they name opposite directions",
-        /// One text has a word and the other its opposite.
+        /// One text has a word, and the other text has the opposite word.
         Opposite => "they use opposite words",
     }
 }

@@ -18,7 +18,8 @@ const WORDS_MAX: usize = 512;
 
 /// The roles of a word, as bits.
 type Roles = u16;
-/// The names of the roles in the list, in the order of their bits. The last eight are pairs of opposite directions.
+/// The names of the roles in the list, in the order of their bits. The last eight names are pairs of opposite
+/// directions.
 const NAMES: [&str; 11] = [
     "negates", "joins", "away", "up", "down", "out", "in", "inside", "outside", "over", "under",
 ];
@@ -43,7 +44,7 @@ pub(crate) struct Words {
     roles: Roles,
     /// The terms without stop words, each once and in order.
     pub(crate) terms: Vec<String>,
-    /// The last term, even if it is a stop word.
+    /// The last term, even if that term is a stop word.
     pub(crate) last: Option<String>,
     /// The n-grams of four characters of all words.
     pub(crate) grams: Grams,

@@ -3,7 +3,7 @@
 //! The index is derived, and is updated one document at a time: a document can be found as soon as [`Index::put`]
 //! returns. Answers depend on the content of the index, not on its history. All scopes share one index. A query of some
 //! scopes uses only the statistics of their documents, so its scores equal those of an index of only these scopes.
-//! Other scopes affect only the time of a query, which is longer if they use the same words often.
+//! Other scopes affect only the time of a query, which is longer if the other scopes use the same words often.
 //!
 //! # Layer
 //! Above `recall::text`. Uses neither queries nor the store.
@@ -172,7 +172,7 @@ impl Index {
         number
     }
 
-    /// Removes the document with this key. Returns whether there was one.
+    /// Removes the document with this key. Returns whether there was such a document.
     pub fn remove(&mut self, key: &Key) -> bool {
         let Some(number) = self.columns.find(key) else {
             return false;

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use crate::recall::text::terms::{facts_of, words};
 
-/// The minimal number of calls that define the meaning of a name. The next constant is the share of the calls that one
-/// speaker must make, in tenths.
+/// The minimal number of calls that define the meaning of a name.
 const CALLS_MIN: u32 = 3;
+/// The share of these calls that one speaker must make, in tenths.
 const CALLS_TENTHS: u32 = 8;
 
 /// A scope and its sums for the ranking.
@@ -47,7 +47,7 @@ pub(crate) struct People {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) speakers: Vec<Speaker>,
     scope_numbers: HashMap<Box<str>, u32>,
-    /// For each word of a name, the speakers whose names contain it.
+    /// For each word of a name, the speakers whose names contain that word.
     names: HashMap<Box<str>, Vec<u32>>,
     /// For each name, the speakers who address somebody by this name, and how often.
     callers: HashMap<Arc<str>, HashMap<u32, u32>>,
@@ -61,7 +61,7 @@ impl People {
         self.scope_numbers.get(name).copied()
     }
 
-    /// Returns the number of a scope; adds the scope if it is new.
+    /// Returns the number of a scope; adds the scope if the scope is new.
     pub(crate) fn scope(&mut self, name: &str) -> u32 {
         if let Some(number) = self.find_scope(name) {
             return number;
@@ -75,7 +75,7 @@ impl People {
         number
     }
 
-    /// Returns the number of a speaker of a scope; adds the speaker if it is new.
+    /// Returns the number of a speaker of a scope; adds the speaker if the speaker is new.
     pub(crate) fn speaker(&mut self, scope: u32, name: &str) -> u32 {
         let speakers = &mut self.scopes[scope as usize].speakers;
         if let Some(&number) = speakers.get(name) {

@@ -1,4 +1,4 @@
-//! The terms, and for each the documents that contain it.
+//! The terms, and for each term the documents that contain the term.
 //!
 //! A posting is the distance from the previous document number, and the count of the term in units of a quarter. The
 //! most frequent count, one occurrence in prose, uses no space. A new document has the highest number, so its postings
@@ -19,14 +19,14 @@ use hashbrown::HashTable;
 use super::compact::{append, grow};
 use crate::recall::text::analysis::QUARTERS_PROSE;
 
-/// A document that contains a term, and the count of the term in it, in units of a quarter.
+/// A document that contains a term, and the count of the term in that document, in units of a quarter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Posting {
     pub(crate) document: u32,
     pub(crate) quarters: u32,
 }
 
-/// The encoded postings of a term. Most terms have only a few, which are stored inline without an allocation.
+/// The encoded postings of a term. Most terms have only a few postings, which are stored inline without an allocation.
 #[derive(Clone)]
 enum Bytes {
     Inline { used: u8, bytes: [u8; INLINE] },
@@ -103,7 +103,7 @@ fn take_varint(bytes: &mut &[u8]) -> u64 {
 }
 
 impl Postings {
-    /// Returns the number of terms, including those without live documents.
+    /// Returns the number of terms, including terms without live documents.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -125,7 +125,7 @@ impl Postings {
             .copied()
     }
 
-    /// Returns the number of a term; adds the term if it is new.
+    /// Returns the number of a term; adds the term if the term is new.
     pub(crate) fn intern(&mut self, term: &[u8]) -> u32 {
         let hash = self.hasher.hash_one(term);
         if let Some(&number) = self.table.find(hash, |&number| self.term(number) == term) {

@@ -31,9 +31,9 @@ pub(crate) struct Session {
     /// The name; `None` for an unnamed session.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) members: Vec<u32>,
-    /// The total length of its members, in units of a quarter.
+    /// The total length of the members of the session, in units of a quarter.
     pub(crate) length: u64,
-    /// Its speakers in the order of their numbers, each with the number of documents by this speaker.
+    /// The speakers of the session, in the order of their numbers, each with the number of documents by this speaker.
     pub(crate) speakers: Vec<(u32, u32)>,
 }
 
@@ -72,9 +72,9 @@ impl Session {
 #[derive(Clone, Default)]
 struct OfScope {
     named: HashMap<Arc<str>, u32>,
-    /// Its unnamed sessions, in the order of time.
+    /// The unnamed sessions of the scope, in the order of time.
     unnamed: Vec<u32>,
-    /// The number of its sessions that have members.
+    /// The number of sessions of the scope that have members.
     live: u32,
 }
 
@@ -101,7 +101,7 @@ impl Sessions {
         &mut self.scopes[scope as usize]
     }
 
-    /// Returns the number of a named session; adds the session if it is new.
+    /// Returns the number of a named session; adds the session if the session is new.
     pub(crate) fn intern(&mut self, scope: u32, name: &str) -> u32 {
         let number = self.all.len() as u32;
         let named = &mut self.of_scope(scope).named;

@@ -1,7 +1,8 @@
 //! The form in which the index is stored on disk, together with its documents.
 //!
 //! Documents are in chronological order, and terms in the order of their bytes, so equal indexes have equal bytes.
-//! Reading builds the index with the same calls as [`Index::put`], so it computes every sum, session and number again.
+//! Reading builds the index with the same calls as [`Index::put`], so reading computes every sum, session and number
+//! again.
 //!
 //! # Layer
 //! Defines the layout. The caller chooses the encoding, which may be any format of serde.
@@ -125,7 +126,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Returns the terms of live documents. Their postings refer to documents by position.
+/// Returns the terms of live documents. The postings of a term refer to documents by position.
 fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
     let mut terms = Vec::with_capacity(index.postings.len());
     for number in 0..index.postings.len() as u32 {

@@ -1,4 +1,4 @@
-//! Compares the index with a newly built one and with an index of a single scope, and reads hostile bytes.
+//! Compares the index with a newly built index and with an index of a single scope, and reads hostile bytes.
 
 use super::*;
 use crate::recall::{Answer, Query, Scratch};
@@ -125,7 +125,7 @@ fn answers(index: &Index, scopes: Option<&[&str]>) -> Vec<String> {
                 ..Query::new(text)
             };
             let Answer { mut hits, terms } = index.recall(&query, &mut scratch);
-            // Clears the numbers, because they depend on the history of the index.
+            // Clears the numbers, because the numbers depend on the history of the index.
             for hit in &mut hits {
                 hit.number = 0;
             }

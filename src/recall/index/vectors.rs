@@ -1,8 +1,8 @@
 //! Vectors of documents, with one byte for each dimension.
 //!
-//! A vector is scaled to length one. Then all components are scaled so that the largest one fits in a byte. The cosine
-//! of two vectors is the sum of the products of their components, times both scales. The error of a component is at
-//! most 1/254 of the largest component.
+//! A vector is scaled to length one. Then all components are scaled so that the largest component fits in a byte. The
+//! cosine of two vectors is the sum of the products of their components, times both scales. The error of a component is
+//! at most 1/254 of the largest component.
 //!
 //! # Layer
 //! Uses numbers of documents, not embedders.
@@ -22,7 +22,7 @@ pub(crate) struct Quantised {
 }
 
 impl Quantised {
-    /// Converts a vector. Returns `None` if it has no direction: it is empty, all zero, or not finite.
+    /// Converts a vector. Returns `None` if the vector has no direction: the vector is empty, all zero, or not finite.
     pub(crate) fn new(vector: &[f32]) -> Option<Self> {
         let norm = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
         let largest = vector
@@ -51,7 +51,7 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// Adds the vector of a document whose number is the highest so far. Returns whether it was added.
+    /// Adds the vector of a document whose number is the highest so far. Returns whether the vector was added.
     pub(crate) fn push(&mut self, number: u32, vector: &Quantised) -> bool {
         if self.numbers.is_empty() {
             self.dimensions = vector.parts.len();

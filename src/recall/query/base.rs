@@ -14,6 +14,7 @@ use crate::recall::index::{Index, Posting};
 
 /// Parameter of BM25 for documents: how soon further repeats of a term stop raising the score.
 const K1: f32 = 1.2;
+/// Parameter of BM25 for documents: the weight of the length.
 const B: f32 = 0.75;
 /// Parameter of BM25 for sessions: the weight of the length.
 const SESSION_B: f32 = 0.5;
@@ -27,8 +28,8 @@ const UNKNOWN_MAX: usize = 8;
 pub struct Scratch {
     pub(crate) base: Vec<f32>,
     part: Vec<f32>,
-    /// For each document, one bit for each term of the question. It is set if the document contains the term, not only
-    /// a related term.
+    /// For each document, one bit for each term of the question. A bit is set if the document contains the term, not
+    /// only a related term.
     pub(crate) mask: Vec<u32>,
     /// The documents that have a base score.
     pub(crate) touched: Vec<u32>,
@@ -117,8 +118,8 @@ pub(crate) fn score(
     rarities
 }
 
-/// Replaces the content of `into` by the admitted postings of a term. A term without a number has none. The caller
-/// reuses `into`, because a new list for each term takes longer.
+/// Replaces the content of `into` by the admitted postings of a term. A term without a number has no postings. The
+/// caller reuses `into`, because a new list for each term takes longer.
 fn collect(index: &Index, admission: &Admission, number: Option<u32>, into: &mut Vec<Posting>) {
     into.clear();
     let Some(number) = number else { return };
@@ -215,7 +216,7 @@ impl Pass<'_> {
     }
 }
 
-/// Adds to a cell and records that it is in use.
+/// Adds to a cell and records that the cell is in use.
 #[inline]
 fn touch(cells: &mut [f32], touched: &mut Vec<u32>, at: u32, value: f32) {
     let cell = &mut cells[at as usize];

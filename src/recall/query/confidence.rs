@@ -8,13 +8,15 @@ use std::collections::HashMap;
 use super::base::MASK_TERMS;
 use super::rank::Ranking;
 
-/// The parameters of the logistic curve of the confidence: its offset, the factor of the covered share of the question,
-/// and the factor of the base score.
+/// The offset of the logistic curve of the confidence.
 const OFFSET: f32 = -3.8;
+/// The factor of the covered share of the question in the logistic curve of the confidence.
 const COVERED: f32 = 5.1;
+/// The factor of the base score in the logistic curve of the confidence.
 const BASE: f32 = 4.3 / 40.0;
-/// The weights of a term that occurs in the previous or in the next message.
+/// The weight of a term that occurs in the previous message.
 const PREVIOUS: f32 = 0.7;
+/// The weight of a term that occurs in the next message.
 const NEXT: f32 = 0.56;
 
 /// Returns the confidence of each document in `numbers`, in the same order.
@@ -31,7 +33,8 @@ pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
     let mut read: Vec<u32> = triples.iter().flatten().flatten().copied().collect();
     read.sort_unstable();
     read.dedup();
-    // For each term of the question (by its position) and each document, the largest weight of a related term in it.
+    // For each term of the question (by its position) and each document, the largest weight of a related term in that
+    // document.
     let mut related: HashMap<(u32, u32), f32> = HashMap::new();
     for &(place, document, weight) in &scratch.covered {
         if read.binary_search(&document).is_ok() {

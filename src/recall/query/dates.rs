@@ -70,7 +70,7 @@ impl Finder<'_> {
         digits(bare.unwrap_or(piece), 1..=2)
     }
 
-    /// Returns the year at `at`, or after an "of" there, and the number of pieces that it uses.
+    /// Returns the year at `at`, or after an "of" there, and the number of pieces that the year uses.
     fn year(&self, at: usize, gaps: &[&str], of: bool) -> (Option<i64>, usize) {
         if let Some(year) = self.piece(at, gaps).and_then(|piece| digits(piece, 4..=4)) {
             return (Some(year), 1);

@@ -44,8 +44,8 @@ use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
 /// Decides whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 
-/// Decides whether a document that supersedes another one is accepted as its successor. The first key is that of the
-/// new document.
+/// Decides whether a document that supersedes another document is accepted as the successor of that document. The first
+/// key is the key of the new document.
 pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
 /// A question and the documents to search.
@@ -55,13 +55,13 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// The scopes to search; `None` means all scopes.
     pub scopes: Option<&'a [&'a str]>,
-    /// A further condition. It hides documents, but does not change any frequency.
+    /// A further condition. The filter hides documents, but does not change any frequency.
     pub filter: Option<Filter<'a>>,
     /// Decides which successors are accepted. If it is `None`, every successor is accepted.
     pub is_successor: Option<IsSuccessor<'a>>,
     /// Computes the vector of the question, if documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
-    /// The current time, in seconds since 1970. Without it, "last week" and recency have no effect.
+    /// The current time, in seconds since 1970. Without the current time, "last week" and recency have no effect.
     pub now: Option<i64>,
     /// The weight of recency.
     pub recency: f32,

@@ -21,9 +21,9 @@ pub enum Moved {
     Successor,
 }
 
-/// The lead over the third hit that the first two hits need in a conversation, as a factor; the next constant is for
-/// other documents.
+/// The lead over the third hit that the first two hits need in a conversation, as a factor.
 const STANDS_OUT_CONVERSATION: f32 = 1.1;
+/// The lead over the third hit that the first two hits need outside of conversations, as a factor.
 const STANDS_OUT: f32 = 0.8;
 /// The smallest share of the best score that the second hit must have.
 const SECOND_MIN: f32 = 0.4;

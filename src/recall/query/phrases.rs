@@ -10,7 +10,7 @@ use crate::recall::text::terms::fold;
 pub(crate) struct Piece<'a> {
     pub(crate) raw: &'a str,
     pub(crate) folded: String,
-    /// The text between the previous piece and this one.
+    /// The text between the previous piece and this piece.
     pub(crate) gap: &'a str,
     pub(crate) start: usize,
 }

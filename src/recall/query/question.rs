@@ -40,10 +40,11 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Parses `text`, and finds the names of the admitted scopes in it. Days such as "yesterday" are relative to `now`.
+    /// Parses `text`, and finds the names of the admitted scopes in the text. Days such as "yesterday" are relative to
+    /// `now`.
     pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
         let mut question = Self::default();
-        // If the question contains capital letters, a name must begin with one.
+        // If the question contains capital letters, a name must begin with a capital letter.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
         let mut word = String::new();
         let mut copied = 0;

@@ -25,6 +25,7 @@ pub(crate) const CANDIDATES: usize = 100;
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 /// The number of messages on each side that form the context.
 const CONTEXT: isize = 5;
+/// The factor by which the weight of a message in the context falls with each further message of distance.
 const CONTEXT_DECAY: f32 = 0.7;
 
 /// The inputs of the ranking for one question.
@@ -313,7 +314,7 @@ fn lately(time: i64, now: i64) -> f32 {
     LATELY / (LATELY + age)
 }
 
-/// Divides a signal of each candidate by its largest value.
+/// Divides a signal of each candidate by the largest value of the signal.
 fn normalise(candidates: &mut [Hit], signal: Signal) {
     let values = candidates.iter().map(|hit| hit.signals[signal as usize]);
     let max = values.fold(0.0, f32::max);

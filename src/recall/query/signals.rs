@@ -53,9 +53,11 @@ signals! {
     Lately, "lately", 1.0, 0.3, "contains the words and is recent";
 }
 
-/// The weights of the neighbours' cosines in the cosine of a document; this one is for the previous document.
+/// The weight of the previous document's cosine in the cosine of a document.
 pub(crate) const DENSE_PREVIOUS: f32 = 0.2;
+/// The weight of the next document's cosine in the cosine of a document.
 pub(crate) const DENSE_NEXT: f32 = 0.1;
-/// The weights that select candidates, in addition to the base score; this one is for a named speaker.
+/// The weight of a named speaker in the selection of candidates, in addition to the base score.
 pub(crate) const KEY_SPEAKER: f32 = 0.3;
+/// The weight of a date in the selection of candidates, in addition to the base score.
 pub(crate) const KEY_DATE: f32 = 1.0;

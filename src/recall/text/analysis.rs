@@ -11,8 +11,8 @@ use super::terms::{Side, facts_of, fenced, for_each_sign, word_of};
 
 /// The count of one occurrence of a term outside of code, in units of a quarter.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
-/// The count of one occurrence of a term in a code block. It is lower, because code is long and seldom mentions the
-/// topic.
+/// The count of one occurrence of a term in a code block. This count is lower, because code is long and seldom mentions
+/// the topic.
 pub(crate) const QUARTERS_CODE: u32 = 1;
 
 /// The result of the analysis, except for the terms.

@@ -27,12 +27,12 @@ pub(crate) const CAPTION_SYNONYMS: &str = include_str!("words/caption_synonyms.t
 /// Pairs of opposites, as in `above/below`.
 pub(crate) const OPPOSITES: &str = include_str!("words/opposites.txt");
 
-/// Returns the lines of a list.
+/// Returns the lines of a word list, without comments.
 pub(crate) fn lines(list: &str) -> impl Iterator<Item = &str> {
     list.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// Returns the words of a list.
+/// Returns the words of all lines of a word list.
 pub(crate) fn words(list: &str) -> impl Iterator<Item = &str> {
     lines(list).flat_map(str::split_whitespace)
 }

@@ -1,8 +1,8 @@
 //! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
 //!
 //! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. The marker stores the last
-//! three pieces, because each known phrase has at most four pieces. It supports only English. In other languages most
-//! marks stay unset, and the ranking works without them.
+//! three pieces, because each known phrase has at most four pieces. The marker supports only English. In other
+//! languages most marks stay unset, and the ranking works without them.
 //!
 //! # Layer
 //! Uses the calendar, but neither terms nor the index.
@@ -106,7 +106,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Returns the text of the piece that is `back` pieces before the current one.
+    /// Returns the text of the piece that is `back` pieces before the current piece.
     fn prior(&self, back: usize) -> &'a str {
         self.before
             .get(back - 1)

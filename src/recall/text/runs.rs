@@ -32,7 +32,7 @@ pub(crate) enum RunKind {
 pub(crate) struct Run<'a> {
     pub(crate) kind: RunKind,
     pub(crate) text: &'a str,
-    /// The offset of its start in the text, in bytes.
+    /// The offset of the start of the run in the text, in bytes.
     pub(crate) start: usize,
 }
 

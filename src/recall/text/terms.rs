@@ -1,8 +1,8 @@
 //! Turns text into terms, for the index and for queries.
 //!
 //! The tokeniser folds a word (compatibility forms, case, accents on Latin letters), and removes its possessive or
-//! contraction. It drops stop words, replaces an irregular form by its base, and stems the other words. Text in a
-//! script without spaces becomes single characters and pairs of them. An emoji is one term.
+//! contraction. The tokeniser drops stop words, replaces an irregular form by its base, and stems the other words. Text
+//! in a script without spaces becomes single characters and pairs of characters. An emoji is one term.
 //!
 //! # Layer
 //! Uses runs, lists and the stemmer, but not the index.

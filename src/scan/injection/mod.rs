@@ -1,6 +1,6 @@
 //! Finds prompt injections: orders to models, forged turns, and commands that fetch and run code.
 //!
-//! Rules read two copies of the text ([`views`]). They also read the decoded base64, hexadecimal digits and escapes of
+//! Rules read two copies of the text ([`views`]). Rules also read the decoded base64, hexadecimal digits and escapes of
 //! the text, at most three layers deep. Findings are only advice: a plausible statement passes every rule, so the
 //! origin of a text decides what the text may do.
 //!
@@ -25,8 +25,8 @@ use super::secrets::boundaries;
 
 /// The number of bytes of text that are copied at a time.
 const PIECE: usize = 64 << 10;
-/// The number of bytes that neighbouring pieces share. It exceeds the longest match, so each match is completely in
-/// some piece.
+/// The number of bytes that neighbouring pieces share. This number exceeds the longest match, so each match is
+/// completely in some piece.
 const OVERLAP: usize = 4 << 10;
 /// The maximal number of findings that a rule reports in one piece. More findings could not change the verdict.
 const PER_RULE_MAX: usize = 4;

@@ -1,7 +1,7 @@
 //! Respells disguised text, which people and models can read but rules cannot.
 //!
 //! Disguised text has a space after each letter, digits in place of letters, tag characters, Latin letters in Cyrillic
-//! words, or quoted lines as in a mail. It is rare, and one pass over the bytes detects it.
+//! words, or quoted lines as in a mail. Disguised text is rare, and one pass over the bytes detects it.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -83,14 +83,14 @@ fn leet(text: &str) -> Option<String> {
     (odd >= LEET_MIN && odd * LEET_SHARE >= words).then(|| text.chars().map(letter).collect())
 }
 
-/// Returns the text with its tag characters converted to ASCII, if it has any.
+/// Returns the text with its tag characters converted to ASCII, if the text has tag characters.
 fn tags(text: &str) -> Option<String> {
     let is_tagged = !text.is_ascii() && text.contains(|char| untagged(char).is_some());
     let plain = |char| untagged(char).map_or(char, char::from);
     is_tagged.then(|| text.chars().map(plain).collect())
 }
 
-/// Returns the lines that have Latin letters in Cyrillic words, with these letters replaced by Cyrillic ones.
+/// Returns the lines that have Latin letters in Cyrillic words, with these letters replaced by Cyrillic letters.
 fn cyrillic(text: &str) -> Vec<(Range<usize>, String)> {
     if text.is_ascii() || is_latin(text) {
         return Vec::new();

@@ -26,7 +26,7 @@ const ANCHORS_MAX: usize = 300;
 /// A parsed pattern.
 pub(super) struct Pattern {
     text: String,
-    /// Finds the anchors. `None` if there are too many or they are too short.
+    /// Finds the anchors. `None` if there are too many anchors, or if the anchors are too short.
     anchors: Option<AhoCorasick>,
     /// Whether a match must begin at a word boundary.
     is_at_word: bool,
@@ -148,8 +148,8 @@ impl Pattern {
     }
 }
 
-/// Returns the prefixes of all matches of a pattern, in lower case. Returns `None` if there are too many or they are
-/// too short.
+/// Returns the prefixes of all matches of a pattern, in lower case. Returns `None` if there are too many prefixes, or
+/// if the prefixes are too short.
 fn anchors(parsed: &Hir) -> Option<Vec<String>> {
     // A pattern with an assertion of the start has no anchors: the regex runs on a slice that starts at the anchor, so
     // the assertion would always hold.

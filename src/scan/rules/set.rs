@@ -50,9 +50,9 @@ pub(in crate::scan) struct RuleSet {
 struct Progress {
     /// The start of the newest keyword of each group.
     starts: [usize; GROUPS_MAX],
-    /// One bit for each group. It is set if a keyword of the group was found.
+    /// One bit for each group. The bit of a group is set if a keyword of the group was found.
     seen: u8,
-    /// The joined window that was not searched yet. It is empty if no window is open.
+    /// The joined window that was not searched yet. The range is empty if no window is open.
     window: (usize, usize),
 }
 

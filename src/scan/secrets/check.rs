@@ -130,14 +130,14 @@ fn is_placeholder(value: &str) -> bool {
     is_reference(value) || is_word || has_filler(value) || bare.len() < 3
 }
 
-/// Returns whether `value` is a password, given that it is in a place where only a password is expected. A placeholder
-/// is no password, and neither is a repetition of the user name in `before`.
+/// Returns whether `value` is a password, given that the value is in a place where only a password is expected. A
+/// placeholder is no password, and neither is a repetition of the user name in `before`.
 fn is_given(value: &str, before: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     !is_placeholder(value) && !before.ends_with(&format!("{value}:")) && !lower.contains("passw")
 }
 
-/// Returns whether `value` is a password, given that it is assigned to a name for passwords.
+/// Returns whether `value` is a password, given that the value is assigned to a name for passwords.
 fn is_password(value: &str, before: &str) -> bool {
     if is_placeholder(value) {
         return false;
@@ -174,7 +174,7 @@ fn is_passphrase(value: &str) -> bool {
     value.chars().all(is_part) && (4..=8).contains(&value.split(' ').count())
 }
 
-/// Returns whether `whole` is a secret, given that it is assigned to a name for keys and tokens.
+/// Returns whether `whole` is a secret, given that the value is assigned to a name for keys and tokens.
 fn is_named_secret(whole: &str) -> bool {
     let has = |is: fn(&u8) -> bool| whole.as_bytes().iter().any(is);
     if is_reference(whole) || has_filler(whole) || !has(u8::is_ascii_alphabetic) {

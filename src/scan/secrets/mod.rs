@@ -27,7 +27,7 @@ pub(in crate::scan) use self::redact::redact;
 /// A secret and the position of its rule. If two secrets have the same span, the earlier rule is used.
 type Candidate = (usize, Finding);
 
-/// Returns the secrets of `text` in order. No secret is inside another one.
+/// Returns the secrets of `text` in order. No secret is inside another secret.
 pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for part in marker::between(text) {

@@ -27,7 +27,7 @@ const DISTINCT_BYTES_MAX: usize = 256 << 10;
 /// chance.
 const REPEATED_LENGTH_MIN: usize = 6;
 
-/// Returns `text` with its secrets replaced. Returns `None` if it has no secret.
+/// Returns `text` with its secrets replaced. Returns `None` if `text` has no secret.
 pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<String> {
     let mut found = find(text);
     if found.is_empty() {
@@ -40,7 +40,7 @@ pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<String> {
         };
         redacted = replaced(&redacted, &places, key);
         found = find(&redacted);
-        // INVARIANT SCA-3: this function returns a text only after a scan that found no secret in it.
+        // INVARIANT SCA-3: this function returns a text only after a scan that found no secret in the text.
         if found.is_empty() {
             return Some(redacted);
         }

@@ -150,7 +150,7 @@ fn a_token_beside_a_letter_or_an_underscore_is_seen() {
         let redacted = redact(&text, &[0; 32]);
         assert!(redacted.is_some_and(|text| !text.contains(&secret)), "{text}");
     }
-    // With a letter or digit next to it, the token is another word.
+    // If a letter or digit is next to the token, the token is another word.
     for text in [format!("X{aws}"), format!("{aws}q"), format!("{aws}7")] {
         assert!(find(&text).is_empty(), "{text}");
     }

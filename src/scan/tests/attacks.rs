@@ -1,15 +1,15 @@
 //! Measures the share of attacks that the scan detects, with seeds written for this test. Each seed is written in
 //! twenty ways.
 //!
-//! The seeds were written before the rules were changed for them. A digest of the seed assigns each to one of two
-//! halves. Only the tune half is used to improve rules: `--nocapture` prints its misses, but of the held-out half only
-//! the totals. Keep it this way, because a held-out seed that the author of rules has read measures nothing. New seeds
-//! are welcome in both halves, preferably from an author who has not read the rules. The author of these seeds wrote
-//! most of the rules, so the figure of the held-out half is too high.
+//! The seeds were written before the rules were changed for these seeds. A digest of the seed assigns each seed to one
+//! of two halves. Only the tune half is used to improve rules: `--nocapture` prints its misses, but prints only the
+//! totals of the held-out half. Keep it this way, because a held-out seed that the author of rules has read measures
+//! nothing. New seeds are welcome in both halves, preferably from an author who has not read the rules. The author of
+//! these seeds wrote most of the rules, so the figure of the held-out half is too high.
 //!
 //! A seed is *overt* if it gives an order, *proof* if it is a command that fetches and runs code, and *covert* if it
 //! only makes a statement. A scan cannot distinguish covert seeds from facts, so no detection rate is promised for
-//! them.
+//! covert seeds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

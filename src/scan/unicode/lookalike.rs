@@ -1,7 +1,7 @@
 //! Replaces characters that look like Latin letters by these letters, in words that also have Latin letters.
 //!
-//! A word that is completely in another script stays unchanged, unless each of its letters looks like a Latin one. So
-//! the rules for Russian and Greek can read texts in those languages.
+//! A word that is completely in another script stays unchanged, unless each of its letters looks like a Latin letter.
+//! So the rules for Russian and Greek can read texts in those languages.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -72,7 +72,7 @@ pub(in crate::scan) fn is_latin(text: &str) -> bool {
 }
 
 /// Returns whether `char` looks like a Latin letter in lower case. Capitals do not count, because nearly every Cyrillic
-/// capital looks like a Latin one.
+/// capital looks like a Latin capital.
 fn passes_for_latin(char: char) -> bool {
     LETTERS.contains_key(&char.to_lowercase().next().unwrap_or(char))
 }

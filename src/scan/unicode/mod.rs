@@ -42,7 +42,7 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns `text` without its suspicious characters. Returns `None` if it has no such characters.
+/// Returns `text` without its suspicious characters. Returns `None` if `text` has no such characters.
 pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     let (mut clean, _) = strip(text, true)?;
     // The text before and after a removed character may form a new suspicious sequence, such as a selector after
@@ -50,7 +50,8 @@ pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     while let Some((next, _)) = strip(&clean, true) {
         clean = next;
     }
-    // INVARIANT SCA-4: the loop ends when it finds nothing. It always ends, because each round removes characters.
+    // INVARIANT SCA-4: the loop ends when it finds nothing. The loop always ends, because each round removes
+    // characters.
     Some(clean)
 }
 
@@ -72,8 +73,8 @@ pub(in crate::scan) fn strip(text: &str, hyphenates: bool) -> Option<(String, Ve
     Some((out, sources))
 }
 
-/// Calls `found` for each suspicious character, except legitimate ones. If `hyphenates` is true, soft hyphens in words
-/// are legitimate.
+/// Calls `found` for each suspicious character, except legitimate characters. If `hyphenates` is true, soft hyphens in
+/// words are legitimate.
 fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'static str, Severity)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -169,7 +170,8 @@ pub(crate) const FLAGS: [&str; 3] = [
     "\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
 ];
 
-/// Returns the length of the tags of such a flag after `before`.
+/// Returns the length of the tags in [`FLAGS`] at the start of `text`, if a black flag precedes them at the end of
+/// `before`.
 fn flag_of_tags(text: &str, before: &str) -> Option<usize> {
     let mut flags = FLAGS.iter().filter(|_| before.ends_with('\u{1F3F4}'));
     flags.find(|flag| text.starts_with(**flag)).map(|flag| flag.len())

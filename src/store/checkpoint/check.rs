@@ -30,7 +30,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
                 findings.extend(other_log(&checkpoint, log));
                 findings.extend(check_content(&checkpoint, progress)?);
             }
-            // The file is gone, because another process has written newer checkpoints and removed this one.
+            // The file is gone, because another process has written newer checkpoints and removed this file.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
@@ -76,7 +76,7 @@ pub(super) fn verify_file(
     }
 }
 
-/// Checks all blocks of the file. If all are undamaged, also checks the rows and the nodes.
+/// Checks all blocks of the file. If all blocks are undamaged, also checks the rows and the nodes.
 fn check_content(one: &Checkpoint, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     if let Some((offset, bytes)) = one.blocks().check_all(progress)? {
         let cause = Cause::BlockChecksums { bytes };

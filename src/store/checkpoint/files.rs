@@ -40,7 +40,8 @@ pub(super) fn file_name(number: u64) -> String {
     format!("{FOLDER}/{number:08}.ckpt")
 }
 
-/// Returns the checkpoint files of a store, including unfinished ones, oldest first. Ignores other files in the folder.
+/// Returns the checkpoint files of a store, including unfinished files, oldest first. Ignores other files in the
+/// folder.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.

@@ -1,9 +1,10 @@
-//! Checkpoints: files with the data of the log up to a position, so that opening a store reads only the log after it.
+//! Checkpoints: files with the data of the log up to a position, so that opening a store reads only the log after that
+//! position.
 //!
 //! A checkpoint contains the nodes of the head's state and of some past states, the locators of records by digest, the
-//! commits and the references. It is derived: a user may delete it at any time, and a reader that finds damage in it
-//! reads the log instead. Treering retains the two newest checkpoints. A reader maps the file into memory and checks
-//! each block at its first access, so opening does not read the whole file.
+//! commits and the references. A checkpoint is derived: a user may delete the file at any time, and a reader that finds
+//! damage in the file reads the log instead. Treering retains the two newest checkpoints. A reader maps the file into
+//! memory and checks each block at its first access, so opening does not read the whole file.
 //!
 //! # Layer
 //! Layer 4. Handles tries and digests. Accesses neither the catalog nor the records of the log.
@@ -97,7 +98,7 @@ pub(crate) fn open_newest(
                 None => return Ok((Some(checkpoint), findings)),
                 Some(found) => findings.push(found),
             },
-            // The file is gone, because another process has written newer checkpoints and removed this one.
+            // The file is gone, because another process has written newer checkpoints and removed this file.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
@@ -139,7 +140,7 @@ pub(crate) fn open_any(
     Ok(opened.filter(|checkpoint| is_of(checkpoint.log())).collect())
 }
 
-/// Removes all checkpoint files, including unfinished ones. Returns the number of removed files.
+/// Removes all checkpoint files, including unfinished files. Returns the number of removed files.
 ///
 /// # Errors
 /// `Io` if a checkpoint cannot be removed; the call still removes the other checkpoints.

@@ -78,7 +78,7 @@ impl Checkpoint {
         self.header.node_offset(stored.place).is_some()
     }
 
-    /// Returns the states in this checkpoint, by rising `seq`. The last one is the state of the head.
+    /// Returns the states in this checkpoint, by rising `seq`. The last state is the state of the head.
     pub(crate) fn states(&self) -> Rows<'_, StateRow> {
         self.rows(Section::States)
     }
@@ -142,7 +142,7 @@ impl Checkpoint {
         self.rows(Section::Children)
     }
 
-    /// Returns the objects in the newest state that may be children of `parent`. The caller must confirm each one,
+    /// Returns the objects in the newest state that may be children of `parent`. The caller must confirm each object,
     /// because only the start of the parent's key path is stored.
     ///
     /// # Errors

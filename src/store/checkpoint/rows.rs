@@ -58,7 +58,7 @@ pub(crate) struct CommitRow {
     pub(crate) lane: u64,
     /// The numbers of changes in the commit, if they are known.
     pub(crate) counts: Option<ChangeCounts>,
-    /// The locator of the first base or delta record in the commit's batch; 0 if the batch contains none.
+    /// The locator of the first base or delta record in the commit's batch; 0 if the batch contains no such record.
     pub(crate) delta: u64,
 }
 

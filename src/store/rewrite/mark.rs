@@ -31,7 +31,7 @@ struct Need {
 pub(crate) struct Live {
     places: HashMap<u64, Need>,
     versions: u64,
-    /// Whether all records are live, even those that nothing needs.
+    /// Whether all records are live, even records that nothing needs.
     everything: bool,
 }
 

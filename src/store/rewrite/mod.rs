@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - REW-1: the new log contains the kept commits in the same order, with the same digests, seqs and roots.
-//! - REW-2: the new log never contains more batches than the old one, so the old batch numbers are sufficient.
+//! - REW-2: the new log never contains more batches than the old log, so the old batch numbers are sufficient.
 //! - REW-3: the new log contains no byte of an erased record or of a copy of the record.
 //!
 //! # Format
@@ -47,7 +47,7 @@ pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> +
 
 /// The input of a rewrite: the kept commits, the live records and the records to erase.
 pub(crate) struct Plan<'a> {
-    /// The indexes of the commits to keep, in rising order. They include the newest commit.
+    /// The indexes of the commits to keep, in rising order. These commits include the newest commit.
     pub(crate) kept: &'a [usize],
     /// The live records, which the kept commits, the references and the drafts need.
     pub(crate) live: &'a Live,
@@ -294,8 +294,8 @@ impl Rewriter<'_> {
         self.gap.push(digest);
     }
 
-    /// Adds the map of a commit to `builder`. For the first kept commit, adds the whole map. For later ones, adds the
-    /// changes since the previous kept commit.
+    /// Adds the map of a commit to `builder`. For the first kept commit, adds the whole map. For later kept commits,
+    /// adds the changes since the previous kept commit.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
         let now = self.store.state(entry)?;
         let before = self.before.as_ref().map(|before| self.store.state(before));

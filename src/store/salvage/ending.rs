@@ -36,7 +36,7 @@ pub struct SalvageReport {
     pub lost_ids: Vec<String>,
     /// The key paths of lost objects whose id is unknown, because all their versions are lost.
     pub lost_keys: Vec<KeyPath>,
-    /// The ids whose newest version is lost. Their newest readable version replaces it.
+    /// The ids whose newest version is lost. The newest readable version of the id replaces the lost version.
     pub older_ids: Vec<String>,
     /// The ids in the newest state whose content is lost, although the object is readable.
     pub lost_contents: Vec<String>,

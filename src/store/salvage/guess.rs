@@ -34,7 +34,7 @@ pub(super) struct Left {
     pub(super) state: Trie,
     /// The ids that were removed because no version is readable.
     pub(super) lost: BTreeSet<KeyPath>,
-    /// The ids whose lost version was replaced by an earlier one.
+    /// The ids whose lost version was replaced by an earlier version.
     pub(super) older: BTreeSet<KeyPath>,
 }
 
@@ -71,9 +71,9 @@ impl<'a> Guess<'a> {
         !self.is_whole(entry) && self.index.erased_by(&entry.digest).is_none()
     }
 
-    /// Returns the state without lost versions. Replaces a lost version by an earlier one, or removes the id if there
-    /// is none. Erased versions are not lost: they stay in a confirmed state, but are replaced or removed in any other
-    /// state.
+    /// Returns the state without lost versions. Replaces a lost version by an earlier version, or removes the id if
+    /// there is no earlier version. Erased versions are not lost: they stay in a confirmed state, but are replaced or
+    /// removed in any other state.
     pub(super) fn without_lost(&self, damaged: &DamagedLog, is_proven: bool) -> Result<Left> {
         let mut left = Left {
             state: self.state.clone(),
@@ -109,8 +109,8 @@ impl<'a> Guess<'a> {
     }
 
     /// Breaks each cycle of parents that is reachable from `starts`, by removing one of its objects (SVN-2). Prefers an
-    /// object with a replaced version. Among several, removes the object with the oldest version, because later changes
-    /// of its parent are lost.
+    /// object with a replaced version. Among several such objects, removes the object with the oldest version, because
+    /// later changes of its parent are lost.
     fn break_cycles(&self, damaged: &DamagedLog, starts: &[KeyPath], left: &mut Left) -> Result<()> {
         // The objects whose chain of parents contains no cycle, or whose cycle is already broken.
         let mut ending: HashSet<KeyPath> = HashSet::new();

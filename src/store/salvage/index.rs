@@ -31,8 +31,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns this place, marked as older than every other. Use this for a record of an orphaned segment, because the
-    /// batch number of such a record belongs to another log.
+    /// Returns this place, marked as older than every other place. Use this for a record of an orphaned segment,
+    /// because the batch number of such a record belongs to another log.
     pub(super) fn of_orphaned(self) -> Self {
         let (_, number) = self.written;
         Self {
@@ -95,7 +95,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Sorts the batches by number, and retains one copy of each: preferably a complete one, then the newest.
+    /// Sorts the batches by number, and retains one copy of each batch: preferably a complete copy, then the newest
+    /// copy.
     pub(super) fn sort(&mut self) {
         let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.age);
         self.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));

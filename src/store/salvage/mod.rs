@@ -1,9 +1,10 @@
 //! Salvage: copies the readable commits, states and records of a damaged log into a new store.
 //!
-//! Salvage reads the batches in order. It retains a commit if all digests of the chain before the commit are known, and
-//! if it can compute a state with the commit's root. It computes this state from the commit's changes, or copies the
-//! state from a checkpoint or an older commit. It writes the digests of lost commits as a gap before the next retained
-//! commit. If the newest state is damaged, salvage adds a last commit, whose state it composes from the intact records.
+//! Salvage reads the batches in order. Salvage retains a commit if all digests of the chain before the commit are
+//! known, and if salvage can compute a state with the commit's root. Salvage computes this state from the commit's
+//! changes, or copies the state from a checkpoint or an older commit. Salvage writes the digests of lost commits as a
+//! gap before the next retained commit. If the newest state is damaged, salvage adds a last commit, whose state it
+//! composes from the intact records.
 //!
 //! # Layer
 //! Layer 4. Interprets records. Passes the new batches to a sink, and does not write to the new store itself.
@@ -61,8 +62,8 @@ struct Salvager<'a> {
     references: References,
 }
 
-/// Passes the batches of the new store to `sink`. They contain all valid records of the damaged log. Calls `step` with
-/// the name of the phase and the number of bytes done.
+/// Passes the batches of the new store to `sink`. These batches contain all valid records of the damaged log. Calls
+/// `step` with the name of the phase and the number of bytes done.
 ///
 /// # Errors
 /// `Corrupt` if nothing can be salvaged; `Io`; the errors of `sink` and `step`.
@@ -212,7 +213,7 @@ impl Salvager<'_> {
         fits.then_some(missed)
     }
 
-    /// Returns the digests of the commits after the written ones and before `seq`. Returns `None` if a digest is
+    /// Returns the digests of the commits after the written commits and before `seq`. Returns `None` if a digest is
     /// unknown.
     fn digests(&self, seq: u64) -> Option<Vec<CommitDigest>> {
         let first = self.history.size();
@@ -281,8 +282,8 @@ impl Salvager<'_> {
         }
     }
 
-    /// Adds the map of a state to `batch`. For the first written commit, adds the whole map. For later ones, adds the
-    /// changes since the previous written commit.
+    /// Adds the map of a state to `batch`. For the first written commit, adds the whole map. For later written commits,
+    /// adds the changes since the previous written commit.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
         let before = self.head.as_ref().map(|head| &head.trie);
         let (index, output) = (self.index, &mut self.output);

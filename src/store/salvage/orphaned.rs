@@ -96,7 +96,7 @@ impl Index {
     }
 
     /// Adds the records and commits that only an interrupted rewrite contains (SVR-1). Marks the records as older than
-    /// all others (SVR-2). Adds no commit with a seq above `newest`.
+    /// all other records (SVR-2). Adds no commit with a seq above `newest`.
     fn fall_back_on(&mut self, orphaned: Self, newest: Option<u64>) {
         let add = |known: &mut HashMap<[u8; DIGEST_LEN], Place>, orphaned| {
             for (digest, place) in orphaned {

@@ -59,8 +59,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Passes a batch to the sink. It contains the waiting records, followed by the records of `batch`. `head` is the
-    /// head after the batch; `None` if the head does not change.
+    /// Passes a batch to the sink. This batch contains the waiting records, followed by the records of `batch`. `head`
+    /// is the head after the batch; `None` if the head does not change.
     pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
         self.head = head.unwrap_or(self.head);
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
@@ -139,8 +139,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Writes a version, or its marker if the version is lost or erased. Does nothing if it was already written. So the
-    /// version precedes the next record, which needs it (SVO-1).
+    /// Writes a version, or its marker if the version is lost or erased. Does nothing if the version was already
+    /// written. So the version precedes the next record, which needs it (SVO-1).
     pub(super) fn need_version(&mut self, key: KeyPath, digest: ObjectDigest) -> Result<()> {
         if !self.done.insert(*digest.as_bytes()) {
             return Ok(());

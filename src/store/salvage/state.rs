@@ -66,7 +66,8 @@ impl<'a> States<'a> {
         }
     }
 
-    /// Applies the changes of a batch to the state `before`. Returns the new state. Does not check its root.
+    /// Applies the changes of a batch to the state `before`. Returns the new state. Does not check the root of the new
+    /// state.
     pub(super) fn changed(
         &mut self,
         before: &Trie,

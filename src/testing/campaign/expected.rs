@@ -1,4 +1,4 @@
-//! The states that a store may have: those after each operation of an undisturbed run.
+//! The states that a store may have: the states after each operation of an undisturbed run.
 //!
 //! # Layer
 //! For tests. Uses the engine.
@@ -155,7 +155,7 @@ pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what:
     );
 }
 
-/// The states that a reader may find. A reader must not find an older state than the first one in the list.
+/// The states that a reader may find. A reader must not find an older state than the first state in the list.
 #[derive(Clone)]
 pub(super) struct Allowed<'a> {
     /// The states in the order of time. `None` means that no store exists.
@@ -166,7 +166,7 @@ pub(super) struct Allowed<'a> {
 }
 
 impl Allowed<'_> {
-    /// Opens the folder for reading and checks that its state is one of the allowed ones. Returns the index of that
+    /// Opens the folder for reading and checks that its state is one of the allowed states. Returns the index of that
     /// state.
     pub(super) fn read(&self, disk: &SimDisk, random: &mut SplitMix64, what: &str) -> usize {
         let found = self.read_whole(disk, random, what);
@@ -221,7 +221,7 @@ impl Allowed<'_> {
         }
     }
 
-    /// Returns the index of this state among the allowed ones.
+    /// Returns the index of this state among the allowed states.
     pub(super) fn position(&self, found: Option<&Fingerprint>, what: &str) -> usize {
         let position = self.found.iter().position(|allowed| allowed.as_ref() == found);
         position.unwrap_or_else(|| {

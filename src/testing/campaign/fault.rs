@@ -67,7 +67,7 @@ fn begin(expected: &Expected, first: usize, event: usize) -> Option<(Run, usize)
     Some((run, event))
 }
 
-/// Runs the operation of `event`, and returns whether its outcome was the expected one.
+/// Runs the operation of `event`, and returns whether its outcome was the expected outcome.
 fn attempt(run: &mut Run, expected: &Expected, event: usize) -> crate::Result<bool> {
     let wanted = &expected.events[event];
     if event == 1 {
@@ -150,7 +150,7 @@ fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: 
                 ),
                 "{what}, second attempt: {error:?}"
             );
-            // During a simultaneous collection, the other handle may be the poisoned one.
+            // During a simultaneous collection, the other handle may be the poisoned handle.
             let is_one = !matches!(operation_of(expected, event), Some(Operation::GcBeside { .. }));
             assert!(
                 kind != ErrorKind::Poisoned || run.disk.calls() == calls || !is_one,

@@ -1,6 +1,6 @@
-//! One campaign against the whole engine. It runs the workload of a seed on the simulated disk. It crashes the workload
-//! at every call, crashes it again during recovery, and injects every fault. It compares each result with an
-//! undisturbed run and with the model.
+//! One campaign against the whole engine. The campaign runs the workload of a seed on the simulated disk. The campaign
+//! crashes the workload at every call, crashes the workload again during recovery, and injects every fault. The
+//! campaign compares each result with an undisturbed run and with the model.
 //!
 //! A run passes if recovery gives a state between the last acknowledged and the last submitted operation, and never a
 //! part of an operation. Every acknowledged version must be readable. A second recovery must change no byte. Writes
@@ -23,14 +23,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The kind of campaign that runs with a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Crashes at every call, including those of recovery.
+    /// Crashes at every call, including the calls of recovery.
     Crash,
     /// Injects faults at every call.
     Fault,
 }
 
-/// The extent of the checks. A field such as `fault_every` selects one in this many cases: 1 selects all, and the seed
-/// determines which ones.
+/// The extent of the checks. A field such as `fault_every` selects one in that many cases: the value 1 selects all
+/// cases. The seed determines which cases are selected.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The number of operations in the workload.

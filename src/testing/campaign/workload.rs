@@ -24,14 +24,15 @@ use crate::testing::sim_disk::{CrashImage, SimDisk};
 const LANES: [&str; 3] = ["one", "two", "default"];
 const IDS: usize = 24;
 const NAMES: usize = 4;
-/// The time of the first commit in microseconds; the next constant is the time between operations.
+/// The time of the first commit, in microseconds since 1970.
 const START: i64 = 1_700_000_000_000_000;
+/// The time between two operations, in microseconds.
 const BETWEEN: i64 = 1_000_000;
 
 /// An operation on a store.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
-    /// Puts one object. It is derived from the current version of object `from`, if that exists.
+    /// Puts one object. The new version is derived from the current version of object `from`, if that exists.
     Put {
         lane: usize,
         id: usize,
@@ -309,7 +310,7 @@ pub(super) fn options(step: usize) -> Options {
     Options::new().segment_bytes_max(64 << 10).clock(Arc::new(clock))
 }
 
-/// A running workload: the disk, two handles, and which of them works next.
+/// A running workload: the disk, two handles, and which handle works next.
 pub(super) struct Run {
     pub(super) disk: SimDisk,
     clock: Arc<StepClock>,
@@ -442,7 +443,7 @@ impl Run {
             ..Erasing::default()
         };
         memory.erase(&erasing, &Writer::user().session(lane))?;
-        // The first bytes are enough to distinguish a content from all others.
+        // The first bytes are enough to distinguish a content from all other contents.
         let start = &secret[..secret.len().min(24)];
         let lost = self.disk.crash_image(CrashImage::Nothing);
         for (name, content) in self.disk.contents().into_iter().chain(lost.contents()) {

@@ -83,7 +83,8 @@ pub(super) struct Faults {
     read: Option<(u64, ReadFault)>,
     met: bool,
     /// Whether a call failed in a way that the engine must report. The engine may ignore failures of checkpoints and
-    /// derived files. It may also ignore a lack of space for a segment, because it then tries a smaller segment.
+    /// derived files. The engine may also ignore a lack of space for a segment, because it then tries a smaller
+    /// segment.
     pub(super) met_primary: bool,
 }
 

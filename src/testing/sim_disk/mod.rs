@@ -150,8 +150,8 @@ impl SimDisk {
     }
 
     /// Returns whether a call failed in a way that the engine must report. The engine may ignore failures of
-    /// checkpoints and derived files. It may also ignore a lack of space for a segment, because it then tries a smaller
-    /// segment.
+    /// checkpoints and derived files. The engine may also ignore a lack of space for a segment, because it then tries a
+    /// smaller segment.
     pub fn has_failed(&self) -> bool {
         self.state.lock().faults.met_primary
     }
@@ -181,7 +181,7 @@ impl SimDisk {
         self.state.lock().lose_power(CrashImage::Everything);
     }
 
-    /// Returns the number of bytes in the last unsynced write; 0 if there is none.
+    /// Returns the number of bytes in the last unsynced write; 0 if there is no such write.
     pub fn last_write_bytes(&self) -> usize {
         let state = self.state.lock();
         let inode = state

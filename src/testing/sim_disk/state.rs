@@ -1,4 +1,4 @@
-//! The contents of a simulated folder, and which of them are durable.
+//! The contents of a simulated folder, and which contents are durable.
 //!
 //! Copies of a folder share each content until it changes. So the thousands of images of one workload use little more
 //! memory than their differences.

@@ -46,7 +46,7 @@ fn bytes_lengths_and_names_survive_apart_from_each_other() {
         image(CrashImage::ContentsWithoutNames),
         (b"oNEWER".to_vec(), none)
     );
-    // After a kill in the middle of a write, the rest is missing, and the written part is not durable.
+    // After a kill in the middle of a write, the remaining part is missing, and the written part is not durable.
     let killed = disk.crash_image(CrashImage::KilledInWrite(1));
     assert_eq!(killed.files()["a"], b"oNd");
     assert_eq!(found(&killed, CrashImage::Nothing, "a").unwrap(), b"old");

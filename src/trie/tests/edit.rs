@@ -183,7 +183,7 @@ fn keys_that_share_40_and_252_bits_and_weak_keys() {
         let weak = HashSuite::with_weak_keys(HashAlgorithm::Blake3, bits);
         let steps: Vec<_> = (0..400)
             .map(|number| {
-                // With weak keys, ids collide. The later entry replaces the earlier one, because the trie only knows
+                // With weak keys, ids collide. The later entry replaces the earlier entry, because the trie only knows
                 // key paths.
                 let key = weak.key_path(&format!("id-{number}"));
                 let entry = Entry {

@@ -1,4 +1,4 @@
-//! Tests of the trie, one file per subject; this file has their helpers.
+//! Tests of the trie, one file per subject; this file contains the helpers of these tests.
 
 mod check;
 mod diff;
@@ -134,7 +134,7 @@ enum Step {
     Remove(KeyPath),
 }
 
-/// Generates keys that first differ at level 0, 1, 10 or 63. There are few of them, so a history repeats keys.
+/// Generates keys that first differ at level 0, 1, 10 or 63. There are few such keys, so a history repeats keys.
 fn key_path() -> impl Strategy<Value = KeyPath> {
     (0..4_usize, 0..4_u8, 0..4_u8).prop_map(|(place, one, two)| {
         let mut path = [0x5a; 32];

@@ -1,4 +1,4 @@
-//! Proofs: every true statement has a proof, and a false one has none.
+//! Proofs: every true statement has a proof, and a false statement has no proof.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn prove(trie: &Trie, key: &KeyPath) -> Proof {
     trie.prove(key, BLAKE3, &NoSource).unwrap()
 }
 
-/// Returns keys close to those of `entries`: each with one bit changed, for every sixth bit.
+/// Returns keys close to the keys of `entries`: each key with one bit changed, for every sixth bit.
 fn near(entries: &[Entry]) -> Vec<KeyPath> {
     let flipped = |entry: &Entry, bit: usize| {
         let mut path = *entry.key.as_bytes();
@@ -234,8 +234,8 @@ fn swapped_siblings_levels_and_ends_are_rejected() {
     }
 }
 
-/// The preimage of a branch with two children is as long as that of two leaves. If both had the same domain, a verifier
-/// could mistake a leaf for a branch.
+/// The preimage of a branch with two children is as long as the preimage of two leaves. If both had the same domain, a
+/// verifier could mistake a leaf for a branch.
 #[test]
 fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     let mut random = Random::new(61);
@@ -263,8 +263,8 @@ fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     assert!(verify(&as_branch, &root(&single), &all[0].key).is_err());
 }
 
-/// Each root is that of a trie with a wrong shape or wrong counts. All digests match, so only the checks of shape and
-/// counts can refuse the proofs.
+/// Each root is the root of a trie with a wrong shape or wrong counts. All digests match, so only the checks of shape
+/// and counts can refuse the proofs.
 #[test]
 fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
     let mut random = Random::new(62);
@@ -293,7 +293,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         let lie = proof(vec![level(bit(0), count, vec![])], leaf);
         assert_eq!(verify(&lie, &root, &one.key), Err(ProofError::Count { level: 0 }));
     }
-    // A branch with two leaves that claims no leaf or one.
+    // A branch with two leaves that claims no leaf or one leaf.
     let (bitmap, other) = (bit(0) | bit(9), digests[1]);
     for count in [0, 1] {
         let root = hasher.branch(0, bitmap, count, &[digests[0], other]);

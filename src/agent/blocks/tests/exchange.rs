@@ -197,7 +197,7 @@ fn a_file_is_edited_and_taken_again_and_again() {
         file.bytes = Ok(fresh);
     }
     assert_eq!(get(agent, "tea").unwrap().content(), Some("none"));
-    // A file that equals its block may be overwritten, even if its time differs.
+    // A file that equals its block may be overwritten, even if the time in the file differs.
     let view = agent.memory().view();
     for (text, expected) in [("none", true), ("some", false)] {
         let other = format!(

@@ -8,8 +8,8 @@
 //! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - EXT-1: an extract is never longer than its text, in characters and in bytes. It is empty only if the text is
-//!   empty.
+//! - EXT-1: an extract is never longer than its text, in characters and in bytes. An extract is empty only if the text
+//!   is empty.
 //! - EXT-2: a summary consists of whole pieces of the text, in their order.
 
 mod keywords;

@@ -40,7 +40,7 @@ pub(super) fn sentences(text: &str, paragraph: Range<usize>) -> Vec<Range<usize>
     found
 }
 
-/// Returns `range` without the white space at its ends. Returns `None` if it contains only white space.
+/// Returns `range` without the white space at its ends. Returns `None` if the range contains only white space.
 pub(super) fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let part = &text[range.clone()];
     let start = range.end - part.trim_start().len();

@@ -14,8 +14,8 @@ const STORY: &str = "The team met in the morning to talk about the parser. Every
 #[test]
 fn a_summary_keeps_the_best_fifth_in_order() {
     let short = summary(STORY);
-    // In half points, the first sentence scores 4 for its position and 2 for its length, the important sentence 3 for
-    // its word and 2 for its length. Only these two sentences fit.
+    // In half points, the first sentence scores 4 for its position and 2 for its length. The important sentence scores
+    // 3 for its word and 2 for its length. Only these two sentences fit.
     assert_eq!(
         short,
         "The team met in the morning to talk about the parser. It is important that the parser never panics."

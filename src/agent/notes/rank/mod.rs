@@ -10,7 +10,7 @@
 //! # Invariants
 //! - NRK-1: relevance and score are in 0..=1, for all texts and times.
 //! - NRK-2: the order of hits is total and does not depend on the order of the input.
-//! - NRK-3: a snippet is a slice of the text in composed Unicode with collapsed white space. It has at most the
+//! - NRK-3: a snippet is a slice of the text in composed Unicode with collapsed white space. A snippet has at most the
 //!   requested number of characters.
 
 use std::cmp::Ordering;
@@ -126,8 +126,8 @@ pub(crate) fn rank_notes(
     hits
 }
 
-/// Returns the freshness of a note. Freshness is 1 at the time of writing and halves with every half-life. It is 0 if
-/// the time of writing is unknown.
+/// Returns the freshness of a note. Freshness is 1 at the time of writing and halves with every half-life. Freshness is
+/// 0 if the time of writing is unknown.
 pub(crate) fn fresh_factor(updated: Option<Time>, now: Time, settings: &NoteSettings) -> f64 {
     updated.map_or(0.0, |updated| {
         halved(updated, now, settings.fresh_half_life_micros)

@@ -152,7 +152,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     assert_eq!(recall(&agent, &narrow).left_out, 0);
     narrow.speaker = Some("bo".to_owned());
     assert_eq!(recall(&agent, &narrow).left_out, 1);
-    // A promoted item is a hit, so it is no longer counted as omitted.
+    // A promoted item is a hit, so the item is no longer counted as omitted.
     let seen = agent.memory().view().get(&id("c")).unwrap().unwrap().digest();
     let says = crate::agent::trust::PersonSays::InHost;
     agent.promote(&id("c"), seen, says, &Writer::user()).unwrap();

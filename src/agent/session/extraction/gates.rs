@@ -78,8 +78,8 @@ impl<'a> Gates<'a> {
         self.stored += usize::from(is_own);
     }
 
-    /// Checks the next fact, and adds the fact to the counts if it passes. A fact that is already stored does not count
-    /// against `facts_max`. After a fact that exceeds the limit of its scope, a shorter fact can still pass.
+    /// Checks the next fact, and adds the fact to the counts if the fact passes. A fact that is already stored does not
+    /// count against `facts_max`. After a fact that exceeds the limit of its scope, a shorter fact can still pass.
     ///
     /// # Errors
     /// Returns the reason if the fact does not pass.

@@ -8,7 +8,7 @@
 //!
 //! # Invariants
 //! - FCT-1: the reader of a reply never panics, limits its recursion, and scans the reply only a few times.
-//! - FCT-2: a session stores facts only if it is trusted and long enough, and extraction is enabled.
+//! - FCT-2: a session stores facts only if the session is trusted and long enough, and extraction is enabled.
 //! - FCT-3: a session stores at most `facts_max` facts, and the facts of a scope never exceed its limit of characters.
 
 mod gates;

@@ -92,7 +92,8 @@ fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
     ) {
         seen.insert(due.bucket, due.watermark);
     }
-    // An entry of the first day arrives on the second day, so its arrival number exceeds that of every other entry.
+    // An entry of the first day arrives on the second day, so its arrival number exceeds the arrival number of every
+    // other entry.
     let late = EntryTime {
         time_micros: at("2026-04-21T11:00:00Z"),
         arrival: 3,

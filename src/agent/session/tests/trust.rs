@@ -126,7 +126,7 @@ fn an_outsider_puts_nothing_over_what_a_trusted_session_left() {
     assert_eq!(summarise(&outside).unwrap_err().code(), "less_trusted");
     assert_eq!(end(&outside).unwrap_err().code(), "less_trusted");
     assert_eq!(agent.memory().view().root(), before);
-    // A model may summarise and end the session, because a model's texts are trusted, so recall still finds them.
+    // A model may summarise and end the session. The texts of a model are trusted, so recall still finds these texts.
     let model = Writer::of(Origin::Model);
     assert!(!summarise(&model).unwrap().written.is_empty());
     drop(end(&model).unwrap());

@@ -19,8 +19,9 @@ use crate::testing::opening::memory_on;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 
-/// The number of graphs, and the number of graphs that share a pair of stores.
+/// The number of graphs.
 const GRAPHS: usize = 10_000;
+/// The number of graphs that share a pair of stores.
 const GRAPHS_A_WORLD: usize = 25;
 /// The number of operations on each graph.
 const STEPS: usize = 6;

@@ -116,8 +116,8 @@ impl Folder {
 
     fn try_write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.below(path, true)?;
-        // The temporary name begins with a dot, so readers of blocks ignore it. The id of a block never begins with a
-        // dot.
+        // The temporary name begins with a dot, so readers of blocks ignore the file. The id of a block never begins
+        // with a dot.
         let (start, process) = (&name[..name.len().min(200)], std::process::id());
         let unfinished = format!(".{start}.unfinished-{process}");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;

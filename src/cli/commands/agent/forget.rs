@@ -75,8 +75,8 @@ impl Verb for Forget {
             kind: self.kind.as_deref().map(Kind::new).transpose()?,
             reach: None,
         };
-        // An id matches an item in any scope. The default scopes limit only other conditions, so they alone never
-        // select items to forget.
+        // An id matches an item in any scope. The default scopes limit only other conditions, so default scopes alone
+        // never select items to forget.
         let is_limited = !self.scopes.scopes.is_empty() || (!what.is_empty() && what.ids.is_empty());
         if is_limited && !self.scopes.all_scopes {
             what.reach = Some(context.reach(&self.scopes)?);

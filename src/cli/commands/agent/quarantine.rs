@@ -12,8 +12,9 @@ use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
 use crate::cli::agent_context::is_switched_off;
 use crate::cli::commands::prelude::*;
 
-/// The number of objects that the question before a release shows, and the number of characters of each text.
+/// The number of objects that the question before a release shows.
 const ASKED_MAX: usize = 200;
+/// The number of characters of each text that the question before a release shows.
 const ASKED_CHARS: usize = 100;
 
 /// List the quarantined changes
@@ -96,7 +97,8 @@ fn release(context: &mut Context, name: String, yes: bool) -> Done {
     context.say_commit(&answer, &what, &answer.commit, committed.changed)
 }
 
-/// Returns the question to a person. It shows the first objects of the change, and the number of the other objects.
+/// Returns the question to a person. The question shows the first objects of the change, and the number of the other
+/// objects.
 fn question(agent: &Agent, name: &str, objects: &[ChangedObject]) -> String {
     let mut lines = vec![format!("{name}: {}", counted(objects.len() as u64, "object"))];
     lines.extend(objects.iter().take(ASKED_MAX).map(|one| {

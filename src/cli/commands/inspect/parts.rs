@@ -95,7 +95,7 @@ fn number(bytes: &[u8]) -> Option<u64> {
     matches!(bytes.len(), 1 | 2 | 4 | 8).then(|| u64::from_le_bytes(whole))
 }
 
-/// Returns the bytes as text if they are readable UTF-8 of at least 3 bytes.
+/// Returns the bytes as text if the bytes are readable UTF-8 of at least 3 bytes.
 fn text(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let is_readable = |character: char| !character.is_control() || character.is_whitespace();

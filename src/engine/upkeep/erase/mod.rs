@@ -144,8 +144,8 @@ impl Inner {
         self.copy(&cut, &plan, &mut sink)?;
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
-        // Removes derived files, because they may contain words of erased records. No other process can write a new
-        // derived file meanwhile (DER-2).
+        // Removes derived files, because derived files may contain words of erased records. No other process can write
+        // a new derived file meanwhile (DER-2).
         self.forget_derived(&left, &store)?;
         // INVARIANT ERA-1: the new log contains the commit and lacks the erased records.
         self.publish(writing, rewritten)?;
@@ -161,8 +161,8 @@ impl Memory {
     /// placeholders replace the erased versions; the newest state loses the id. The commit of the erasure records the
     /// author, time and reason, and each placeholder contains the digest of that commit.
     ///
-    /// Views that still have the old files open, in this or another process, can read the erased records until they
-    /// close.
+    /// Views that still have the old files open, in this or another process, can read the erased records until the
+    /// views close.
     ///
     /// # Errors
     /// `NotFound` if no record matches a target, or if the record was erased before. `InvalidInput`, naming the

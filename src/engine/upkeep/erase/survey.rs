@@ -57,12 +57,12 @@ struct Survey<'a> {
     given: HashSet<Digest>,
     /// The ids of which the erasure removes all versions.
     ids: BTreeSet<String>,
-    /// The digests of the contents to erase, including those that the targets name.
+    /// The digests of the contents to erase, including the contents that the targets name.
     contents: HashSet<Digest>,
 }
 
 impl Inner {
-    /// Returns the report of an erasure before it is committed.
+    /// Returns the report of an erasure before the erasure is committed.
     ///
     /// # Errors
     /// The reason why the erasure is refused; see [`crate::engine::memory::Memory::erase`].

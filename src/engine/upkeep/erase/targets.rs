@@ -91,7 +91,7 @@ impl Targets {
     }
 
     /// Records the marker of an erased record. For a target that is an id, the marker matters only if no version of the
-    /// id is left. The marker of an erasure takes precedence over that of a lost record.
+    /// id is left. The marker of an erasure takes precedence over the marker of a lost record.
     pub(super) fn note_erased(&mut self, erased: &Erased) {
         let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
         for number in self.fitting(&erased.digest).into_iter().chain(of_id) {

@@ -8,7 +8,8 @@ use crate::testing::sim_disk::Fault;
 fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_checks_and_the_next_rewrite() {
     let (disk, mut log) = store();
     rewrite_all(&mut log).unwrap();
-    // The second rewrite writes more batches than the first one left, but not more than the last batch number allows.
+    // The second rewrite writes more batches than the first rewrite left, but not more than the last batch number
+    // allows.
     let mut rewrite = begin(&mut log).unwrap();
     for number in 1..=80 {
         let text = format!("batch {number} again");
@@ -224,7 +225,7 @@ fn old_and_new_files_in_each_others_place_are_damage() {
             "{what}"
         );
     };
-    // Gives an old segment the name of a new one.
+    // Gives an old segment the name of a new segment.
     for id in &entries {
         let changed = disk.copy();
         changed.put_file(&segment_name(*id), old["log/00000001.seg"].clone());

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::recall::index::People;
 
-/// The number of documents in the small case. The next constant is the factor for the large case.
+/// The number of documents in the small case.
 const SMALL: usize = 2_000;
+/// The factor by which the large case has more documents than the small case.
 const TIMES: usize = 8;
 /// The largest permitted ratio between the times of the large and the small case.
 const GROWTH_MAX: f64 = 3.5;

@@ -69,7 +69,7 @@ fn ckw_1_a_crash_leaves_checkpoints_that_are_whole() {
             let what = format!("crash at call {call}, {image:?}");
             let after = disk.crash_image(image);
             let number = assert_usable(&after, &answers, &what);
-            // The old checkpoints must stay until the new one is durable.
+            // The old checkpoints must stay until the new checkpoint is durable.
             assert!(number == 3 || call < calls - 1, "{what}");
             outcomes.insert(number);
             // The next write succeeds and leaves no extra file.
