@@ -139,10 +139,10 @@ impl Error {
             Kind::PermissionDenied => "no permission: check the owner and mode with `ls -ld` and `id`",
             Kind::ReadOnlyFilesystem => "read-only disk: to write, copy the store to a writable disk",
             Kind::StorageFull | Kind::QuotaExceeded => {
-                "acknowledged changes are safe: free disk space, then try again"
+                "free disk space, then try again; no acknowledged change is lost"
             }
             _ if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
-                "this process has too many open files: raise the limit (`ulimit -n`), or run `treering gc`, which merges small segments"
+                "this process has too many open files: raise the limit (`ulimit -n`), or run `treering gc`, which merges small segments of the log into fewer files"
             }
             _ => return error.with_source(source),
         };

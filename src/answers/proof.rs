@@ -128,7 +128,7 @@ impl ProofDocument {
         if proven == stated {
             return Ok(());
         }
-        Err("the field `object` differs from the proven digest of the object".to_owned())
+        Err("the field `object` does not contain the digest that the other fields prove".to_owned())
     }
 
     fn proof(&self, algorithm: HashAlgorithm) -> Result<Proof, String> {

@@ -199,7 +199,7 @@ impl Log {
         }
         self.check_prepared(lock)?;
         self.poison_on_error(Self::sync_group).map_err(|error| {
-            error.with_hint("commits since the last sync may be lost: open the store again and check which commits it contains")
+            error.with_hint("commits since the last sync may be lost: open the store again and check which commits the store contains")
         })
     }
 

@@ -100,7 +100,7 @@ impl Format {
                 "neither read nor write"
             };
             return Ok(Err(format!(
-                "has features ({unknown:#x}) that this version can {ability}"
+                "has features ({unknown:#x}) that this version of Treering can {ability}"
             )));
         }
         let Some(hash) = HashAlgorithm::from_tag(hash) else {

@@ -184,7 +184,7 @@ impl Manifest {
         let epoch = reader.u32()?;
         if reader.left() != count.saturating_mul(ENTRY_BYTES) {
             return Err(DecodeError::Invalid(
-                "its length does not match its number of segments",
+                "the length of the manifest does not match its number of segments",
             ));
         }
         let mut sealed = Vec::with_capacity(count);
@@ -214,12 +214,12 @@ impl Manifest {
             self.generation <= NUMBER_MAX
                 && self.epoch <= u32::MAX / 2
                 && numbers.all(|number| number <= NUMBER_MAX),
-            "a number in it is out of range",
+            "a number in the manifest is out of range",
         )?;
         // Every rewrite publishes a new generation, so there are fewer rewrites than generations.
         must(
             u64::from(self.epoch) < self.generation,
-            "it counts more rewrites than generations",
+            "the manifest counts at least as many rewrites as generations",
         )?;
         // INVARIANT MAN-1: batch numbers rise by one from segment to segment, starting at 1.
         let mut next = 1;
@@ -241,7 +241,7 @@ impl Manifest {
         let empty = SegmentEntry::active(self.active.id, self.active.first_batch);
         must(
             follows(&self.active, next, &mut may_skip) && self.active == empty,
-            "the active segment does not continue the sealed ones",
+            "the active segment does not continue the sealed segments",
         )
     }
 }

@@ -164,7 +164,7 @@ impl NewObject {
                 "it is derived from too many versions: {}",
                 self.derived_from.len()
             ))
-            .with_hint("derive it from fewer versions, or in several steps"));
+            .with_hint("derive the object from fewer versions, or in several steps"));
         }
         reserved::check(&self.reserved)
     }

@@ -318,7 +318,7 @@ fn check_chain(
         parent = digests.last().copied();
     }
     let rule = match parent {
-        _ if !in_order => "the gap before it does not start after the newest commit",
+        _ if !in_order => "the gap before the commit does not start after the newest commit",
         None if !commit.parents.is_empty() => "the first commit has a parent",
         Some(parent) if commit.parents.first() != Some(&parent) => "its parent is not the commit before it",
         _ if commit.seq != history.size() => "its seq does not follow its parent's",

@@ -373,7 +373,7 @@ impl Edit<'_, '_> {
             Fate::Staged(Staged::Created) => Taken::Created,
             Fate::Staged(Staged::Updated) => {
                 if is_lower {
-                    let lower = "the block now has the class `document`; --as-me keeps the class if the edits are your own";
+                    let lower = "the edit lowered the block to the class `document`; import your own edits with --as-me to keep the class";
                     self.said.push(lower.to_owned());
                 }
                 Taken::Updated

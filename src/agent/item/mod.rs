@@ -188,10 +188,10 @@ impl NewItem {
             return Err(Error::invalid("a citation names line 0; the first line is 1"));
         }
         if let Some(name) = KNOWN.iter().find(|name| self.others.get(name).is_some()) {
-            return Err(
-                Error::invalid(format!("'{name}' is a field, so it cannot be an attribute"))
-                    .with_hint("set the field instead of the attribute"),
-            );
+            return Err(Error::invalid(format!(
+                "'{name}' is the name of a field, so no attribute may have this name"
+            ))
+            .with_hint("set the field instead of the attribute"));
         }
         Ok(())
     }

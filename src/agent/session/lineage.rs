@@ -238,10 +238,10 @@ fn check_ancestors(change: &Change<'_>, session: &str, parent: &str) -> Result<(
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the session '{parent}' is at the maximum depth of {DEPTH_MAX}"
+        "the session '{parent}' is at the maximum depth of {DEPTH_MAX}, so it cannot have child sessions"
     ))
     .with_code(ErrorCode::OverLimit)
-    .with_hint("choose a parent session that is nearer to the root"))
+    .with_hint("choose a parent session that has fewer ancestors"))
 }
 
 /// Refuses to overwrite an object of another kind.
@@ -256,7 +256,7 @@ pub(super) fn check_kind(change: &Change<'_>, id: &Id, kind: &str) -> Result<()>
         Error::invalid(format!("the id '{id}' belongs to an object that is not a {kind}"))
             .with_code(ErrorCode::IdTaken)
             .with_hint(format!(
-                "`remove {id}` removes that object, and `undo` restores it"
+                "to free the id, remove the object with `remove {id}`; `undo` restores the object"
             )),
     )
 }

@@ -34,7 +34,7 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
 pub(super) fn cannot_be_said(what: &str, damage: &str) -> Error {
     Error::new(
         ErrorKind::Corrupt,
-        format!("cannot determine whether {what}, because reading stopped at damage: {damage}"),
+        format!("cannot determine whether {what}, because reading stopped at damage ({damage})"),
     )
     .with_hint("commits after the damage cannot be read; treering verify lists all damage")
 }

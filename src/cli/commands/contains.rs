@@ -13,7 +13,7 @@ use crate::engine::Containment;
 /// The digest names a commit or a root.
 ///
 /// # Notes
-/// Exit code 0: the commit or root is kept or thinned. 1: it is absent.
+/// Exit code 0: the commit or root is kept (its state can be read) or thinned (only its digest remains). 1: absent.
 ///
 /// # Examples
 /// ```text

@@ -144,7 +144,7 @@ impl ErasedParts {
         }
         for (label, ids) in [
             ("removed from the state", &self.unlinked),
-            ("also removed from", &self.holders),
+            ("also erased in other objects", &self.holders),
         ] {
             if !ids.is_empty() {
                 output.line(format_args!("{label}: {}", named(ids)))?;

@@ -277,7 +277,7 @@ fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
         let note = format!(
-            "{what}, such as {first}, came from versions outside this state. An import of this export lowers their origin to import; an export as JSON Lines preserves the origin"
+            "{what}, such as {first}, came from versions outside this state. An import of this export gives these objects the origin `import`; an export as JSON Lines preserves the origins"
         );
         context.note("origins", note);
     }

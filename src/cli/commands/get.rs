@@ -53,7 +53,7 @@ impl Verb for Get {
 pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<Object> {
     let unknown = || {
         Error::not_found(format!(
-            "no version of an object starts with {}",
+            "no version of an object has a digest that starts with {}",
             one_line(digits)
         ))
         .with_hint("treering inspect digest DIGITS lists everything whose digest starts with DIGITS")

@@ -193,7 +193,7 @@ fn looked_for(ids: &[String]) -> Result<String> {
         more => format!(" and {more} more, which --json names"),
     };
     let named = ids.get(..NAMED_MAX).unwrap_or(ids).join(", ");
-    Ok(format!("{what} in {}: {named}{more}", shown(&folder)))
+    Ok(format!("{what} in {} ({named}{more})", shown(&folder)))
 }
 
 /// The input, which the verb reads before it opens the store.

@@ -88,7 +88,7 @@ impl Verb for List {
         }
         context.note_unreadable(&memory);
         if !found && !query.include_expired && self.limit != Some(0) && has_expired(&view, query)? {
-            let note = "all matching objects have expired: --include-expired lists them";
+            let note = "all matching objects have expired; --include-expired also lists expired objects";
             context.output.note("expired", note);
         } else if shown == 0 {
             context.output.nothing_found();

@@ -79,7 +79,7 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<()> {
     objects.extend(contents.map(|id| format!("the content of object {id}")));
     let more = objects.len().saturating_sub(LOST_SHOWN) as u64;
     objects.truncate(LOST_SHOWN);
-    objects.extend(some(more, "more object", ": --json lists all"));
+    objects.extend(some(more, "more object", "; --json lists all lost objects"));
     let of_earlier = " of earlier states, such as contents and reasons";
     let records = some(report.lost_records, "record", of_earlier);
     let commits = some(report.lost_commits, "commit", ": their changes may be missing");

@@ -58,7 +58,7 @@ fn note_damage(context: &mut Context, damage: &Error, memory: Option<&Memory>) {
             ("degraded", state)
         }
         None => {
-            let state = "no state can be read, but inspect, verify and doctor work";
+            let state = "no state can be read, but the commands `inspect`, `verify` and `doctor` work";
             ("unreadable", state.to_owned())
         }
     };

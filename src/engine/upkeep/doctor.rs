@@ -169,7 +169,7 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
             ((Warning, "log_older", Salvage), meaning)
         }
         (Cause::UnprovenTail { .. }, _) => {
-            let meaning = "; the newest acknowledged commit may be lost: check the head with `log`";
+            let meaning = "; the newest acknowledged commit may be lost: check with `log` that the newest commit is present";
             (torn(Warning, Nothing), meaning)
         }
         (Cause::TornTail { .. } | Cause::UnacknowledgedTail { .. }, _) => {

@@ -166,9 +166,9 @@ pub(crate) fn salvage_store(
     let source = FileDisk::open(from)?;
     if source.contains(to) {
         let message = format!("{} is inside the damaged store", to.display());
-        return Err(
-            Error::invalid(message).with_hint("choose a folder outside it: salvage never writes there")
-        );
+        return Err(Error::invalid(message).with_hint(
+            "choose a folder outside the damaged store, because salvage never writes into that store",
+        ));
     }
     let damaged = DamagedLog::open(Arc::new(source))?;
     let (disk, mark) = begin(&unfinished)?;

@@ -400,7 +400,7 @@ impl Draft {
         if erased.is_some() && is_current(encoded.digest) {
             let what = format!("this version of '{}'", object.id);
             return Err(erased_by(&self.base.state.store, &what, erased)
-                .with_hint("to store this version again, first remove the id"));
+                .with_hint("to store this version again, first remove the object"));
         }
         self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
@@ -616,5 +616,5 @@ pub(crate) fn named<'a>(ids: impl IntoIterator<Item = &'a String, IntoIter: Exac
 pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
     Error::conflict(format!("another writer changed {} meanwhile", named(&ids)))
         .with_ids(ids)
-        .with_hint("read them again and repeat the change")
+        .with_hint("read these objects again, then repeat the change")
 }

@@ -109,8 +109,8 @@ impl Memory {
         let kept = self.inner.reject(draft, reason);
         let hint = match &kept {
             Ok(None) => return error.into(),
-            Ok(Some(name)) => format!("nothing was changed; the staged change is kept as {name}"),
-            Err(lost) => format!("nothing was changed, and the staged change could not be kept: {lost}"),
+            Ok(Some(name)) => format!("nothing was changed; the staged change is saved as {name}"),
+            Err(lost) => format!("nothing was changed, and the staged change could not be saved: {lost}"),
         };
         let error = match error.hint() {
             Some(_) => error,
@@ -252,7 +252,7 @@ impl Memory {
                 let name = self.inner.reject(&draft, &reason)?.unwrap_or_default();
                 Err(denied(&reason)
                     .with_code(ErrorCode::Quarantined)
-                    .with_hint(format!("the change is kept as {name}")))
+                    .with_hint(format!("the staged change is saved as {name}")))
             }
         }
     }

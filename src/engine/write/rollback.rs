@@ -192,7 +192,7 @@ pub(super) fn later_changes(error: Error) -> Error {
     match error.code() {
         ErrorCode::NoParent | ErrorCode::HasChildren | ErrorCode::ParentCycle => {
             let ids = error.ids().to_vec();
-            Error::conflict(format!("later changes depend on this one: {error}")).with_ids(ids)
+            Error::conflict(format!("later changes depend on the change to reverse: {error}")).with_ids(ids)
         }
         _ => error,
     }
@@ -218,7 +218,7 @@ pub(super) fn later_changes(error: Error) -> Error {
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "`by` does it"]
+#[must_use = "call `by` to run the rollback"]
 pub struct Rollback<'a> {
     pub(super) inner: &'a Inner,
     pub(super) revision: Result<Revision>,

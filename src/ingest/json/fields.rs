@@ -170,6 +170,6 @@ fn reserved(value: &Json) -> Result<BTreeMap<u16, Vec<u8>>> {
     };
     entries.ok_or_else(|| {
         Error::invalid("the value is not a map of tags to bytes in hexadecimal digits")
-            .with_hint("write it like {\"0x8002\": \"746578742f706c61696e\"}")
+            .with_hint("write the map like {\"0x8002\": \"746578742f706c61696e\"}")
     })
 }

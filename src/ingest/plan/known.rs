@@ -118,6 +118,6 @@ fn taken(place: &str, object: &Object, wanted: &str) -> Error {
         object.id(),
         object.kind()
     ))
-    .with_hint("give it another id, or remove that object first")
+    .with_hint("use another id here, or remove the existing object first")
     .with_ids(vec![object.id().to_string()])
 }

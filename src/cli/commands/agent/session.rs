@@ -195,7 +195,7 @@ pub(crate) struct SessionSummaries {
     /// Only summaries that contain these words
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     pub(crate) query: String,
-    /// Only summaries around this time: the summaries of its day, the nearest earlier and the nearest later summary
+    /// Only summaries around this time: the summaries of that day, the nearest earlier and the nearest later summary
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
     /// List the missing summaries instead of the stored summaries
@@ -449,7 +449,7 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
         texts.remove(&written.bucket.to_string());
     }
     for unknown in texts.keys() {
-        let note = format!("no summary of {unknown} is due, so its text was not stored");
+        let note = format!("no summary of {unknown} is due, so the text for {unknown} was not stored");
         context.note("not_due", note);
     }
     context.note_held(&agent, done.held.as_deref());

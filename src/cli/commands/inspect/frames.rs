@@ -194,7 +194,7 @@ fn meaning(frame: &Frame) -> Option<String> {
         }
         RecordKind::Commit => {
             let commit = Commit::decode(&frame.body).ok()?;
-            format!("seq:{} {} of {}", commit.seq, commit.op.as_str(), commit.time)
+            format!("seq:{} {} at {}", commit.seq, commit.op.as_str(), commit.time)
         }
         RecordKind::Reference => Reference::decode(&frame.body).ok()?.name.as_str().to_owned(),
         RecordKind::Seal => seal_meaning(frame)?,

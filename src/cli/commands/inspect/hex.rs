@@ -140,7 +140,7 @@ fn frame_at(inspection: &Inspection, segment: u64, offset: u64) -> Result<Frame>
             trouble: Some(trouble),
             ..
         }) => {
-            let error = Error::corrupt(format!("cannot read a frame at {segment}:{offset}: {trouble}"));
+            let error = Error::corrupt(format!("cannot read a frame at {segment}:{offset} ({trouble})"));
             Err(error.with_hint("treering inspect frames lists the frames and the gaps"))
         }
         _ => {
