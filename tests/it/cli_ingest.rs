@@ -208,7 +208,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     let ran = folder.run(&["ingest", "in"]);
     assert!(
         ran.err
-            .contains(": in/a.org, in/sub/b.md are missing; they may belong")
+            .contains(" (in/a.org, in/sub/b.md) are missing; they may belong")
             && ran.err.contains("--prune PATH"),
         "{}",
         ran.err
@@ -253,7 +253,7 @@ fn a_memory_used_from_two_folders_loses_no_document_that_is_not_named() {
     let folder = folder.to_str().unwrap().trim_end_matches('/');
     assert!(
         said.contains(&format!(
-            "the files of 1 document in {folder}: notes/a.org are missing;"
+            "the files of 1 document in {folder} (notes/a.org) are missing;"
         )),
         "{said}"
     );

@@ -81,10 +81,7 @@ fn every_file_and_every_checkpoint_is_listed() {
     };
     let found = checkpoints();
     assert_eq!(found[0]["commits"], 3, "{found:?}");
-    assert_eq!(
-        found[0]["state"],
-        "the records that are read when the store is opened"
-    );
+    assert_eq!(found[0]["state"], "read when the store is opened");
     let file = folder.store().join(text(&found[0]["file"]));
     let mut damaged = fs::read(&file).unwrap();
     damaged[20] ^= 1;

@@ -78,7 +78,7 @@ fn a_flipped_bit_hides_what_follows_and_says_so() {
     );
     assert!(ran.out.contains("refuses to write"), "{ran:?}");
     // The frames after the damage must still be listed.
-    assert!(ran.out.contains("rollback of 2026-01-05"), "{ran:?}");
+    assert!(ran.out.contains("rollback at 2026-01-05"), "{ran:?}");
     files_answer(&folder);
 }
 
