@@ -229,7 +229,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
             .contains("removed, because their files are missing: 1 document in /"),
         "{ran:?}"
     );
-    assert!(ran.err.contains(": inner.md"), "{ran:?}");
+    assert!(ran.err.contains("(inner.md)"), "{ran:?}");
     assert_eq!(column(&folder.stream(&["list"]), "id"), ["in/c.md"]);
 }
 
