@@ -176,7 +176,7 @@ impl Error {
     /// the commit may have failed.
     #[cfg(feature = "cli")]
     pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
-        // An error with another code belongs to a later operation.
+        // If the code is not `OutcomeUnknown`, a later operation returned this error.
         self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
     }
 

@@ -392,7 +392,7 @@ impl Disk for FileDisk {
         files.flatten().any(|entry| {
             let number = entry.file_name();
             let about = format!("/proc/{process}/fdinfo/{}", number.to_string_lossy());
-            // Also checks for the lock, because a process may have the file open without holding the lock.
+            // Checks the identity of the file and the lock, because a process may have the file open without the lock.
             std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file)
                 && std::fs::read_to_string(about).is_ok_and(|about| about.contains("\nlock:"))
         })

@@ -252,8 +252,8 @@ impl Log {
                 let window = segment.window(from, limit, self.suite)?;
                 (Vec::new(), (window, Survey::default()))
             }
-            // Reads the durable positions before the segment, so the window contains every batch that the positions
-            // prove durable.
+            // Reads the durable positions first and the segment second. In this order, the bytes of the segment
+            // contain every batch that these positions prove durable.
             None => (self.durable_places()?, segment.read_to_end(from, self.suite)?),
         };
         let mark = live

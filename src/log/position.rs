@@ -1,4 +1,4 @@
-//! Positions: lets a handle start reading between two batches of the log.
+//! Positions: places between two batches of the log, where a handle can start reading.
 //!
 //! # Layer
 //! Layer 2.

@@ -6,9 +6,8 @@
 use crate::agent::vocabulary::kind;
 
 named! {
-    /// A section, in the order of the text. Sections that change least are first, so that a prompt cache matches more
-    /// of the
-/// text.
+    /// A section. The variants have the order of the sections in the text: those that change least are first, so that
+    /// a prompt cache matches more of the text.
     #[derive(PartialOrd, Ord)]
     pub enum Section {
         /// Rules of the project; at most 6.

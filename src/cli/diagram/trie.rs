@@ -58,8 +58,8 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
     Ok(diagram)
 }
 
-/// Returns the child at `path` of `node`. If `node` is a leaf and `other`, the node of the other state, is a branch,
-/// the leaf counts as its own child at the digit of its key path.
+/// Returns the child of `node` whose path is `path`. `other` is the node of the other state at the place of `node`. If
+/// `node` is a leaf and `other` is a branch, the leaf counts as its own child, at the digit of its key path.
 fn child(view: &View, node: Option<&Node>, other: Option<&Node>, path: &[u8]) -> Result<Option<Node>> {
     let Some(leaf) = node.filter(|node| matches!(node.kind, NodeKind::Leaf(_))) else {
         return view.trie_node(path);

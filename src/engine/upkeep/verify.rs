@@ -39,9 +39,9 @@ pub enum VerifyDepth {
 pub struct VerifyReport {
     /// Whether all acknowledged data is present and undamaged.
     pub ok: bool,
-    /// The number of commits that verified.
+    /// The number of commits that passed verification.
     pub commits: u64,
-    /// The number of versions of objects that verified.
+    /// The number of versions of objects that passed verification.
     pub versions: u64,
     /// The number of bytes of the log that were read.
     pub bytes: u64,

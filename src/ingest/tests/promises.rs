@@ -287,7 +287,7 @@ fn an_id_that_belongs_to_another_document_is_refused_naming_both() {
         "b.org:2: the id `keep-1` belongs to the document `a.org`"
     );
     assert_eq!(memory.state(), before);
-    // The id of an object below that headline, which is a derived id, is in use too.
+    // A derived id of `a.org`, of an object below the headline `keep-1`, also belongs to the document `a.org`.
     let derived = ("b.org", "* Mine\n:PROPERTIES:\n:ID: a.org#a/keep/below\n:END:\n");
     assert!(memory.try_ingest(&[derived]).is_err());
     // The first file is ingested without the headline, so its id is free.

@@ -115,8 +115,8 @@ impl Pattern {
         None
     }
 
-    /// Returns the first match at or after `at`, and the part of the match that is reported. If the pattern has
-    /// anchors, the match begins at the start of `text`.
+    /// Returns the first match at or after `at`, and the part of the match that is reported. A pattern with anchors
+    /// (the first letters of its words) matches only at the start of `text`.
     fn match_at(&self, text: &[u8], mut at: usize) -> Option<(Range<usize>, Range<usize>)> {
         let regex = self.regex();
         let whole = loop {
