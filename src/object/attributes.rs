@@ -59,7 +59,7 @@ impl Attributes {
         self.0.iter()
     }
 
-    /// Iterates the attributes for changes within their values. No value may become null.
+    /// Iterates the attributes with values that the caller can change. No value may become null.
     pub(crate) fn entries_mut(&mut self) -> btree_map::IterMut<'_, String, Value> {
         self.0.iter_mut()
     }

@@ -118,7 +118,7 @@ pub(in crate::scan) fn unescape(text: &str) -> Unescaped {
     }
 }
 
-/// Returns the bytes for which an escape stands; `None` if it stands for no character.
+/// Decodes one escape to bytes. Returns `None` if it encodes no character.
 fn decoded(escape: &Captures<'_>) -> Option<Vec<u8>> {
     let form = &escape[0];
     let is_decimal = form.starts_with("&#") && !form[2..].starts_with(['x', 'X']);
@@ -133,7 +133,7 @@ fn decoded(escape: &Captures<'_>) -> Option<Vec<u8>> {
         ("&apos;", _) => '\'',
         (_, &[byte]) if form.starts_with('%') => return Some(vec![byte as u8]),
         (_, &[high, low]) => char::decode_utf16([high as u16, low as u16]).next()?.ok()?,
-        // Only the form with four digits stands for NUL.
+        // `\u0000` encodes NUL. Every other zero with one number is malformed.
         (_, &[0]) if !form.ends_with("u0000") => return None,
         (_, &[code]) => char::from_u32(code)?,
         _ => return None,

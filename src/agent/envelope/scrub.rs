@@ -28,7 +28,7 @@ use regex::{Match, Regex};
 
 static ENVELOPES: LazyLock<Regex> = LazyLock::new(|| tags_of("memory|session_memory|persistent_memory"));
 static ENTRIES: LazyLock<Regex> = LazyLock::new(|| tags_of("entry"));
-/// The rest of a tag after its name. It has no `<` inside, and `>` only in quotes.
+/// The rest of a tag after its name. It contains no `<`, and contains `>` only in quotes.
 static REST: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"^(?:[^<>"']|"[^"<]*"|'[^'<]*')*>"#).expect("the pattern is valid"));
 /// The maximum number of bytes of a tag up to the end of its name.

@@ -91,7 +91,7 @@ impl Verb for Log {
             if context.output.json(&line)? {
                 continue;
             }
-            let cells = graph.cells(context, &memory, &info, &line)?;
+            let cells = graph.cells(context, &memory, &info, &line);
             // Below the oldest listed commit, a gap is shown only if no limit cut the list off.
             let older = match commits.peek() {
                 Some(Ok(older)) => Some(older.commit.seq),
@@ -119,13 +119,7 @@ struct Graph {
 
 impl Graph {
     /// Returns the cells of a commit, for people.
-    fn cells(
-        &mut self,
-        context: &Context,
-        memory: &Memory,
-        info: &CommitInfo,
-        line: &LogLine,
-    ) -> Result<Columns> {
+    fn cells(&mut self, context: &Context, memory: &Memory, info: &CommitInfo, line: &LogLine) -> Columns {
         let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
         // A salvage may have lost the target.
         let target = line.target.and_then(|target| found(target).ok());
@@ -157,7 +151,7 @@ impl Graph {
             ("snapshots", named(snapshots.unwrap_or_default())),
             ("reason", optional(reason.as_deref())),
         ]);
-        Ok(cells)
+        cells
     }
 }
 

@@ -46,7 +46,7 @@ pub(in crate::scan) struct RuleSet {
 }
 
 /// The state of one rule during a search.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Progress {
     /// The start of the newest keyword of each group.
     starts: [usize; GROUPS_MAX],
@@ -96,7 +96,8 @@ impl RuleSet {
     ///
     /// Matches of one rule come in order and do not overlap.
     pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(Match)) {
-        let mut all = vec![Progress::default(); self.rules.len()];
+        // A short text activates few rules, so only active rules have a state.
+        let mut active: BTreeMap<usize, Progress> = BTreeMap::new();
         for hit in self.keywords.find_overlapping_iter(text) {
             for &(rule, group) in &self.owners[hit.pattern().as_usize()] {
                 let rule = usize::from(rule);
@@ -105,12 +106,12 @@ impl RuleSet {
                     group,
                     text,
                     hit.start()..hit.end(),
-                    &mut all[rule],
+                    active.entry(rule).or_default(),
                     &mut found,
                 );
             }
         }
-        for (rule, progress) in all.iter().enumerate() {
+        for (rule, progress) in active {
             self.search(rule, text, progress.window, &mut found);
         }
     }

@@ -87,7 +87,7 @@ struct Graph {
     line: usize,
     /// The place of each entity by its name.
     places: HashMap<String, usize>,
-    /// The pairs of an entity's place and an observation. The set finds a repeat without a search.
+    /// The pairs of an entity's place and an observation. The set detects repeated pairs.
     observed: HashSet<(usize, String)>,
     related: HashSet<[String; 3]>,
 }
