@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::digest::{HashSuite, HistoryRoot, Root};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind, read_format};
+use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Commit, HistoryTree, Op, Origin};
 use crate::store::Store;
 use crate::threads::{Builder, Mutex, sleep};
@@ -60,15 +60,14 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` (code `no_store`) if there is no store; `Corrupt`, `UnsupportedFormat`, `Io`.
-    pub(crate) fn id_of_store(path: impl AsRef<Path>) -> Result<[u8; 16]> {
-        let path = path.as_ref();
+    pub(crate) fn id_of_store(path: &Path) -> Result<[u8; 16]> {
         let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
-        let format = read_format(&disk, Mode::ReadOnly)?;
-        let format =
-            format.ok_or_else(|| Error::not_found(format!("there is no store in {}", path.display())));
-        Ok(format
-            .map_err(|error| error.with_code(ErrorCode::NoStore))?
-            .instance)
+        Ok(Log::format_in(&disk, Mode::ReadOnly)?.instance)
+    }
+
+    /// Returns a class of trust as a reader of this memory sees it: at most [`Options::best_origin`].
+    pub(crate) fn seen_origin(&self, stored: Origin) -> Origin {
+        Origin::least(stored, self.inner.settings().best_origin)
     }
 
     /// Creates a memory that lives only in this process, for tests and temporary work.

@@ -14,7 +14,7 @@ use crate::disk::{Access, Disk, DiskFile, if_there, read_whole};
 use crate::error::{Cause, Damage, Error, ErrorCode, OrIo as _, Result};
 
 /// Reads the format file; returns `None` if it does not exist.
-pub(crate) fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>> {
+pub(super) fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>> {
     let bytes = read_small(disk, FORMAT_NAME, format_file::FORMAT_BYTES + 1)?;
     bytes.map(|bytes| Format::decode(&bytes, mode)).transpose()
 }
