@@ -1,7 +1,8 @@
 //! The store of a run, and how it is opened.
 //!
 //! `--store` names the store, else `TREERING_STORE`. Without either, it is the nearest `.treering` folder at or above
-//! the current one, else the one in the XDG data folder. A verb that reads never creates a store, so a wrong path is an
+//! the current one, else the one in the XDG data folder. `trusted_stores.rs` decides whether the user trusts a store
+//! that was found. A verb that reads never creates a store, so a wrong path is an
 //! error and not an empty memory.
 //!
 //! # Layer
@@ -13,7 +14,6 @@
 use std::env;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{LaneOptions, SharedOptions};
@@ -21,7 +21,7 @@ use super::errors::{refused, system_kind};
 use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
-use super::trusted_stores::{self, check_found, check_owner};
+use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_own};
 use super::verb::Groups;
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
@@ -57,6 +57,8 @@ pub(crate) struct Context {
     opened: Option<Memory>,
     /// Whether the verb opened it for writing.
     is_written: bool,
+    /// Whether the store is removed at the end of the run, so that it is not registered.
+    pub(crate) is_temporary: bool,
 }
 
 impl Context {
@@ -72,6 +74,7 @@ impl Context {
             kept: None,
             opened: None,
             is_written: false,
+            is_temporary: false,
         }
     }
 
@@ -118,28 +121,30 @@ impl Context {
     /// Returns the folder of the store.
     ///
     /// # Errors
-    /// `Denied` (code `untrusted_store`): the store is not the user's (CLI-5).
+    /// `Denied` (code `untrusted_store`) if the user does not trust the store (TST-1).
     pub(crate) fn store(&self) -> Result<PathBuf> {
-        let store = self.found_store()?;
-        if self.options.untrusted_store {
-            return Ok(store);
+        let (store, check) = self.found_store()?;
+        if !self.options.untrusted_store {
+            check(&store)?;
         }
-        let is_named = self.named_store().is_some() || project_store().is_none();
-        let check = if is_named { check_owner } else { check_found };
-        check(&store)?;
         Ok(store)
     }
 
-    /// Returns the folder of the store, whether it is trusted or not.
-    pub(crate) fn found_store(&self) -> Result<PathBuf> {
-        let found = self.named_store().or_else(project_store);
+    /// Returns the folder of the store without a check of its trust, and the check that it needs.
+    pub(crate) fn found_store(&self) -> Result<(PathBuf, Check)> {
+        if let Some(named) = self.named_store() {
+            return Ok((named, check_named));
+        }
+        if let Some(found) = project_store() {
+            return Ok((found, check_found));
+        }
         // Else it is the store of the user, in the XDG data folder.
-        let found = found.or_else(|| xdg_folder("XDG_DATA_HOME", ".local/share"));
-        found.ok_or_else(|| {
+        let own = xdg_folder("XDG_DATA_HOME", ".local/share").ok_or_else(|| {
             Error::not_found("there is no store here, and HOME is not set")
                 .with_code(ErrorCode::NoStore)
                 .with_hint("name the store with --store DIR")
-        })
+        })?;
+        Ok((own, check_named))
     }
 
     /// Returns the folder that the user named.
@@ -222,13 +227,8 @@ impl Context {
         open: impl FnOnce(&mut Self, &Path) -> Result<Memory>,
     ) -> Result<Memory> {
         self.is_written |= to_write;
-        if to_write && self.options.untrusted_store {
-            return Err(Error::new(
-                ErrorKind::Denied,
-                "--untrusted-store reads a store and never writes it",
-            )
-            .with_code(ErrorCode::UntrustedStore)
-            .with_hint("treering trust-store makes the store yours"));
+        if to_write {
+            self.options.check_may_write()?;
         }
         let memory = match &self.kept {
             Some(kept) => {
@@ -294,14 +294,20 @@ impl Context {
 
     /// Adds a store that the run created to the user's trusted stores.
     pub(crate) fn register(&mut self, path: &Path) {
-        if let Err(error) = trusted_stores::register(path) {
-            let text = format!("the new store is not registered as yours: {error}; name it with --store DIR");
+        if self.is_temporary {
+            return;
+        }
+        if let Err(error) = TrustedStores::of_user().and_then(|mut stores| stores.add(path)) {
+            let error = error.message();
+            let text =
+                format!("the new store is not one of your trusted stores: {error}; name it with --store DIR");
             self.output.warn("store_not_registered", &text);
         }
     }
 
     /// Creates a store; fails if there is one.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
+        self.options.check_may_write()?;
         if let Some(kept) = &self.kept {
             kept.check_writable()?;
         }
@@ -373,16 +379,20 @@ pub(crate) fn path_in(variable: &str) -> Option<PathBuf> {
     value.map(PathBuf::from)
 }
 
-/// Returns the nearest `.treering` at or above the current folder.
+/// Returns the nearest `.treering` at or above the current folder. The search ends at the first folder of another user,
+/// because nothing above it is this user's choice.
 fn project_store() -> Option<PathBuf> {
     let here = env::current_dir().ok()?;
-    // A folder above that belongs to another user may hold a store of that user.
-    let is_own =
-        |folder: &&Path| fs::metadata(folder).is_ok_and(|folder| folder.uid() == trusted_stores::user());
-    here.ancestors()
-        .take_while(is_own)
-        .map(|folder| folder.join(PROJECT_FOLDER))
-        .find(|folder| folder.is_dir())
+    for folder in here.ancestors() {
+        let store = folder.join(PROJECT_FOLDER);
+        if store.is_dir() {
+            return Some(store);
+        }
+        if !is_own(folder) {
+            return None;
+        }
+    }
+    None
 }
 
 /// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if it is unset.

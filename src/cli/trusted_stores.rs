@@ -1,123 +1,246 @@
-//! The register of the stores that the user trusts.
+//! The register of the stores that the user trusts, and the check of a store before it is opened.
 //!
-//! A `.treering` folder that a verb finds by walking up may come with a cloned repository, and then a stranger wrote it.
-//! Such a store must be in the register: `init` and every other creation add to it, and so does `trust-store`. A store
-//! that the user names needs no entry, but it must belong to the user, too.
+//! A `.treering` folder that a verb finds by walking up may have come with a cloned repository, and then a stranger
+//! wrote it. Such a store must be in the register: `init` and every other creation add to it, and so does
+//! `trust-store`. A store that the user names needs no entry, unless it belongs to another user.
 //!
-//! The register is a file of JSON lines in the XDG state folder of the user. A line names the canonical path of a store
-//! and its id, so neither a copy nor another store at the same path is trusted.
+//! The register is a file of JSON lines in the XDG state folder of the user. A line names the path of a store and its
+//! id, so neither a copy nor another store at the same path is trusted. A symbolic link to a store needs two lines: one
+//! for the link and one for its target. A damaged store whose id is unreadable is trusted by its path, so that the
+//! user can repair it.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 //!
+//! # Limits
+//! - The register does not detect a change of a trusted store. The user trusts everybody who can write its files.
+//! - A register with more than 1,000 entries loses the entries of folders that do not exist.
+//!
 //! # Invariants
-//! - CLI-5: no verb opens a store that was found, and is not in the register or belongs to another user, unless
-//!   `--untrusted-store` asks for it. Then the store is only read, and no object in it has a better class than `import`.
+//! - TST-1: a verb opens a store only if the register has it, or if it belongs to the user and the user named it. With
+//!   `--untrusted-store` a verb opens any store, but only for reading, and no object has a better class than `import`.
+//! - TST-2: the register is ignored, and not written, if another user owns it or may change it.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf, absolute};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::context::{quoted, shown, xdg_folder};
 use crate::digest::to_hex;
 use crate::engine::Memory;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
-/// A trusted store.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+/// The name of the register.
+const REGISTER: &str = "trusted-stores";
+/// The number of entries above which those of missing folders are removed.
+const ENTRIES_KEPT: usize = 1_000;
+/// The permission bits that let other users write.
+const OTHERS_WRITE: u32 = 0o002;
+const GROUP_WRITES: u32 = 0o020;
+
+/// A check of the trust in a store: [`check_named`] or [`check_found`].
+pub(crate) type Check = fn(&Path) -> Result<()>;
+
+/// An entry of the register.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(from = "Line", into = "Line")]
 pub(crate) struct TrustedStore {
-    /// Its canonical path.
-    pub(crate) store: PathBuf,
+    /// Its path, without symbolic links in the folders above it.
+    pub(crate) path: PathBuf,
     /// Its id, in hexadecimal digits.
     pub(crate) id: String,
 }
 
-impl TrustedStore {
-    /// Returns the entry for the store in `path`.
-    ///
-    /// # Errors
-    /// `NotFound` or `Io` if there is no folder; the errors of [`Memory::id_of_store`].
-    pub(crate) fn of(path: &Path) -> Result<Self> {
-        let failed = |error| Error::io(format_args!("resolving {}", shown(path)), error);
-        Ok(Self {
-            store: path.canonicalize().map_err(failed)?,
-            id: to_hex(&Memory::id_of_store(path)?),
-        })
+/// An entry as a line of the file. A path that is not UTF-8 is a list of bytes.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    store: LinePath,
+    id: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum LinePath {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<TrustedStore> for Line {
+    fn from(entry: TrustedStore) -> Self {
+        let text = entry.path.into_os_string().into_string();
+        Self {
+            store: text.map_or_else(|path| LinePath::Bytes(path.into_vec()), LinePath::Text),
+            id: entry.id,
+        }
+    }
+}
+
+impl From<Line> for TrustedStore {
+    fn from(line: Line) -> Self {
+        let path = match line.store {
+            LinePath::Text(text) => OsString::from(text),
+            LinePath::Bytes(bytes) => OsString::from_vec(bytes),
+        };
+        Self {
+            path: path.into(),
+            id: line.id,
+        }
     }
 }
 
 /// The register of a user.
 pub(crate) struct TrustedStores {
     file: PathBuf,
+    entries: Vec<TrustedStore>,
 }
 
 impl TrustedStores {
-    /// Returns the register of this user.
+    /// Reads the register of this user.
     ///
     /// # Errors
-    /// `NotFound` if neither `XDG_STATE_HOME` nor `HOME` names a folder.
+    /// `NotFound` if neither `XDG_STATE_HOME` nor `HOME` names a folder; `Denied` if other users may change the
+    /// register (TST-2); `Io`.
     pub(crate) fn of_user() -> Result<Self> {
         let folder = xdg_folder("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
-            Error::not_found("there is no register of trusted stores, because HOME is not set")
+            Error::not_found("HOME is not set, so there is no register of trusted stores")
                 .with_hint("set HOME or XDG_STATE_HOME, or name the store with --store DIR")
         })?;
-        Ok(Self {
-            file: folder.join("trusted-stores"),
+        let file = folder.join(REGISTER);
+        let mut stores = Self {
+            // If the file is a link, its target is read and replaced.
+            file: file.canonicalize().unwrap_or(file),
+            entries: Vec::new(),
+        };
+        stores.read()?;
+        Ok(stores)
+    }
+
+    /// Returns the entries, oldest first.
+    pub(crate) fn entries(&self) -> &[TrustedStore] {
+        &self.entries
+    }
+
+    /// Whether the register has the store in `path`, with its id.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        let id = Memory::id_of_store(path).map(|id| to_hex(&id));
+        id.is_ok_and(|id| self.has_names(path, |entry| entry.id == id))
+    }
+
+    /// Whether the register has a store at `path`, and the id of the present one is unreadable.
+    fn has_path(&self, path: &Path) -> bool {
+        Memory::id_of_store(path).is_err() && self.has_names(path, |_| true)
+    }
+
+    /// Whether every name of `path` has an entry that fits.
+    fn has_names(&self, path: &Path, fits: impl Fn(&TrustedStore) -> bool) -> bool {
+        let is_listed = |name: &PathBuf| {
+            self.entries
+                .iter()
+                .any(|entry| entry.path == *name && fits(entry))
+        };
+        names_of(path).is_ok_and(|names| names.iter().all(is_listed))
+    }
+
+    /// Adds the store in `path`, and returns its entry. Entries of other stores at this path are removed.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::id_of_store`]; `Denied` (TST-2); `Io` if the file cannot be written.
+    pub(crate) fn add(&mut self, path: &Path) -> Result<TrustedStore> {
+        let id = to_hex(&Memory::id_of_store(path)?);
+        let failed = |error| Error::io(format_args!("resolving {}", shown(path)), error);
+        let names = names_of(path).map_err(failed)?;
+        self.change(|entries| {
+            entries.retain(|entry| !names.contains(&entry.path));
+            let new = names.iter().map(|name| TrustedStore {
+                path: name.clone(),
+                id: id.clone(),
+            });
+            entries.extend(new);
+            if entries.len() > ENTRIES_KEPT {
+                entries.retain(|entry| entry.path.exists());
+            }
+        })?;
+        Ok(TrustedStore {
+            path: names[0].clone(),
+            id,
         })
     }
 
-    /// Returns the entries, oldest first. A line that is not an entry counts as none.
+    /// Removes the entry of `path`, and returns it if there was one.
     ///
     /// # Errors
-    /// `Io` if the file cannot be read.
-    pub(crate) fn list(&self) -> Result<Vec<TrustedStore>> {
-        let text = match fs::read_to_string(&self.file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+    /// `Denied` (TST-2); `Io` if the file cannot be written.
+    pub(crate) fn forget(&mut self, path: &Path) -> Result<Option<TrustedStore>> {
+        let name = name_of(path);
+        let entry = self.entries.iter().find(|entry| entry.path == name).cloned();
+        if entry.is_some() {
+            self.change(|entries| entries.retain(|entry| entry.path != name))?;
+        }
+        Ok(entry)
+    }
+
+    /// Reads the file again, changes the entries, and replaces the file.
+    fn change(&mut self, change: impl FnOnce(&mut Vec<TrustedStore>)) -> Result<()> {
+        let folder = self.folder().to_owned();
+        let mut builder = DirBuilder::new();
+        let created = builder.recursive(true).mode(0o700).create(&folder);
+        created.map_err(|error| self.failed("creating the folder of", error))?;
+        check_private(&self.file, &folder, fs::metadata(&folder), OTHERS_WRITE)?;
+        // A file system that cannot lock a folder loses at most the entry of a process at the same moment.
+        let lock = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder));
+        self.read()?;
+        change(&mut self.entries);
+        let lines = self
+            .entries
+            .iter()
+            .filter_map(|entry| serde_json::to_string(entry).ok());
+        let text: String = lines.map(|line| line + "\n").collect();
+        let new = folder.join(format!("{REGISTER}.tmp"));
+        let replace = || {
+            let mut options = OpenOptions::new();
+            let options = options.write(true).create(true).truncate(true).mode(0o600);
+            let mut file = options.open(&new)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&new, &self.file)
+        };
+        replace().map_err(|error| self.failed("writing", error))?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Reads the entries of the file, if it exists. A line that is not an entry is skipped.
+    fn read(&mut self) -> Result<()> {
+        self.entries.clear();
+        let mut file = match File::open(&self.file) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(self.failed("reading", error)),
         };
-        let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-        Ok(entries.collect())
+        check_private(
+            &self.file,
+            &self.file,
+            file.metadata(),
+            OTHERS_WRITE | GROUP_WRITES,
+        )?;
+        let folder = self.folder();
+        check_private(&self.file, folder, fs::metadata(folder), OTHERS_WRITE)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)
+            .map_err(|error| self.failed("reading", error))?;
+        let lines = text.split(|byte| *byte == b'\n');
+        self.entries
+            .extend(lines.filter_map(|line| serde_json::from_slice(line).ok()));
+        Ok(())
     }
 
-    /// Adds a store, unless it is there. One write appends the line, so two processes cannot mix theirs.
-    ///
-    /// # Errors
-    /// `Io` if the file cannot be written.
-    pub(crate) fn add(&self, store: &TrustedStore) -> Result<()> {
-        if self.list()?.contains(store) {
-            return Ok(());
-        }
-        let line = serde_json::to_string(store)
-            .map_err(|_| Error::invalid(format!("{} is not valid UTF-8", shown(&store.store))))?;
-        let append = || {
-            fs::create_dir_all(self.file.parent().unwrap_or(Path::new("")))?;
-            let mut options = OpenOptions::new();
-            let mut file = options.create(true).append(true).mode(0o600).open(&self.file)?;
-            file.write_all(format!("{line}\n").as_bytes())
-        };
-        append().map_err(|error| self.failed("writing", error))
-    }
-
-    /// Removes every entry with this path. Returns whether there was one.
-    ///
-    /// # Errors
-    /// `Io` if the file cannot be read or replaced.
-    pub(crate) fn forget(&self, path: &Path) -> Result<bool> {
-        let (gone, kept): (Vec<_>, Vec<_>) = self.list()?.into_iter().partition(|entry| entry.store == path);
-        if gone.is_empty() {
-            return Ok(false);
-        }
-        let lines = kept.iter().filter_map(|entry| serde_json::to_string(entry).ok());
-        let text: String = lines.map(|line| line + "\n").collect();
-        let new = self.file.with_extension(format!("{}.tmp", std::process::id()));
-        let replaced = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.file));
-        replaced.map_err(|error| self.failed("writing", error))?;
-        Ok(true)
+    fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("/"))
     }
 
     fn failed(&self, doing: &str, error: io::Error) -> Error {
@@ -125,58 +248,100 @@ impl TrustedStores {
     }
 }
 
-/// Adds a store that this user made to the register.
-///
-/// # Errors
-/// The errors of [`TrustedStores::add`].
-pub(crate) fn register(path: &Path) -> Result<()> {
-    TrustedStores::of_user()?.add(&TrustedStore::of(path)?)
-}
-
-/// Checks that a store that was found, not named, is in the register (CLI-5).
-///
-/// # Errors
-/// `Denied` (code `untrusted_store`) if it is not.
-pub(crate) fn check_found(path: &Path) -> Result<()> {
-    check_owner(path)?;
-    let listed = TrustedStores::of_user()
-        .and_then(|stores| stores.list())
-        .unwrap_or_default();
-    // A store that does not open has no id. It is the user's if its path is.
-    let is_same = |entry: &TrustedStore| match TrustedStore::of(path) {
-        Ok(found) => *entry == found,
-        Err(_) => path.canonicalize().is_ok_and(|path| path == entry.store),
-    };
-    if listed.iter().any(is_same) {
+/// Checks that only this user, or root, can change a part of the register (TST-2).
+fn check_private(register: &Path, part: &Path, found: io::Result<Metadata>, forbidden: u32) -> Result<()> {
+    let found = found.map_err(|error| Error::io(format_args!("looking at {}", shown(part)), error))?;
+    let is_safe_owner = found.uid() == user() || found.uid() == 0;
+    if is_safe_owner && found.mode() & forbidden == 0 {
         return Ok(());
     }
-    Err(untrusted(
-        path,
-        "was found here, and is not one of your trusted stores",
-    ))
+    let text = format!(
+        "other users can change the register of trusted stores, {}",
+        shown(register)
+    );
+    let hint = format!(
+        "move {} away, then run treering trust-store again for each store that you trust",
+        quoted(part)
+    );
+    Err(Error::denied(ErrorCode::UntrustedStore, text).with_hint(hint))
 }
 
-/// Checks that the folder of a store belongs to this user.
+/// Checks a store that the user named (TST-1).
 ///
 /// # Errors
-/// `Denied` (code `untrusted_store`) if it belongs to another user.
-pub(crate) fn check_owner(path: &Path) -> Result<()> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.uid() != user() => Err(untrusted(path, "belongs to another user")),
-        _ => Ok(()),
+/// `Denied` (code `untrusted_store`) if another user owns the store and the register does not have it.
+pub(crate) fn check_named(path: &Path) -> Result<()> {
+    // A folder without a store holds nothing to distrust. The verb reports it, or creates a store there.
+    if is_own(path) || is_no_store(path) {
+        return Ok(());
+    }
+    check_registered(path)
+}
+
+/// Checks a store that was found, not named (TST-1).
+///
+/// # Errors
+/// `Denied` (code `untrusted_store`) if the register does not have it.
+pub(crate) fn check_found(path: &Path) -> Result<()> {
+    // A new store in a folder of another user would be in the hands of that user.
+    if is_own(path) && is_no_store(path) {
+        return Ok(());
+    }
+    check_registered(path)
+}
+
+fn check_registered(path: &Path) -> Result<()> {
+    let is_own = is_own(path);
+    let ignored = match TrustedStores::of_user() {
+        Ok(stores) if stores.has(path) || is_own && stores.has_path(path) => return Ok(()),
+        Ok(_) => String::new(),
+        Err(error) => format!("; {}", error.message()),
+    };
+    let why = if is_own {
+        "was found here, and is not one of your trusted stores"
+    } else {
+        "belongs to another user, and is not one of your trusted stores"
+    };
+    let store = quoted(&name_of(path));
+    let text = format!("the store in {} {why}{ignored}", shown(path));
+    let hint = format!(
+        "read it with --untrusted-store; if you trust whoever made it, run treering trust-store {store}"
+    );
+    Err(Error::denied(ErrorCode::UntrustedStore, text).with_hint(hint))
+}
+
+/// Whether this user owns the file or folder at `path`, and also the link to it. A missing one counts as the user's.
+pub(crate) fn is_own(path: &Path) -> bool {
+    let is_own = |found: io::Result<Metadata>| found.map_or(true, |found| found.uid() == user());
+    is_own(fs::symlink_metadata(path)) && is_own(fs::metadata(path))
+}
+
+/// Whether there is no store in `path`, not even a damaged one.
+fn is_no_store(path: &Path) -> bool {
+    Memory::id_of_store(path).is_err_and(|error| error.code() == ErrorCode::NoStore)
+}
+
+/// Returns the names that the entries of a store have: its path and, if that is a link, the path of its target.
+fn names_of(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let target = path.canonicalize()?;
+    let name = name_of(path);
+    Ok(if name == target {
+        vec![name]
+    } else {
+        vec![name, target]
+    })
+}
+
+/// Returns the absolute path of a store, without symbolic links in the folders above it.
+fn name_of(path: &Path) -> PathBuf {
+    let path = absolute(path).unwrap_or_else(|_| path.to_owned());
+    match (path.parent().map(Path::canonicalize), path.file_name()) {
+        (Some(Ok(parent)), Some(name)) => parent.join(name),
+        _ => path.canonicalize().unwrap_or(path),
     }
 }
 
 /// Returns the id of the user that runs the program.
-pub(crate) fn user() -> u32 {
+fn user() -> u32 {
     rustix::process::geteuid().as_raw()
-}
-
-fn untrusted(path: &Path, why: &str) -> Error {
-    let store = quoted(path);
-    Error::new(ErrorKind::Denied, format!("the store in {} {why}", shown(path)))
-        .with_code(ErrorCode::UntrustedStore)
-        .with_hint(format!(
-            "look at it with --untrusted-store, which reads it as foreign text; treering trust-store {store} trusts it"
-        ))
 }

@@ -116,6 +116,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<history::History>("history"),
             entry::<lineage::Lineage>("lineage"),
             entry::<export::Export>("export"),
+            entry::<stats::Stats>("stats"),
         ],
     ),
     (
@@ -143,7 +144,6 @@ pub(super) const GROUPS: Groups = &[
             entry::<prove::Prove>("prove"),
             entry::<contains::Contains>("contains"),
             entry::<check_proof::CheckProof>("check-proof"),
-            entry::<stats::Stats>("stats"),
             entry::<trust_store::TrustStore>("trust-store"),
         ],
     ),

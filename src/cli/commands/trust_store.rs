@@ -4,14 +4,17 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::cli::context::explain;
+use crate::cli::context::{PROJECT_FOLDER, explain};
 use crate::cli::trusted_stores::{TrustedStore, TrustedStores};
 
-/// Trust a store that somebody else made
+/// Trust a store that was found
 ///
-/// A store that treering finds in this folder or above is used only if you made it or trust it. A store that came with a
-/// repository may contain anything, also instructions to a model that seem to be yours. Look at it first, with
-/// --untrusted-store.
+/// Treering uses a store in this folder or above only if you made it or trust it. A store that came with a repository
+/// may contain anything, including instructions to a model in your name. Read it first, with --untrusted-store.
+///
+/// # Notes
+/// DIR may be the folder that holds .treering. A store that you move or copy needs trust-store again. You trust
+/// everybody who can write the files of the store, also later.
 ///
 /// # Examples
 /// ```text
@@ -37,49 +40,57 @@ pub(crate) struct TrustStore {
 /// A store, and whether it is trusted.
 #[derive(Serialize, JsonSchema)]
 struct Trusted {
-    #[serde(flatten)]
-    store: TrustedStore,
+    store: String,
+    id: String,
     trusted: bool,
+}
+
+impl Trusted {
+    fn of(entry: TrustedStore, trusted: bool) -> Self {
+        Self {
+            store: shown(&entry.path),
+            id: entry.id,
+            trusted,
+        }
+    }
 }
 
 impl Verb for TrustStore {
     const ANSWERS: &'static [Form] = &[form::<Trusted>(""), form::<Trusted>("with --list, one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let stores = TrustedStores::of_user()?;
+        let mut stores = TrustedStores::of_user()?;
         if self.list {
-            let listed = stores.list()?.into_iter();
-            let rows = listed.map(|store| Ok(Trusted { store, trusted: true }));
+            let entries = stores.entries().to_vec().into_iter();
+            let rows = entries.map(|entry| Ok(Trusted::of(entry, true)));
             return context.table(rows, &["store", "id"]);
         }
         let folder = match self.folder {
-            Some(folder) => folder,
-            None => context.found_store()?,
+            Some(folder) => store_in(folder),
+            None => context.found_store()?.0,
         };
         if self.forget {
-            let path = folder.canonicalize().unwrap_or(folder);
-            if !stores.forget(&path)? {
-                return Err(
-                    Error::not_found(format!("{} is not a trusted store", shown(&path)))
-                        .with_hint("treering trust-store --list shows them"),
-                );
-            }
-            let store = TrustedStore {
-                id: String::new(),
-                store: path,
+            let Some(entry) = stores.forget(&folder)? else {
+                let text = format!("{} is not one of your trusted stores", shown(&folder));
+                return Err(Error::not_found(text).with_hint("treering trust-store --list shows them"));
             };
-            let text = format!("{} is not trusted any more", shown(&store.store));
-            return context.say(
-                &Trusted {
-                    store,
-                    trusted: false,
-                },
-                text,
-            );
+            let answer = Trusted::of(entry, false);
+            let text = format!("{} is not trusted any more", answer.store);
+            return context.say(&answer, text);
         }
-        let store = TrustedStore::of(&folder).map_err(|error| explain(error, &folder))?;
-        stores.add(&store)?;
-        let text = format!("{} is trusted", shown(&store.store));
-        context.say(&Trusted { store, trusted: true }, text)
+        let entry = stores.add(&folder).map_err(|error| explain(error, &folder))?;
+        let answer = Trusted::of(entry, true);
+        let text = format!("{} is trusted", answer.store);
+        context.say(&answer, text)
+    }
+}
+
+/// Returns the store that a folder is or holds.
+fn store_in(folder: PathBuf) -> PathBuf {
+    let inside = folder.join(PROJECT_FOLDER);
+    if Memory::id_of_store(&folder).is_err() && inside.is_dir() {
+        inside
+    } else {
+        folder
     }
 }
