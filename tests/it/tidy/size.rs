@@ -10,7 +10,8 @@ const FILE_LINES_MAX: usize = 800;
 /// The number of lines in the longest function. It may only go down.
 const FUNCTION_LINES_MAX: usize = 100;
 /// The number of lines of code in src, without blanks, comments and tests. A feature that raises it says why.
-const CODE_LINES_MAX: usize = 56_500;
+/// Issue 19 needs 3,000 of them: contradictions by value, rules in 18 languages, and trusted stores.
+const CODE_LINES_MAX: usize = 57_000;
 
 /// Returns the files without a header.
 fn without_header(files: &[Source]) -> Vec<String> {
