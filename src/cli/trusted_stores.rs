@@ -190,15 +190,12 @@ impl TrustedStores {
         let mut builder = DirBuilder::new();
         let created = builder.recursive(true).mode(0o700).create(&folder);
         created.map_err(|error| self.failed("creating the folder of", error))?;
-        check_private(&self.file, &folder, fs::metadata(&folder), OTHERS_WRITE)?;
         // A file system that cannot lock a folder loses at most the entry of a process at the same moment.
         let lock = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder));
         self.read()?;
         change(&mut self.entries);
-        let lines = self
-            .entries
-            .iter()
-            .filter_map(|entry| serde_json::to_string(entry).ok());
+        let entries = self.entries.iter();
+        let lines = entries.filter_map(|entry| serde_json::to_string(entry).ok());
         let text: String = lines.map(|line| line + "\n").collect();
         let new = folder.join(format!("{REGISTER}.tmp"));
         let replace = || {
@@ -217,25 +214,24 @@ impl TrustedStores {
     /// Reads the entries of the file, if it exists. A line that is not an entry is skipped.
     fn read(&mut self) -> Result<()> {
         self.entries.clear();
+        let folder = self.folder();
+        match fs::metadata(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            found => check_private(&self.file, folder, found, OTHERS_WRITE)?,
+        }
         let mut file = match File::open(&self.file) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(self.failed("reading", error)),
         };
-        check_private(
-            &self.file,
-            &self.file,
-            file.metadata(),
-            OTHERS_WRITE | GROUP_WRITES,
-        )?;
-        let folder = self.folder();
-        check_private(&self.file, folder, fs::metadata(folder), OTHERS_WRITE)?;
+        let forbidden = OTHERS_WRITE | GROUP_WRITES;
+        check_private(&self.file, &self.file, file.metadata(), forbidden)?;
         let mut text = Vec::new();
-        file.read_to_end(&mut text)
-            .map_err(|error| self.failed("reading", error))?;
+        let read = file.read_to_end(&mut text);
+        read.map_err(|error| self.failed("reading", error))?;
         let lines = text.split(|byte| *byte == b'\n');
-        self.entries
-            .extend(lines.filter_map(|line| serde_json::from_slice(line).ok()));
+        let entries = lines.filter_map(|line| serde_json::from_slice(line).ok());
+        self.entries.extend(entries);
         Ok(())
     }
 
