@@ -357,6 +357,13 @@ fn the_search_upwards_ends_at_a_folder_of_another_user() {
     symlink("../.treering", hers.join(".treering")).unwrap();
     lchown(hers.join(".treering"), Some(EVE), None).unwrap();
     assert_untrusted(&run_in(&folder, "hers/mine", &["head"]));
+    // Nor does such a link choose the folder of a new store.
+    fs::remove_file(hers.join(".treering")).unwrap();
+    fs::create_dir(folder.path("empty")).unwrap();
+    symlink("../empty", hers.join(".treering")).unwrap();
+    lchown(hers.join(".treering"), Some(EVE), None).unwrap();
+    assert_untrusted(&run_in(&folder, "hers/mine", &["put", "a", "--kind", "note"]));
+    assert!(bytes_below(&folder.path("empty")).is_empty());
     // The user's own store in such a folder is used.
     fs::remove_file(hers.join(".treering")).unwrap();
     assert_eq!(run_in(&folder, "hers", &["init"]).code, 0);
