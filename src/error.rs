@@ -130,19 +130,21 @@ impl Error {
             let damage = found.clone();
             let mut error = Self::new(ErrorKind::Io, damage.to_string())
                 .with_code(ErrorCode::NotRegularFile)
-                .with_hint("move this entry out of the store and restore the original file; then `treering doctor` lists missing files");
+                .with_hint("move this path out of the store and put the original file back; then run `treering doctor`, which lists missing files");
             error.0.damage = Some(damage);
             return error;
         }
         let error = Self::new(ErrorKind::Io, format!("{doing}: {source}"));
         let hint = match source.kind() {
-            Kind::PermissionDenied => "no permission: check the owner and mode with `ls -ld` and `id`",
+            Kind::PermissionDenied => {
+                "this user has no permission: compare the owner and mode of the path (`ls -ld PATH`) with the user (`id`)"
+            }
             Kind::ReadOnlyFilesystem => "read-only disk: to write, copy the store to a writable disk",
             Kind::StorageFull | Kind::QuotaExceeded => {
-                "acknowledged changes are safe: free disk space, then try again"
+                "free disk space, then try again; no acknowledged change is lost"
             }
             _ if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
-                "this process has too many open files: raise the limit (`ulimit -n`), or run `treering gc`, which merges small segments"
+                "this process has too many open files: raise the limit (`ulimit -n`), or run `treering gc`, which merges small segments of the log into fewer files"
             }
             _ => return error.with_source(source),
         };

@@ -78,7 +78,7 @@ impl Context {
         let (settings, ignored) = self.settings()?;
         if let Some((category, severity)) = ignored.first() {
             let text = format!(
-                "{SETTINGS_FILE} was not passed with --settings, so it cannot weaken the scan: {} of its verdicts are ignored, such as scan.{}.{}",
+                "the scan ignores the verdicts of {SETTINGS_FILE} that would weaken the scan ({}, such as scan.{}.{}); to apply these verdicts, pass the file with --settings",
                 ignored.len(),
                 category.name(),
                 severity.name()

@@ -72,8 +72,7 @@ pub(crate) fn clap_error(error: &clap::Error, hint: &str) -> Error {
 
 /// Returns the error for an output that could not be written.
 pub(crate) fn output_error(error: io::Error) -> Error {
-    let hint =
-        "only the output is lost: if the verb made a change, it is committed, and treering log shows it";
+    let hint = "only the output is lost; a change that the verb made is committed, and treering log shows the commit";
     let error = Error::io("writing the output", error).with_code(ErrorCode::AnswerLost);
     error.with_hint(hint)
 }

@@ -31,7 +31,7 @@ pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRe
     if file == Path::new("-") {
         if context.kept.is_some() {
             return Err(usage_error(
-                "standard input is in use: the shell reads its commands from it",
+                "`-` cannot mean standard input here, because the shell reads its commands from standard input",
                 "name a file, or pass the text as an argument",
             ));
         }

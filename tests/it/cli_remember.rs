@@ -158,7 +158,7 @@ fn settings_lie_beside_the_store_or_are_named() {
     );
     let found = folder.run(&["remember", &order]);
     assert!(
-        found.out.contains("not stored") && found.err.contains("cannot weaken the scan"),
+        found.out.contains("not stored") && found.err.contains("would weaken the scan"),
         "{found:?}"
     );
     let named = folder.json(&["remember", &order, "--settings", "milder.toml"]);

@@ -15,7 +15,9 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
     match other.map(|other| (other.commit.commit.seq, other)) {
         None => match memory.damage() {
             Some(damage) => cannot_be_said(&format!("the object '{id}' exists"), damage),
-            None => error.with_hint("no kept commit contains this object; see treering list"),
+            None => error.with_hint(
+                "no commit that can be read contains this object; treering list lists the objects",
+            ),
         },
         Some((when, other)) => {
             let what = match (other.digest, other.commit.commit.op.as_str()) {
@@ -34,7 +36,7 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
 pub(super) fn cannot_be_said(what: &str, damage: &str) -> Error {
     Error::new(
         ErrorKind::Corrupt,
-        format!("cannot determine whether {what}, because reading stopped at damage: {damage}"),
+        format!("cannot determine whether {what}, because reading stopped at damage ({damage})"),
     )
     .with_hint("commits after the damage cannot be read; treering verify lists all damage")
 }

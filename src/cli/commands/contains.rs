@@ -13,7 +13,7 @@ use crate::engine::Containment;
 /// The digest names a commit or a root.
 ///
 /// # Notes
-/// Exit code 0: the commit or root is kept or thinned. 1: it is absent.
+/// Exit code 0: history contains the commit or root, even if thinned. 1: history does not contain the commit or root.
 ///
 /// # Examples
 /// ```text

@@ -18,8 +18,8 @@ const AROUND: usize = 30;
 /// The search covers all objects and ignores case.
 ///
 /// # Notes
-/// With --history it searches every version, reason, source, actor, session, op and name in the log, to find text that
-/// should be erased.
+/// With --history, the search covers every version, reason, source, actor, session, op and name in the log, to find
+/// text that should be erased.
 ///
 /// # Examples
 /// ```text

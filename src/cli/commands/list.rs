@@ -83,12 +83,12 @@ impl Verb for List {
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
-            let note = format!("not listed, because they were erased or lost: {count} of this state");
+            let note = format!("not listed, because erased or lost: {count} of this state");
             context.output.note("erased", note);
         }
         context.note_unreadable(&memory);
         if !found && !query.include_expired && self.limit != Some(0) && has_expired(&view, query)? {
-            let note = "all matching objects have expired: --include-expired lists them";
+            let note = "all matching objects have expired; --include-expired also lists expired objects";
             context.output.note("expired", note);
         } else if shown == 0 {
             context.output.nothing_found();

@@ -79,7 +79,7 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<()> {
     objects.extend(contents.map(|id| format!("the content of object {id}")));
     let more = objects.len().saturating_sub(LOST_SHOWN) as u64;
     objects.truncate(LOST_SHOWN);
-    objects.extend(some(more, "more object", ": --json lists all"));
+    objects.extend(some(more, "more object", "; --json lists all lost objects"));
     let of_earlier = " of earlier states, such as contents and reasons";
     let records = some(report.lost_records, "record", of_earlier);
     let commits = some(report.lost_commits, "commit", ": their changes may be missing");
@@ -93,7 +93,7 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<()> {
         output.line(format_args!("nothing{else_} is lost"))?;
     }
     let to = quoted(Path::new(store));
-    let next = format!("next: treering verify --store {to}; keep the damaged folder until it succeeds");
+    let next = format!("next: treering verify --store {to}; keep the damaged folder until verify succeeds");
     output.note("next", next);
     Ok(())
 }

@@ -77,7 +77,7 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
     ];
     context.fields(0, fields)?;
     if !is_present {
-        let note = "sizes exist only for the whole store: omit --at to see them";
+        let note = "sizes exist only for the whole store; to see sizes, omit --at";
         context.note("past", note);
     }
     match &answer.space {

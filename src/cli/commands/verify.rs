@@ -17,8 +17,9 @@ const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 /// Also checks each digest and commit.
 ///
 /// # Notes
-/// Writes nothing, and also checks a store that cannot be opened. Each finding is corrupt, missing, cut, older or
-/// foreign; harmless findings do not change the exit code. Exit code 5: the store is damaged.
+/// Writes nothing, and also checks a store that cannot be opened. Each finding is corrupt, missing, cut (too short),
+/// older, foreign (of another store) or unproven (perhaps never acknowledged). Harmless findings do not change the exit
+/// code. Exit code 5: the store is damaged.
 ///
 /// # Examples
 /// ```text
@@ -123,10 +124,11 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let mut files = report.damage.iter().map(|finding| &finding.damage.file);
     let hint = match files.find(|file| NEEDED_TO_READ.contains(&file.as_str())) {
         Some(file) => format!(
-            "the store cannot be read without an intact file {file}; treering salvage writes a new store without it"
+            "the store cannot be read without an intact file {file}; treering salvage reads the store without this file and writes a new store"
         ),
         None => {
-            "treering doctor names the repair; --degraded reads the newest state before the damage".to_owned()
+            "treering doctor prints the repair command; --degraded reads the newest state before the damage"
+                .to_owned()
         }
     };
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))

@@ -53,12 +53,12 @@ fn note_damage(context: &mut Context, damage: &Error, memory: Option<&Memory>) {
             let commit = memory.view().commit().commit;
             let (seq, time) = (commit.seq, commit.time);
             let state = format!(
-                "the shell reads the state at seq:{seq} of {time}\nlater commits cannot be read: verify and inspect recovery show why"
+                "the shell reads the state at seq:{seq} of {time}\nlater commits cannot be read; the commands `verify` and `inspect recovery` show why"
             );
             ("degraded", state)
         }
         None => {
-            let state = "no state can be read, but inspect, verify and doctor work";
+            let state = "no state can be read, but the commands `inspect`, `verify` and `doctor` work";
             ("unreadable", state.to_owned())
         }
     };

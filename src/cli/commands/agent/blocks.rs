@@ -36,7 +36,7 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
                     && !blocks::is_unedited(agent.memory(), &view, &place, &file.path, &bytes)? =>
             {
                 Some(format!(
-                    "{} was edited: import it first, or overwrite it with --force",
+                    "{} was edited: import the file first, or overwrite the edits with --force",
                     file.path
                 ))
             }
@@ -57,7 +57,7 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
     };
     context.answer(&answer, |answer, context| {
         for BlockLeftOut { id, why } in &answer.left_out {
-            context.line(format_args!("not written: {id}: {why}"))?;
+            context.line(format_args!("{id} was not written: {why}"))?;
         }
         let (what, path) = (counted(written, "file"), &answer.path);
         context.line(format_args!("wrote {what} to {path}, {unchanged} unchanged"))

@@ -17,8 +17,8 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 ///
 /// # Notes
 /// The text contains rules, decisions, facts and summaries, each escaped and with its trust, and ends with the root of
-/// the state. With a QUERY, it contains the facts that match the query. Notes appear only with --compaction, and only
-/// notes of --session; transcript entries never appear. Never send the text as a system message.
+/// the state. With a QUERY, the text contains the facts that match the query. Notes appear only with --compaction,
+/// and only notes of --session; transcript entries never appear. Never send the text as a system message.
 ///
 /// # Examples
 /// ```text
@@ -114,8 +114,8 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
         context.note("scrubbed", note);
     }
     if scrubbed.unclosed > 0 {
-        let what = counted(scrubbed.unclosed as u64, "tag");
-        let rest = "the text after such a tag was kept and may contain memory";
+        let what = counted(scrubbed.unclosed as u64, "opening tag");
+        let rest = "the output still contains the text after such a tag, which may be text from the memory";
         let note = format!("{what} of an envelope had no closing tag; {rest}");
         context.note("unclosed", note);
     }

@@ -216,7 +216,7 @@ fn bad(path: &str, why: impl Into<String>) -> FoundFile {
 fn reason(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::LOOP) => "the path is a symlink, which is not followed".to_owned(),
-        Some(Errno::NOTDIR) => "a folder in the path is a file or a symlink".to_owned(),
+        Some(Errno::NOTDIR) => "the path contains a file or a symlink where a folder is required".to_owned(),
         Some(Errno::ISDIR) => "the path is a folder".to_owned(),
         _ => error.to_string(),
     }

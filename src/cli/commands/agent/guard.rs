@@ -252,7 +252,7 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
         session: info.commit.session,
         actor: info.commit.actor,
     };
-    let note = format!("reverse it with: {}", lane.way_back("undo"));
+    let note = format!("reverse the change with: {}", lane.way_back("undo"));
     context.say_with_note(&answer, text, "undo", note)
 }
 
@@ -300,7 +300,7 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
 
 fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()> {
     let (query, kept) = (one_line(&answer.query), answer.kept.len());
-    context.line(format_args!("{query}: {kept} kept"))?;
+    context.line(format_args!("{query}: {kept} of the hits are in both states"))?;
     for (sign, meaning, ids) in [
         ("-", Meaning::Bad, &answer.lost),
         ("+", Meaning::Good, &answer.gained),

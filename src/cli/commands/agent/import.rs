@@ -25,11 +25,11 @@ pub(crate) enum ImportFormat {
     /// A folder of Markdown files that `export --format blocks` wrote
     #[default]
     Blocks,
-    /// The graph of the MCP reference server memory
+    /// The graph of the MCP reference server named memory
     ServerMemory,
     /// A fact file of odek: user.md or env.md
     Odek,
-    /// The memory.snap of the published core
+    /// The file memory.snap of the published memory core
     Snap,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Import {
     /// Remove blocks whose files are missing
     #[arg(long)]
     pub(crate) prune: bool,
-    /// Also import files whose block changed, or may have changed, since the export
+    /// Also import files whose block in the memory changed, or may have changed, since the export
     #[arg(long)]
     pub(crate) force: bool,
     /// Keep the trust of edited blocks, because you made the edits. A program must not pass this option on a person's
@@ -146,7 +146,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     }
     if !answer.missing.is_empty() {
         let what = counted(answer.missing.len() as u64, "block");
-        let text = format!("kept {what} whose files are missing; --prune removes them");
+        let text = format!("kept {what} whose files are missing; --prune removes such blocks");
         context.note("missing", text);
     }
     context.note_held(&agent, answer.held.as_deref());
@@ -243,6 +243,6 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
 }
 
 fn nothing_taken() -> Error {
-    let hint = "the output contains the reason for each part";
+    let hint = "the output contains the reason for each refused file or entry";
     refused(ErrorCode::NothingTaken, "nothing was imported", hint)
 }

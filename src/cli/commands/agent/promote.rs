@@ -84,8 +84,8 @@ pub(super) fn person(context: &mut Context, yes: bool, question: &str, done: &st
     }
     let refused = || {
         usage_error(
-            format!("nothing was {done}: a person must confirm it"),
-            "answer at a terminal, or pass --yes if you are that person",
+            format!("nothing was {done}: a person must confirm this action"),
+            "answer y at a terminal; a person, but not a program, may pass --yes instead",
         )
     };
     if !context.output.can_ask() {

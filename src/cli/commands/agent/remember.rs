@@ -194,14 +194,14 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     if typed.len() < 8 || !typed.bytes().all(is_digit) {
         return Err(Error::invalid(format!("'{typed}' is not a digest"))
-            .with_hint("a digest is 64 hexadecimal digits, or the first 8 or more of them"));
+            .with_hint("a digest has 64 hexadecimal digits; type all 64 digits, or at least the first 8"));
     }
     let found = memory.view().get(&Id::new(id)?)?.map(|object| object.digest());
     let found = found.filter(|digest| digest.to_hex().starts_with(typed.as_str()));
     let missing = || {
         Error::conflict(format!("the current version of '{id}' is not {typed}"))
             .with_ids(vec![id.clone()])
-            .with_hint("read the item again, and repeat the change")
+            .with_hint("read the item again, and repeat the change with the new digest")
     };
     found.map(Some).ok_or_else(missing)
 }
@@ -214,9 +214,9 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         Status::Created => format!("remembered {id} in {scope}; {head}"),
         Status::Updated => format!("updated {id} in {scope}; {head}"),
         Status::Unchanged => format!("unchanged: {id} already contains this text"),
-        Status::Duplicate => format!("not stored: {id} has the same meaning"),
+        Status::Duplicate => format!("not stored, because {id} has the same meaning"),
         Status::Merged => format!("merged into {id} in {scope}; {head}"),
-        Status::Superseded => format!("remembered {id} in {scope}, superseding others; {head}"),
+        Status::Superseded => format!("remembered {id} in {scope}, superseding other items; {head}"),
         Status::Quarantined => "not stored".to_owned(),
         Status::Disabled => DISABLED.to_owned(),
     };
@@ -242,7 +242,7 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         Status::Created | Status::Updated | Status::Merged | Status::Superseded
     );
     if is_written {
-        context.note_way_back("reverse it with");
+        context.note_way_back("reverse the change with");
     }
     Ok(())
 }

@@ -154,7 +154,8 @@ pub(crate) struct SessionAppend {
     /// The parent session, which started this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) parent: Option<String>,
-    /// The scope of the session [default: its current scope, else the scope of its parent, else the project]
+    /// The scope of the session [default: the current scope of the session, else the scope of the parent, else the
+    /// project]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
     /// Append each line of this file; - is standard input
@@ -195,7 +196,7 @@ pub(crate) struct SessionSummaries {
     /// Only summaries that contain these words
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     pub(crate) query: String,
-    /// Only summaries around this time: the summaries of its day, the nearest earlier and the nearest later summary
+    /// Only summaries around this time: the summaries of that day, the nearest earlier and the nearest later summary
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
     /// List the missing summaries instead of the stored summaries
@@ -411,7 +412,10 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
         for due in due_summaries(&view, &reach, &session)? {
             is_empty = false;
             let (bucket, entries, new) = (&due.bucket, due.entries, due.unseen);
-            context.say(&due, format_args!("{bucket}: {entries}, {new} new"))?;
+            context.say(
+                &due,
+                format_args!("{bucket}: {entries} texts to summarise, {new} of them new"),
+            )?;
         }
     } else {
         let when = time::given(verb.when.as_deref(), view.now())?;
@@ -449,7 +453,7 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
         texts.remove(&written.bucket.to_string());
     }
     for unknown in texts.keys() {
-        let note = format!("no summary of {unknown} is due, so its text was not stored");
+        let note = format!("no summary of {unknown} is due, so the text for {unknown} was not stored");
         context.note("not_due", note);
     }
     context.note_held(&agent, done.held.as_deref());

@@ -69,7 +69,7 @@ impl Files {
             file.state = Some(match checkpoint.unusable {
                 Some(why) => why.to_string(),
                 None if usable == 1 => "read when the store is opened".to_owned(),
-                None => "kept in case the newer checkpoint is damaged".to_owned(),
+                None => "read if the newer checkpoint is damaged".to_owned(),
             });
         }
         let files = files.into_iter().map(|(file, rest)| Ok(File { file, ..rest }));

@@ -194,7 +194,7 @@ fn meaning(frame: &Frame) -> Option<String> {
         }
         RecordKind::Commit => {
             let commit = Commit::decode(&frame.body).ok()?;
-            format!("seq:{} {} of {}", commit.seq, commit.op.as_str(), commit.time)
+            format!("seq:{} {} at {}", commit.seq, commit.op.as_str(), commit.time)
         }
         RecordKind::Reference => Reference::decode(&frame.body).ok()?.name.as_str().to_owned(),
         RecordKind::Seal => seal_meaning(frame)?,
@@ -210,7 +210,11 @@ fn meaning(frame: &Frame) -> Option<String> {
             let [_, digest, by] = frame.body.as_chunks::<32>().0 else {
                 return None;
             };
-            format!("{} was erased from here by commit {}", short(digest), short(by))
+            format!(
+                "the record {} was here until commit {} erased it",
+                short(digest),
+                short(by)
+            )
         }
         RecordKind::Content | RecordKind::Text => {
             String::from_utf8_lossy(&frame.body).chars().take(100).collect()

@@ -59,7 +59,7 @@ impl Recovery {
                 let batches = counted(again.len() as u64, "whole batch");
                 plan.action = "recover";
                 plan.sentence = format!(
-                    "the next writer seals segment {segment} at {sealed_at}, copies {batches} after that offset into a new segment, and leaves {torn_bytes} torn bytes in place"
+                    "the next writer seals segment {segment} at {sealed_at}, copies {batches} after that offset into a new segment, and leaves the {torn_bytes} bytes of an unfinished batch in place"
                 );
                 plan.sealed_at = Some(sealed_at);
                 plan.again = Some(again);
@@ -68,7 +68,7 @@ impl Recovery {
             Err(error) => {
                 let unless = "unless a checkpoint lets the writer skip the damage";
                 plan.action = "refuse";
-                plan.sentence = format!("the next writer refuses to write, {unless}: {error}");
+                plan.sentence = format!("the next writer refuses to write ({error}), {unless}");
             }
         }
         context.answer(&plan, |plan, context| {
