@@ -73,7 +73,7 @@ impl LogLine {
 
 /// The reason or source of a commit.
 pub(crate) struct Recorded {
-    /// The text. `None` if the commit has none, or if the text is erased or lost.
+    /// The text. `None` if the commit has no such text, or if the text is erased or lost.
     pub(crate) text: Option<String>,
     erased: bool,
     lost: bool,

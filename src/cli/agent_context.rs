@@ -78,7 +78,7 @@ impl Context {
         let (settings, ignored) = self.settings()?;
         if let Some((category, severity)) = ignored.first() {
             let text = format!(
-                "the scan ignores the verdicts of {SETTINGS_FILE} that would weaken the scan ({}, such as scan.{}.{}); to apply these verdicts, pass the file with --settings",
+                "the scan ignores {} of the verdicts in {SETTINGS_FILE}, because these verdicts would weaken the scan (such as scan.{}.{}); to apply them, pass the file with --settings",
                 ignored.len(),
                 category.name(),
                 severity.name()

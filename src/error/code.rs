@@ -64,7 +64,7 @@ codes! {
     Conflict = "conflict",
     /// Stored bytes differ from the bytes that were written.
     Corrupt = "corrupt",
-    /// The version is the current version of its object, so erasing it requires the id.
+    /// The version is the current version of its object. Only the id, not the digest, can select it for erasure.
     Current = "current",
     /// A session would be its own ancestor.
     Cycle = "cycle",
@@ -108,7 +108,7 @@ codes! {
     LessTrusted = "less_trusted",
     /// The object, content or text was lost to damage and could not be salvaged.
     Lost = "lost",
-    /// The name is in use.
+    /// A snapshot or draft with this name already exists.
     NameTaken = "name_taken",
     /// The store is on a network file system.
     NetworkFileSystem = "network_file_system",
@@ -118,7 +118,7 @@ codes! {
     NoFile = "no_file",
     /// The folder of the log is missing.
     NoLog = "no_log",
-    /// The segment ends before the offset.
+    /// The segment ends before the requested offset.
     NoOffset = "no_offset",
     /// The parent does not exist in the state.
     NoParent = "no_parent",
@@ -128,7 +128,7 @@ codes! {
     NoProgram = "no_program",
     /// No commit matches the revision.
     NoRevision = "no_revision",
-    /// The log has no such segment.
+    /// The log has no segment with the requested number.
     NoSegment = "no_segment",
     /// The session does not exist.
     NoSession = "no_session",

@@ -13,7 +13,7 @@ use crate::engine::Containment;
 /// The digest names a commit or a root.
 ///
 /// # Notes
-/// Exit code 0: history contains the commit or root, even if thinned. 1: history does not contain the commit or root.
+/// Exit code 0: the commit or root is kept (its state can be read) or thinned (only its digest remains). 1: absent.
 ///
 /// # Examples
 /// ```text
@@ -42,7 +42,10 @@ impl Verb for Contains {
             }
         }
         if let (Containment::Absent, Some(damage)) = (state, memory.damage()) {
-            return Err(cannot_be_said(&format!("{} is kept", self.digest), damage));
+            return Err(cannot_be_said(
+                &format!("history contains {}", self.digest),
+                damage,
+            ));
         }
         let word = match state {
             Containment::Kept => "kept",
