@@ -247,7 +247,7 @@ impl Memory {
     fn entry_of(&self, commit: &CommitInfo) -> Result<(Arc<Store>, Arc<CommitEntry>)> {
         let store = self.inner.store();
         let entry = store.by_digest(commit.digest)?;
-        let missing = || Error::not_found(format!("commit {} is not kept", commit.digest));
+        let missing = || Error::not_found(format!("history does not contain commit {}", commit.digest));
         Ok((store, entry.ok_or_else(missing)?))
     }
 

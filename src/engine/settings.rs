@@ -120,7 +120,7 @@ impl Limits {
             ))
             .with_code(ErrorCode::OverLimit)
             .with_ids(vec![object.id.to_string()])
-            .with_hint("split it into several objects"));
+            .with_hint("split the content into several objects"));
         }
         Ok(())
     }

@@ -42,12 +42,12 @@ fn listing(document: &Document) -> Result<Option<String>> {
     let listing = ids.join("\n");
     if listing.len() > CONTENT_BYTES_MAX {
         return Err(Error::invalid(format!(
-            "{}: the list of its objects' ids is too large: {} bytes",
+            "the ids of the objects in {} are too long: they have {} bytes",
             document.path,
             listing.len()
         ))
         .with_hint(format!(
-            "split the file, so that its ids have at most {CONTENT_BYTES_MAX} bytes, or use `put --jsonl`"
+            "split the file, so that the ids in each part have at most {CONTENT_BYTES_MAX} bytes, or use `put --jsonl`"
         )));
     }
     Ok((!ids.is_empty()).then_some(listing))

@@ -71,7 +71,8 @@ impl Outline {
             && id.is_none()
         {
             let error = refused(format!("an object of kind `{kind}` needs an id"));
-            return Err(error.with_hint("state an id: `:ID:` in Org, `<!-- id: ... -->` in Markdown"));
+            return Err(error
+                .with_hint("write an id below the heading: `:ID:` in Org, `<!-- id: ... -->` in Markdown"));
         }
         let place = self.document.sections.len();
         heading.parent = if let Some(under) = &stated.parent {
@@ -113,7 +114,7 @@ impl Outline {
             |line, message, hint: &str| Err(text::at(&document.path, line, message).with_hint(hint));
         if document.root.content.is_some() || document.root.attributes.len() > 1 {
             let message = "a list of objects has a text or attributes before its first heading";
-            return refused(1, message, "move them below a heading");
+            return refused(1, message, "move the text and attributes below a heading");
         }
         let mut top = document
             .sections
@@ -121,7 +122,7 @@ impl Outline {
             .filter(|section| section.parent.is_none());
         if let Some(section) = top.find(|section| section.id.is_none()) {
             let message = "a heading at the top of a list of objects has no id";
-            return refused(section.line, message, "state an id below the heading");
+            return refused(section.line, message, "write an id below the heading");
         }
         Ok(document)
     }

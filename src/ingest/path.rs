@@ -58,7 +58,7 @@ pub(super) fn document_id(path: &str) -> Result<Id> {
                 shown(path)
             ))
             .with_hint(
-                "its path becomes an id of at most 256 bytes: run the command in a folder closer to the file, or rename the file",
+                "the path of a document becomes its id, which has at most 256 bytes: run the command in a folder closer to the file, or rename the file",
             )
     })
 }

@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Result<Option<Fields>> {
         return Ok(None);
     }
     let Json::Object(map) = json::parse(text)? else {
-        return Err(Error::invalid("not a map of fields"));
+        return Err(Error::invalid("the value is not a map of fields"));
     };
     let fields = Fields::read(&map)?;
     if fields.past {

@@ -105,11 +105,11 @@ pub(super) fn checked<'a>(bytes: &'a [u8], length: usize, magic: &[u8]) -> Resul
     let mut reader = Reader::new(covered);
     if reader.bytes(magic.len())? != magic {
         return Err(DecodeError::Invalid(
-            "its first bytes are those of another kind of file",
+            "the first bytes are those of another kind of file",
         ));
     }
     if crc32c::crc32c(covered) != stored {
-        return Err(DecodeError::Invalid("its checksum does not match"));
+        return Err(DecodeError::Invalid("the checksum of the file does not match"));
     }
     Ok(reader)
 }

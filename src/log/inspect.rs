@@ -221,7 +221,7 @@ impl Inspection {
         let header = read_segment_header(&*file, &name)?;
         let end = file.length().or_io(format_args!("cannot read {name}"))?;
         if offset > end {
-            let told = format!("segment {segment} ends at {end}, before {offset}");
+            let told = format!("segment {segment} ends at byte {end}, before the requested byte {offset}");
             return Err(Error::not_found(told).with_code(ErrorCode::NoOffset));
         }
         let at = offset.max(FIRST_OFFSET).next_multiple_of(FRAME_ALIGNMENT as u64);

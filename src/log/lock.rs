@@ -43,7 +43,7 @@ fn check_current(guard: &dyn LockGuard) -> Result<()> {
     if guard.is_current().or_io("cannot check the lock file")? {
         return Ok(());
     }
-    let message = "the lock file was removed or replaced while it was held";
+    let message = "the lock file was removed or replaced while this process held the lock";
     Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"))
 }
 

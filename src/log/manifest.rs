@@ -184,7 +184,7 @@ impl Manifest {
         let epoch = reader.u32()?;
         if reader.left() != count.saturating_mul(ENTRY_BYTES) {
             return Err(DecodeError::Invalid(
-                "its length does not match its number of segments",
+                "the length of the manifest does not match its number of segments",
             ));
         }
         let mut sealed = Vec::with_capacity(count);
@@ -192,7 +192,9 @@ impl Manifest {
             sealed.push(SegmentEntry::take(&mut reader)?);
         }
         reader.finish()?;
-        let active = sealed.pop().ok_or(DecodeError::Invalid("it lists no segment"))?;
+        let active = sealed
+            .pop()
+            .ok_or(DecodeError::Invalid("the manifest lists no segment"))?;
         let manifest = Self::new(instance, generation, epoch, sealed, active);
         manifest.validate()?;
         Ok(manifest)
@@ -214,12 +216,12 @@ impl Manifest {
             self.generation <= NUMBER_MAX
                 && self.epoch <= u32::MAX / 2
                 && numbers.all(|number| number <= NUMBER_MAX),
-            "a number in it is out of range",
+            "a number in the manifest is out of range",
         )?;
         // Every rewrite publishes a new generation, so there are fewer rewrites than generations.
         must(
             u64::from(self.epoch) < self.generation,
-            "it counts more rewrites than generations",
+            "the manifest counts at least as many rewrites as generations",
         )?;
         // INVARIANT MAN-1: batch numbers rise by one from segment to segment, starting at 1.
         let mut next = 1;
@@ -231,7 +233,7 @@ impl Manifest {
                     && entry.last_batch >= entry.first_batch
                     && lengths.contains(&entry.length)
                     && entry.length.is_multiple_of(16),
-                "a sealed segment does not continue the one before it",
+                "a sealed segment does not continue the previous segment",
             )?;
             // The first segment begins with batch 1. So numbers may be skipped only before a later segment, and only
             // after a rewrite.
@@ -241,7 +243,7 @@ impl Manifest {
         let empty = SegmentEntry::active(self.active.id, self.active.first_batch);
         must(
             follows(&self.active, next, &mut may_skip) && self.active == empty,
-            "the active segment does not continue the sealed ones",
+            "the active segment does not continue the sealed segments",
         )
     }
 }

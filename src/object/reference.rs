@@ -343,7 +343,7 @@ pub fn check_snapshot_name(name: &str) -> Result<()> {
     } else if bytes.len() >= 8 && bytes.iter().all(u8::is_ascii_hexdigit) {
         (
             format!("the snapshot name \"{name}\" looks like a digest"),
-            "use fewer than 8 characters, or one character that is not a hexadecimal digit",
+            "use fewer than 8 characters, or at least one character that is not a hexadecimal digit",
         )
     } else if starts_like_a_time(bytes) {
         (

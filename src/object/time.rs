@@ -59,7 +59,7 @@ impl FromStr for Time {
     /// before it. Also accepts years outside 0000 to 9999 in the form that [`Time`] writes.
     fn from_str(text: &str) -> crate::error::Result<Self> {
         parse(text.as_bytes()).ok_or_else(|| {
-            Error::invalid("this is not a time: write it as in RFC 3339, such as 2026-01-31T08:15:00Z")
+            Error::invalid("the text is not a time: write a time of RFC 3339, such as 2026-01-31T08:15:00Z")
         })
     }
 }

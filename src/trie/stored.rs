@@ -127,7 +127,7 @@ impl StoredBranch {
     /// Loads and verifies the branch without caching it.
     pub(super) fn load_apart(&self, level: usize, source: &dyn NodeSource) -> Result<Arc<Branch>> {
         let loaded = load_node(&self.node, level, source)?.share_branch();
-        loaded.ok_or_else(|| damaged(&self.node, "it is a leaf instead of a branch"))
+        loaded.ok_or_else(|| damaged(&self.node, "the node is a leaf instead of a branch"))
     }
 }
 
@@ -167,16 +167,19 @@ pub(super) fn restore(stored: StoredNode, source: &dyn NodeSource) -> Result<Opt
     let hasher = NodeHasher::of(source);
     match stored.count {
         0 if stored.digest == hasher.empty() => Ok(None),
-        0 => Err(damaged(&stored, "it has no entry and is not the empty trie")),
+        0 => Err(damaged(
+            &stored,
+            "the node has no entry and is not the empty trie",
+        )),
         1 => {
             let child = load_node(&stored, 0, source)?;
             if child.is_branch() {
-                return Err(damaged(&stored, "it is a branch instead of a leaf"));
+                return Err(damaged(&stored, "the node is a branch instead of a leaf"));
             }
             Ok(Some(child))
         }
         2..=COUNT_MAX => Ok(Some(stored_child(stored, hasher))),
-        _ => Err(damaged(&stored, "it counts too many entries for a trie")),
+        _ => Err(damaged(&stored, "the node counts too many entries for a trie")),
     }
 }
 
@@ -190,7 +193,7 @@ fn damaged(node: &StoredNode, what: impl std::fmt::Display) -> Error {
         node.place
     ))
     .with_code(ErrorCode::CheckpointDamaged)
-    .with_hint("rebuild the stored nodes from the log, because they are only a derived copy")
+    .with_hint("rebuild the stored nodes from the log: the log contains all data of these nodes")
 }
 
 /// Loads a node and verifies it (TRI-4).
@@ -206,14 +209,14 @@ fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result
 fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<()> {
     if *digest != node.digest {
         let what = format!(
-            "its digest is {} instead of {}",
+            "the digest of the node is {} instead of {}",
             to_hex(digest),
             to_hex(&node.digest)
         );
         return Err(damaged(node, what));
     }
     if count != node.count {
-        let what = format!("it counts {count} leaves instead of {}", node.count);
+        let what = format!("the node counts {count} leaves instead of {}", node.count);
         return Err(damaged(node, what));
     }
     Ok(())
@@ -230,7 +233,7 @@ pub(super) fn verify_branch(
     let mut read = || {
         let mut reader = Reader::new(&bytes);
         if reader.u8()? != BRANCH {
-            return Err(DecodeError::Invalid("it is not a branch"));
+            return Err(DecodeError::Invalid("the node is not a branch"));
         }
         let read = read_branch(&mut reader, level, NodeHasher::of(source), &mut |digit, slot| {
             if let Slot::Branch(node) = slot {

@@ -65,7 +65,7 @@ pub enum ProofError {
 impl fmt::Display for ProofError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Algorithm => f.write_str("the proof uses another hash than the state"),
+            Self::Algorithm => f.write_str("the proof uses another hash function than the state"),
             Self::Length => f.write_str("the path of the proof has an impossible length"),
             Self::Slot { level } => write!(
                 f,

@@ -56,7 +56,7 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
         ErrorCode::Refused,
         format!("{what} contains text that looks like a secret"),
     )
-    .with_hint("nothing was stored; the log cannot redact names, so choose another name"))
+    .with_hint("nothing was stored; secrets in names cannot be redacted, so choose another name"))
 }
 
 /// Replaces the secrets in the message of an error by markers, because an error never quotes the matching text (RMB-1).

@@ -87,7 +87,7 @@ impl Quota {
         {
             let untrusted = if origin.is_trusted() { "" } else { "untrusted " };
             return Err(Error::invalid(format!(
-                "the scope {} is full: it contains {} {untrusted}items, the maximum",
+                "the scope {} already contains the maximum of {} {untrusted}items",
                 object.scope, items_max
             ))
             .with_code(ErrorCode::OverLimit)

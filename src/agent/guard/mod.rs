@@ -198,7 +198,7 @@ impl Agent {
             ..Report::default()
         };
         let erased = draft.left_out.len();
-        let why = format!("{erased} versions of the change were erased since it was staged");
+        let why = format!("{erased} staged versions were erased after the change was staged");
         let advice = "drop the staged change, and stage the wanted parts again";
         report.add("whole", (erased > 0).then(|| Failure::new(why, advice)));
         let limits = &policy.change;

@@ -43,7 +43,7 @@ impl StagedLine {
     /// `InvalidInput`: the input has neither form.
     pub(crate) fn parse(agent: &Agent, line: &[u8]) -> Result<Self> {
         read_line(agent.scanner(), line, |line| {
-            let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
+            let text = std::str::from_utf8(line).map_err(|_| Error::invalid("the line is not UTF-8"))?;
             let line = json::parse(text)?;
             let Some(id) = line.get("remove") else {
                 return Ok(Self::Put(Box::new(json::object_from_json(&line)?)));

@@ -309,10 +309,10 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
         // IMP-1: an import never replaces a trusted object.
         let refused = |what: String| Ok((Fate::Refused, Some(format!("the id '{id}' belongs to {what}"))));
         if present.scope() != object.scope.as_str() {
-            return refused(format!("the scope {}", present.scope()));
+            return refused(format!("an object of the scope {}", present.scope()));
         }
         if present.origin().is_trusted() || present.kind() != object.kind.as_str() {
-            return refused("an object that was not imported".to_owned());
+            return refused("an object that an import may not replace".to_owned());
         }
     }
     let (parent, position) = (object.parent.clone(), object.position.clone());

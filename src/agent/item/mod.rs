@@ -172,10 +172,10 @@ impl NewItem {
     pub(in crate::agent) fn check_given(&self) -> Result<()> {
         let mut reserved = MADE_BY_VERBS.iter().chain(&OF_SESSIONS);
         if let Some(name) = reserved.find(|name| self.others.get(name).is_some()) {
-            return Err(
-                Error::invalid(format!("the attribute '{name}' is reserved: only verbs set it"))
-                    .with_hint("omit the attribute"),
-            );
+            return Err(Error::invalid(format!(
+                "the attribute '{name}' is reserved for Treering's own commands"
+            ))
+            .with_hint("omit the attribute"));
         }
         Ok(())
     }
@@ -188,10 +188,10 @@ impl NewItem {
             return Err(Error::invalid("a citation names line 0; the first line is 1"));
         }
         if let Some(name) = KNOWN.iter().find(|name| self.others.get(name).is_some()) {
-            return Err(
-                Error::invalid(format!("'{name}' is a field, so it cannot be an attribute"))
-                    .with_hint("set the field instead of the attribute"),
-            );
+            return Err(Error::invalid(format!(
+                "'{name}' is the name of a field, so no attribute may have this name"
+            ))
+            .with_hint("set the field instead of the attribute"));
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
         // RMB-3: `remember` never replaces an object of a session.
         if let Some(session) = owner_of(&object) {
-            let error = format!("'{id}' belongs to the session '{session}', so `remember` cannot replace it");
+            let error = format!("`remember` cannot replace '{id}', which belongs to the session '{session}'");
             return Err(Error::denied(ErrorCode::NotOwner, error)
                 .with_ids(vec![id.to_string()])
                 .with_hint("use `note write --replace` or `session append`, or choose another id"));
@@ -104,7 +104,7 @@ impl<'c, 'a> Intake<'c, 'a> {
             };
             if object.scope() != item.scope.as_str() {
                 let message = format!(
-                    "'{old}' belongs to the scope '{}', and only an item of that scope can supersede it",
+                    "'{old}' can be superseded only by an item of the same scope, '{}'",
                     object.scope()
                 );
                 return Err(Error::conflict(message)

@@ -13,10 +13,10 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
     let Some(by) = by.filter(|by| *by != CommitDigest::NOBODY) else {
         return Error::not_found(format!("{what} was lost to damage and could not be salvaged"))
             .with_code(ErrorCode::Lost)
-            .with_hint("it was damaged, not erased: an earlier backup or export may contain it");
+            .with_hint("the data was damaged, not erased: an earlier backup or export may contain the data");
     };
     let Ok(Some(commit)) = store.by_digest(by) else {
-        return erased_error(what).with_hint(format!("commit {by} erased it; that commit was thinned since"));
+        return erased_error(what).with_hint(format!("the erasing commit was {by}, which was thinned later"));
     };
     let commit = &commit.commit;
     let reason = text_of(store, commit.reason).map_or_else(String::new, |text| format!(": {text}"));
@@ -35,7 +35,7 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
 pub(crate) fn not_kept(store: &Store, digest: &[u8; DIGEST_LEN], what: &str) -> Result<Error> {
     Ok(match store.records.erasure(digest)? {
         Some(by) => erased_by(store, what, Some(by)),
-        None => Error::not_found(format!("{what} is not kept")),
+        None => Error::not_found(format!("history does not contain {what}")),
     })
 }
 

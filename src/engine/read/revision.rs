@@ -61,7 +61,7 @@ impl std::str::FromStr for Revision {
         };
         match text {
             "@" => return Ok(Self::Head),
-            "" => return Err(bad("it is empty")),
+            "" => return Err(bad("the text is empty")),
             _ => {}
         }
         if let Some(rest) = text.strip_prefix('@') {
@@ -231,19 +231,22 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
         Revision::Ring(index) => {
             let held = store.references().ring(lane).count();
             let what = format!("lane {lane} has {held} automatic snapshots, so snap:{index} does not exist");
-            let hint = "`snapshots` lists them; choose the lane with --session or --actor";
+            let hint = "`snapshots` lists the snapshots of a lane; choose the lane with --session or --actor";
             (what, hint.to_owned())
         }
         Revision::Name(name) => {
             let is_time = name.starts_with(|first: char| first.is_ascii_digit());
             let time = "; a time must be complete, such as 2026-11-23T12:00:00Z";
-            let hint = format!("`snapshots` lists them{}", if is_time { time } else { "" });
+            let hint = format!(
+                "`snapshots` lists the snapshots{}",
+                if is_time { time } else { "" }
+            );
             (format!("no snapshot is named '{name}'"), hint)
         }
         Revision::Time(_) => listed("no commit was made at or before this time".to_owned()),
         Revision::Prefix(prefix) => listed(format!("no kept commit or root starts with {prefix}")),
         _ => {
-            let hint = format!("the newest is seq:{newest}");
+            let hint = format!("the newest commit is seq:{newest}");
             (format!("commit {revision} does not exist"), hint)
         }
     };

@@ -92,7 +92,7 @@ fn reread(opened: &Opened, log: &Log) -> Reread {
     Box::new(move |upto| {
         let mut log = open_log(&disk, Mode::ReadOnly, options)?;
         if log.epoch() != epoch {
-            let message = "a checkpoint is damaged, and the log was rewritten since it was made";
+            let message = "a checkpoint is damaged, and the log was rewritten after the checkpoint was made";
             return Err(Error::conflict(message)
                 .with_code(ErrorCode::Rewritten)
                 .with_hint("open the store again"));
@@ -149,7 +149,7 @@ pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
     match store::remove_outdated_checkpoints(&*opened.disk, LogId::of(&writing.log)) {
         Ok(_) => writing.is_tidy = true,
         Err(error) => opened.warn(format!(
-            "checkpoints from before an erasure may remain, with digests of erased content: {error}"
+            "cannot remove old checkpoints, which may contain digests of erased content: {error}"
         )),
     }
 }

@@ -169,7 +169,7 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
             ((Warning, "log_older", Salvage), meaning)
         }
         (Cause::UnprovenTail { .. }, _) => {
-            let meaning = "; the newest acknowledged commit may be lost: check the head with `log`";
+            let meaning = "; the newest acknowledged commit may be lost: check with `log` that the newest commit is present";
             (torn(Warning, Nothing), meaning)
         }
         (Cause::TornTail { .. } | Cause::UnacknowledgedTail { .. }, _) => {
@@ -219,7 +219,8 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     };
     if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
         let (log, live) = (stats.log_bytes, stats.live_bytes);
-        let what = format!("the present state needs {live} of the log's {log} bytes; history needs the rest");
+        let what =
+            format!("the present state needs {live} of the log's {log} bytes; history needs the other bytes");
         problems.push(plain(Notice, "history_large", None, &what, Remedy::Gc));
     }
     Ok(())

@@ -35,8 +35,12 @@ fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = to.file_name();
     let name = name.ok_or_else(|| Error::invalid(format!("{} is not a valid folder name", to.display())))?;
     if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
-        let message = format!("{} has the name of an unfinished salvage", to.display());
-        return Err(Error::invalid(message).with_hint("a later salvage might remove it: choose another name"));
+        let message = format!(
+            "{} has the suffix {UNFINISHED} of an unfinished salvage",
+            to.display()
+        );
+        return Err(Error::invalid(message)
+            .with_hint("choose another name, because a later salvage might remove this folder"));
     }
     let mut unfinished = name.to_owned();
     unfinished.push(UNFINISHED);
@@ -166,9 +170,9 @@ pub(crate) fn salvage_store(
     let source = FileDisk::open(from)?;
     if source.contains(to) {
         let message = format!("{} is inside the damaged store", to.display());
-        return Err(
-            Error::invalid(message).with_hint("choose a folder outside it: salvage never writes there")
-        );
+        return Err(Error::invalid(message).with_hint(
+            "choose a folder outside the damaged store, because salvage never writes into that store",
+        ));
     }
     let damaged = DamagedLog::open(Arc::new(source))?;
     let (disk, mark) = begin(&unfinished)?;

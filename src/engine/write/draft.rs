@@ -399,7 +399,7 @@ impl Draft {
         if erased.is_some() && is_current(encoded.digest) {
             let what = format!("this version of '{}'", object.id);
             return Err(erased_by(&self.base.state.store, &what, erased)
-                .with_hint("to store this version again, first remove the id"));
+                .with_hint("to store this version again, first remove the object"));
         }
         self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
@@ -508,8 +508,10 @@ impl Draft {
     /// Returns the object of the base state at the key path. Returns an error if that object has another id.
     fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let taken = |other: &str| {
-            Error::invalid(format!("the ids '{id}' and '{other}' have the same key path"))
-                .with_code(ErrorCode::KeyPathTaken)
+            Error::invalid(format!(
+                "the ids '{id}' and '{other}' have the same digest, so one state cannot contain both"
+            ))
+            .with_code(ErrorCode::KeyPathTaken)
         };
         if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
             return Err(taken(change.id.as_str()));
@@ -615,5 +617,5 @@ pub(crate) fn named<'a>(ids: impl IntoIterator<Item = &'a String, IntoIter: Exac
 pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
     Error::conflict(format!("another writer changed {} meanwhile", named(&ids)))
         .with_ids(ids)
-        .with_hint("read them again and repeat the change")
+        .with_hint("read these objects again, then repeat the change")
 }

@@ -109,8 +109,8 @@ impl Memory {
         let kept = self.inner.reject(draft, reason);
         let hint = match &kept {
             Ok(None) => return error.into(),
-            Ok(Some(name)) => format!("nothing was changed; the staged change is kept as {name}"),
-            Err(lost) => format!("nothing was changed, and the staged change could not be kept: {lost}"),
+            Ok(Some(name)) => format!("nothing was changed; the staged change is saved as {name}"),
+            Err(lost) => format!("nothing was changed, and the staged change could not be saved: {lost}"),
         };
         let error = match error.hint() {
             Some(_) => error,
@@ -145,7 +145,8 @@ impl Memory {
         check_trusted(writer.trust, "delete the name of a snapshot")?;
         self.inner.write_as(writer, |writing| {
             let none = || {
-                Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them")
+                Error::not_found(format!("no snapshot is named '{name}'"))
+                    .with_hint("`snapshots` lists the snapshots")
             };
             let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
             let info = self.inner.snapshot_named(&full)?.ok_or_else(none)?;
@@ -203,7 +204,8 @@ impl Memory {
         draft.writer.check()?;
         if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
             return Err(
-                Error::invalid(format!("`{op}` is reserved for the engine")).with_code(ErrorCode::ReservedOp)
+                Error::invalid(format!("the operation `{op}` is reserved for the engine"))
+                    .with_code(ErrorCode::ReservedOp),
             );
         }
         let draft = self.review(draft, op)?;
@@ -252,7 +254,7 @@ impl Memory {
                 let name = self.inner.reject(&draft, &reason)?.unwrap_or_default();
                 Err(denied(&reason)
                     .with_code(ErrorCode::Quarantined)
-                    .with_hint(format!("the change is kept as {name}")))
+                    .with_hint(format!("the staged change is saved as {name}")))
             }
         }
     }
@@ -341,7 +343,11 @@ impl Memory {
         let full = ReferenceName::new(name)?;
         let store = self.inner.store();
         let reference = draft_named(&store, &full)?;
-        let lost = || Error::not_found(format!("the state that {name} is based on is not kept"));
+        let lost = || {
+            Error::not_found(format!(
+                "history no longer contains the state on which {name} is based"
+            ))
+        };
         let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
         let base = View::new(&self.inner.source, &store, base)?;
         let mut draft = Draft::new(base, writer.clone());

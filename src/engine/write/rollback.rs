@@ -72,7 +72,7 @@ impl Inner {
             Error::conflict(format!("other lanes committed since seq:{seq}: {named}"))
                 .with_code(ErrorCode::OtherLanes)
                 .with_ids(lanes.into_keys().collect())
-                .with_hint("`--all` (`across_lanes` in the library) rolls their work back too; `undo` reverses only your own newest commit"),
+                .with_hint("`--all` (`across_lanes` in the library) also rolls back the work of these lanes; `undo` reverses only your own newest commit"),
         )
     }
 
@@ -192,7 +192,7 @@ pub(super) fn later_changes(error: Error) -> Error {
     match error.code() {
         ErrorCode::NoParent | ErrorCode::HasChildren | ErrorCode::ParentCycle => {
             let ids = error.ids().to_vec();
-            Error::conflict(format!("later changes depend on this one: {error}")).with_ids(ids)
+            Error::conflict(format!("later changes depend on the change to reverse: {error}")).with_ids(ids)
         }
         _ => error,
     }
@@ -218,7 +218,7 @@ pub(super) fn later_changes(error: Error) -> Error {
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "`by` does it"]
+#[must_use = "call `by` to run the rollback"]
 pub struct Rollback<'a> {
     pub(super) inner: &'a Inner,
     pub(super) revision: Result<Revision>,
@@ -285,7 +285,8 @@ fn erased_version(head: &State, then: Option<Entry>) -> Result<Option<Object>> {
 fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Option<&Object>) -> Result<()> {
     let erased = erased.map(|object| {
         let digest = object.digest();
-        let what = format!("seq:{seq} cannot be reversed: the version {digest} that it changed");
+        let what =
+            format!("commit seq:{seq} cannot be reversed: the version {digest} that this commit changed");
         erased_by(store, &what, object.erased_by())
     });
     let by = |error: &Error| error.hint().unwrap_or_default().to_owned();
@@ -325,7 +326,7 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
         _ => {
             let seq = target.seq();
             Err(Error::not_found(format!(
-                "seq:{seq} cannot be reversed: the commit before it was thinned, so its changes are unknown"
+                "commit seq:{seq} cannot be reversed: the previous commit was thinned, so the changes of seq:{seq} are unknown"
             ))
             .with_code(code)
             .with_hint(

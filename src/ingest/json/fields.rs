@@ -94,7 +94,7 @@ impl Fields {
             "past" => self.past = truth(value)?,
             "quoted" => self.quoted = truth(value)?,
             _ => {
-                return Err(Error::invalid("an object does not have this field")
+                return Err(Error::invalid("no field of an object has this name")
                     .with_hint("put other values into `attributes`"));
             }
         }
@@ -170,6 +170,6 @@ fn reserved(value: &Json) -> Result<BTreeMap<u16, Vec<u8>>> {
     };
     entries.ok_or_else(|| {
         Error::invalid("the value is not a map of tags to bytes in hexadecimal digits")
-            .with_hint("write it like {\"0x8002\": \"746578742f706c61696e\"}")
+            .with_hint("write the map like {\"0x8002\": \"746578742f706c61696e\"}")
     })
 }

@@ -33,7 +33,7 @@ pub(crate) struct ObjectLine {
 pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
     let map = json
         .as_object()
-        .ok_or_else(|| Error::invalid("not a JSON object"))?;
+        .ok_or_else(|| Error::invalid("the value is not a JSON object"))?;
     let missing = |name: &str| {
         Error::invalid(format!("the field `{name}` is missing"))
             .with_hint("write an object as {\"id\": ..., \"kind\": ...} with its other fields")
@@ -89,7 +89,7 @@ pub(crate) fn time_from_json(json: &Json) -> Result<Time> {
     let wrong = || {
         let shown = shown(&json.to_string());
         Error::invalid(format!("{shown} is not a time"))
-            .with_hint("write it as in 2026-01-31T08:15:00Z, or as seconds since 1970")
+            .with_hint("write a time such as 2026-01-31T08:15:00Z, or seconds since 1970")
     };
     if let Some(text) = json.as_str() {
         return text.parse().map_err(|_| wrong());

@@ -135,7 +135,7 @@ pub(super) fn too_large(digits: impl fmt::Display) -> Error {
     Error::invalid(format!(
         "the integer {digits} does not fit into 64 bits with a sign"
     ))
-    .with_hint("write it as text, or as a float such as 1.0e20 if the last digits do not matter")
+    .with_hint("write the number as text, or as a float such as 1.0e20 if the last digits do not matter")
 }
 
 /// Refuses integers that the parser would turn into the nearest float.

@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<Value, YamlError> {
         let line = span.start.line() as u64;
         documents += u64::from(matches!(event, Event::DocumentStart(..)));
         if documents > 1 {
-            return refused(line, "a second YAML document begins");
+            return refused(line, "the text contains a second YAML document");
         }
         builder.take(event, line)?;
     }
@@ -66,7 +66,7 @@ impl Builder {
             }
             Event::Alias(anchor) => {
                 let Some(value) = self.anchors.get(&anchor).cloned() else {
-                    return refused(line, "an alias is inside of its own anchor");
+                    return refused(line, "an alias refers to a value that contains the alias");
                 };
                 self.repeated += weight(&value);
                 if self.repeated > OBJECT_BYTES_MAX {
@@ -87,7 +87,10 @@ impl Builder {
 
     fn begin(&mut self, open: Open, anchor: usize, line: u64) -> Result<(), YamlError> {
         if self.open.len() >= VALUE_DEPTH_MAX {
-            return refused(line, format!("nested more than {VALUE_DEPTH_MAX} deep"));
+            return refused(
+                line,
+                format!("values are nested more than {VALUE_DEPTH_MAX} deep"),
+            );
         }
         self.open.push((open, anchor));
         Ok(())

@@ -114,10 +114,10 @@ impl Known {
 /// Returns the error for an id that already belongs to an object of another kind.
 fn taken(place: &str, object: &Object, wanted: &str) -> Error {
     Error::invalid(format!(
-        "{place}: the id `{}` is that of an object of kind `{}`, not of a {wanted}",
+        "{place}: the id `{}` belongs to an object of kind `{}`, not to a {wanted}",
         object.id(),
         object.kind()
     ))
-    .with_hint("give it another id, or remove that object first")
+    .with_hint("use another id here, or remove the existing object first")
     .with_ids(vec![object.id().to_string()])
 }

@@ -53,11 +53,11 @@ named! {
     /// The reason why two texts contradict each other.
     pub enum Contradiction {
         /// One text has a negation, and the other has none.
-        Negation => "one of them has a negation",
+        Negation => "one of the texts has a negation",
         /// The two texts name opposite directions.
-        Direction => "they name opposite directions",
+        Direction => "the texts name opposite directions",
         /// One text has a word and the other its opposite.
-        Opposite => "they use opposite words",
+        Opposite => "the texts use opposite words",
     }
 }
 

@@ -31,26 +31,26 @@ macro_rules! signals {
 
 signals! {
     Base, "bm", 1.0, 1.0, "contains words of the question";
-    Speaker, "spk", 0.5, 0.0, "the question names its speaker";
-    Answer, "pvq", 0.7, 0.0, "answers another speaker's question, which contains the words";
-    Previous, "pv", 0.1, 0.1, "the previous message contains the words";
-    Next, "nx", 0.2, 0.1, "the next message contains the words";
-    PreviousTwo, "pv2", 0.25, 0.0, "the message before the previous one contains the words";
-    Context, "ctx", 0.25, 0.0, "the five messages on each side contain the words";
-    Session, "ses", 0.5, 0.0, "the session contains the words";
+    Speaker, "spk", 0.5, 0.0, "the question names the speaker of the text";
+    Answer, "pvq", 0.7, 0.0, "answers another speaker's question, which contains words of this question";
+    Previous, "pv", 0.1, 0.1, "the previous message contains words of the question";
+    Next, "nx", 0.2, 0.1, "the next message contains words of the question";
+    PreviousTwo, "pv2", 0.25, 0.0, "the message before the previous message contains words of the question";
+    Context, "ctx", 0.25, 0.0, "the five messages on each side contain words of the question";
+    Session, "ses", 0.5, 0.0, "the session contains words of the question";
     Date, "date", 1.6, 0.8, "was written at the time in the question";
     Event, "evt", 1.0, 0.5, "mentions the time in the question";
-    Time, "tx", 0.3, 0.0, "contains the words and a time";
-    When, "when", 0.5, 0.0, "contains the words and a time, and the question asks for a time";
-    Number, "num", 0.5, 0.5, "contains the words and a number, and the question asks for a number";
-    FirstPerson, "fp", 0.5, 0.0, "contains the words and is in the first person";
-    SecondPerson, "sp", -0.15, 0.0, "contains the words and is in the second person";
+    Time, "tx", 0.3, 0.0, "contains words of the question and a time";
+    When, "when", 0.5, 0.0, "contains words of the question and a time, and the question asks for a time";
+    Number, "num", 0.5, 0.5, "contains words of the question and a number, and the question asks for a number";
+    FirstPerson, "fp", 0.5, 0.0, "contains words of the question and is in the first person";
+    SecondPerson, "sp", -0.15, 0.0, "contains words of the question and is in the second person";
     Question, "isq", -0.2, 0.0, "is a question itself";
     Short, "len_s", 0.4, 0.0, "is longer than a few terms";
     Long, "len_l", -0.1, -0.1, "is longer than thirty terms";
-    Directive, "dir", 0.0, 0.4, "contains the words and is a lasting instruction";
+    Directive, "dir", 0.0, 0.4, "contains words of the question and is a lasting instruction";
     Vector, "vec", 0.9, 0.5, "has a vector similar to that of the question";
-    Lately, "lately", 1.0, 0.3, "contains the words and is recent";
+    Lately, "lately", 1.0, 0.3, "contains words of the question and is recent";
 }
 
 /// The weights of the neighbours' cosines in the cosine of a document; this one is for the previous document.

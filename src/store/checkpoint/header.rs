@@ -124,7 +124,7 @@ fn file_tag(log: LogId, number: u64) -> u64 {
 pub(super) fn node_place(log: LogId, number: u64, offset: u64) -> Result<u64, DecodeError> {
     if offset >> OFFSET_BITS != 0 {
         return Err(DecodeError::Invalid(
-            "it is longer than the limit of a checkpoint",
+            "the file is longer than the limit of a checkpoint",
         ));
     }
     Ok(file_tag(log, number) << OFFSET_BITS | offset)
@@ -180,16 +180,16 @@ impl Header {
             .split_at_checked(BLOCK_BYTES - CRC_BYTES)
             .unwrap_or_default();
         if crc32c::crc32c(covered).to_le_bytes() != *stored {
-            return Err(DecodeError::Invalid("the checksum of its header does not match"));
+            return Err(DecodeError::Invalid("the checksum of the header does not match"));
         }
         let mut reader = Reader::new(covered);
         if reader.bytes(MAGIC.len())? != MAGIC || reader.u32()? != VERSION {
             return Err(DecodeError::Invalid(
-                "its first bytes are not those of a checkpoint",
+                "the first bytes are not those of a checkpoint",
             ));
         }
         let hash = HashAlgorithm::from_tag(reader.u8()?);
-        let hash = hash.ok_or(DecodeError::Invalid("its hash is unknown"))?;
+        let hash = hash.ok_or(DecodeError::Invalid("the hash function is unknown"))?;
         if reader.array::<3>()? != [0; 3] {
             return Err(DecodeError::Invalid("reserved bytes are not zero"));
         }
@@ -207,7 +207,9 @@ impl Header {
             table_sum: reader.u32()?,
         };
         if header.file_bytes() != length {
-            return Err(DecodeError::Invalid("its length does not match its header"));
+            return Err(DecodeError::Invalid(
+                "the length of the file does not match its header",
+            ));
         }
         Ok(header)
     }

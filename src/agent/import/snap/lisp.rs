@@ -105,7 +105,7 @@ named! {
     pub(super) enum Cause {
         Limit => "lists are nested too deep, or there are too many values",
         NotText => "the file is not text",
-        Macro => "the file contains a reader macro, which is refused because it could run code",
+        Macro => "the file contains a reader macro, which is refused because reader macros can run code",
         Malformed => "the text is not valid Lisp data",
     }
 }

@@ -24,9 +24,9 @@ named! {
     pub(crate) enum GateReason {
         Known => "the same fact is already stored",
         Off => "the extraction of facts is disabled",
-        Untrusted => "the session has an untrusted entry",
-        TooFewTurns => "the person has fewer than `turns_min` turns in the session",
-        TooMany => "the session has already stored `facts_max` facts",
+        Untrusted => "the session contains an untrusted entry",
+        TooFewTurns => "the person has fewer turns in the session than the setting `turns_min` requires",
+        TooMany => "the session has already stored as many facts as the setting `facts_max` allows",
         ScopeFull => "the facts of this scope would exceed their maximum number of characters",
     }
 }

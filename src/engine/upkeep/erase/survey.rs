@@ -234,12 +234,12 @@ impl Survey<'_> {
             }
             if self.given.contains(&version.digest) {
                 let (id, digest) = (&version.id, to_hex(&version.digest));
-                return Err(
-                    Error::invalid(format!("{digest} is the current version of '{id}'"))
-                        .with_code(ErrorCode::Current)
-                        .with_ids(vec![id.clone()])
-                        .with_hint("store another version first, or erase the id with all of its versions"),
-                );
+                return Err(Error::invalid(format!(
+                    "{digest} cannot be erased alone, because this version of '{id}' is current"
+                ))
+                .with_code(ErrorCode::Current)
+                .with_ids(vec![id.clone()])
+                .with_hint("store another version first, or erase the id with all of its versions"));
             }
             leaving.insert(&version.id);
         }
@@ -259,7 +259,7 @@ impl Survey<'_> {
             }
             let ids = refused.ids().join(" ");
             refused.with_hint(format!(
-                "erase them in the same call: add {ids}; `remove` keeps their content in history"
+                "erase the children in the same call by adding {ids}; `remove` would leave their content in history"
             ))
         })?;
         self.report.unlinked = placed.into_values().map(|placed| placed.id).collect();
@@ -350,5 +350,5 @@ fn refuse_shared(what: &str, ids: &BTreeSet<String>) -> Result<()> {
     Err(Error::invalid(format!("other versions {what}: {}", named(ids)))
         .with_code(ErrorCode::Shared)
         .with_ids(ids.iter().cloned().collect())
-        .with_hint("use --everywhere to erase it from these versions too"))
+        .with_hint("use --everywhere if these versions may be affected too"))
 }
