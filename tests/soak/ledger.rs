@@ -124,6 +124,9 @@ impl Ledger {
             "counts": entry.counts,
             "failure": entry.failure,
         });
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).unwrap();
+        }
         let file = OpenOptions::new().create(true).append(true).open(&self.path);
         file.unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
         self.done.insert((entry.what.clone(), entry.number));
