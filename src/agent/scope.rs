@@ -31,7 +31,7 @@ pub struct Place {
 
 impl Place {
     /// Finds the project of a folder. The project is the folder itself, or the nearest folder above it, that contains a
-    /// mark such as `.git`. Without a mark, there is no project.
+    /// mark such as `.git`. If no folder contains a mark, the place has no project.
     pub fn of_folder(folder: &Path) -> Self {
         let top = folder
             .ancestors()

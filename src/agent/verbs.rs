@@ -1,4 +1,5 @@
-//! The methods of [`Agent`] that call the modules of the verbs.
+//! The methods of [`Agent`] for recall, envelopes, lines, sessions, forgetting and decay. The modules of these verbs do
+//! the work.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.

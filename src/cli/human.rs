@@ -114,7 +114,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Adds a row. Writes the waiting rows as soon as [`ROWS_ALIGNED`] rows wait.
+    /// Buffers a row. Writes the buffered rows when [`ROWS_ALIGNED`] rows are buffered.
     pub(crate) fn row(&mut self, output: &mut Output, columns: Columns) -> Result<()> {
         if self.written == 0 && self.rows.is_empty() && output.has_headings() {
             let heading = |(name, cell): &(&'static str, Cell)| Cell {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 #[cfg(target_os = "linux")]
 use rustix::fs::ResolveFlags;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
@@ -23,7 +24,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::lock::HOLDER_BYTES;
 use super::{Access, Disk, DiskFile, LockGuard, check_name, if_there, map};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, OrIo as _, Result};
-use bytes::Bytes;
 
 /// A folder of a local file system.
 #[derive(Debug)]

@@ -29,6 +29,8 @@ mod mem_disk;
 use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 pub use file_disk::FileDisk;
 pub use lock::{LockGuard, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
@@ -36,7 +38,6 @@ pub use mem_disk::MemDisk;
 pub(crate) use mem_disk::mapped;
 
 use crate::error::Damage;
-use bytes::Bytes;
 
 /// The operations that an open file allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

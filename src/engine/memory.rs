@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use crossbeam_channel::Receiver;
 
 use crate::digest::{HashAlgorithm, HashSuite, ObjectDigest, TextDigest};
@@ -15,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Object, Time};
 use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::Entry;
-use bytes::Bytes;
 
 use super::inner::Inner;
 use super::opened::{HeadMoved, done_anyway};

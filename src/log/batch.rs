@@ -7,13 +7,14 @@
 //! # Invariants
 //! - BAT-1: encoding a batch copies each body once, into a buffer. The log writes that buffer and later reads from it.
 
+use bytes::Bytes;
+
 use super::frame::{self, FrameHeader, FrameSeed, RecordKind};
 use super::manifest::SegmentEntry;
 use super::seal::{Chain, SEAL_FRAME_BYTES, Seal};
 use super::segment::{FIRST_OFFSET, SegmentEnd, SegmentHeader};
 use crate::digest::{BatchDigest, CommitDigest, HashSuite, Root};
 use crate::error::{Cause, Error, Result};
-use bytes::Bytes;
 
 /// The segment and the offset of a record, combined into one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

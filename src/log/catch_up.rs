@@ -12,6 +12,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::batch::{Batch, Position};
 use super::commit::is_clean_behind;
 use super::files::{cannot_list, damage};
@@ -23,7 +25,6 @@ use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SegmentEnd, parse_segment_name, segment_name};
 use super::walk::{Scanned, Survey, Visit, durable_by};
 use crate::error::{Cause, Error, ErrorKind, Result};
-use bytes::Bytes;
 
 /// The maximal number of attempts to read if a read finds damage. A writer may have replaced bytes during the read,
 /// which looks like damage.

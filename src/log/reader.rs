@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use imbl::OrdMap;
 
 use super::batch::{Batch, Locator, Position, Record};
@@ -29,7 +30,6 @@ use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, DiskFile, read_bytes, unfinished_name};
 use crate::error::{Cause, Error, OrIo as _, Result};
 use crate::threads::{ArcSwap, RwLock};
-use bytes::Bytes;
 
 /// Reads records of a log. Clones share the open segments. Reads acquire no lock of the store and never wait for a
 /// writer.

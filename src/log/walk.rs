@@ -20,6 +20,8 @@
 use std::io;
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use super::batch::{Batch, Locator, Position, Record};
 use super::fixed::is_zero;
 use super::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind, parse_frame};
@@ -27,7 +29,6 @@ use super::seal::{Chain, Seal};
 use crate::digest::HashSuite;
 use crate::disk::{DiskFile, read_bytes, read_full};
 use crate::error::{Cause, OrIo as _, Result};
-use bytes::Bytes;
 
 /// Receives batches.
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;

@@ -11,6 +11,8 @@
 
 use std::fmt;
 
+use bytes::Bytes;
+
 use super::attributes::Attributes;
 use super::content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX};
 use super::id::Id;
@@ -24,7 +26,6 @@ use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath, ObjectDigest,
 };
 use crate::error::{Error, Result};
-use bytes::Bytes;
 
 /// The version byte of an object.
 pub(super) const VERSION: u8 = 1;

@@ -11,6 +11,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
+
 use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
@@ -18,7 +20,6 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::{Commit, Object};
 use crate::threads::{Mutex, RwLock};
-use bytes::Bytes;
 
 use super::base::Base;
 use super::checkpoint::{CommitRow, DigestRow};

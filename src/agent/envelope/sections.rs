@@ -43,7 +43,7 @@ pub(super) struct Layout {
     pub(super) item: &'static str,
     /// The maximum number of records.
     pub(super) records_max: usize,
-    /// The order in which sections use the budget. The section with turn 0 is first, and uses as much as it needs.
+    /// The order in which sections use the budget. The section with turn 0 takes its part first, as much as it needs.
     pub(super) turn: u8,
 }
 

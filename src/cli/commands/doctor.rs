@@ -5,7 +5,6 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
-use super::export::numbered;
 use super::findings::place;
 use super::prelude::*;
 use crate::answers::store::{Diagnosis, Examined};
@@ -110,7 +109,14 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
 
 /// Returns the first unused path next to the store that ends with `suffix`.
 fn free_name(path: &Path, suffix: &str) -> PathBuf {
-    let mut names = numbered(path, suffix);
+    let mut names = (1_u64..).map(|number| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        if number > 1 {
+            name.push(format!("-{number}"));
+        }
+        PathBuf::from(name)
+    });
     let free = names.find(|name| name.symlink_metadata().is_err());
     free.unwrap_or_else(|| path.to_owned())
 }

@@ -356,15 +356,3 @@ fn write_all(path: &Path, file: File, write: impl FnOnce(Put<'_>) -> Result<()>)
     write(&mut |text| out.write_all(text.as_bytes()).map_err(failed))?;
     out.into_inner().map_err(|error| failed(error.into_error()))
 }
-
-/// Returns candidate paths: the path with `ending`, then with `ending-2`, `ending-3` and so on.
-pub(super) fn numbered(path: &Path, ending: &str) -> impl Iterator<Item = PathBuf> {
-    (1_u64..).map(move |number| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        if number > 1 {
-            name.push(format!("-{number}"));
-        }
-        name.into()
-    })
-}

@@ -3,6 +3,9 @@
 //! # Layer
 //! Layer 5.
 
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
 use crate::engine::memory::Memory;
 use crate::engine::read::inspect::{Meaning, erased};
 use crate::engine::read::stats::{KindSpace, Space, Stats};
@@ -13,8 +16,6 @@ use crate::engine::upkeep::{Retention, VerifyDepth, examine};
 use crate::error::{Error, Result};
 use crate::log::{Inspection, Locator, Record, RecordKind};
 use crate::object::Object;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
 impl Memory {
     /// Reads and checks the whole store, and compares the log on disk with the head that this handle has read.

@@ -17,11 +17,12 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
+use bytes::Bytes;
+
 #[cfg(feature = "agent")]
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::disk::{self, Access, Disk, if_there, read_bytes, read_whole};
 use crate::error::{Cause, Error, Finding, Result, Severity};
-use bytes::Bytes;
 
 use crate::engine::opened::Opened;
 #[cfg(feature = "agent")]

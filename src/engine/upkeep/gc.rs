@@ -368,7 +368,7 @@ impl Memory {
     fn collect(&self, retention: &Retention) -> Result<()> {
         let store = self.inner.store();
         let now = self.inner.proven_time(&store)?;
-        // Automatic retention keeps every recent commit. So if the oldest commit is recent, there is no garbage.
+        // Automatic retention keeps every recent commit. So the store has no garbage if the oldest commit is recent.
         let oldest = store.commit_at(0)?;
         if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
             return Ok(());

@@ -18,13 +18,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use bytes::Bytes;
+
 use crate::digest::HashSuite;
 use crate::disk::{Access, read_full};
 use crate::error::Result;
 use crate::object::{Id, Time};
 use crate::store::Store;
 use crate::trie::Trie;
-use bytes::Bytes;
 
 use super::derived_files::{HEADER_BYTES, derived, write_derived};
 use crate::engine::opened::Opened;

@@ -21,12 +21,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
 use crate::trie::{Entry, Trie};
-use bytes::Bytes;
 
 use super::{Authorisation, Writer};
 use crate::engine::read::{Change, ChangeKind, Family, View, erased_by, id_of, keys_of};

@@ -3,6 +3,9 @@
 //! # Layer
 //! Layer 5.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use crate::engine::memory::Memory;
 use crate::engine::read::{Revision, View, named_by, text_of};
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
@@ -15,8 +18,6 @@ use crate::engine::write::{
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Op, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 use crate::store::Store;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 impl Memory {
     /// Does what [`Self::attempt`] does, on a given draft, and commits with the operation `op`. The function `told`

@@ -1,12 +1,13 @@
 //! Tests OBJ-1 and OBJ-4: one encoding for each value, and one decoded value for each accepted input.
 
+use bytes::Bytes;
+
 use super::super::object::tag;
 use super::*;
 use crate::codec::{DecodeError, FieldWriter, Fields, IGNORABLE};
 use crate::digest::ObjectDigest;
 use crate::testing::generators::Generator;
 use crate::testing::random::SplitMix64;
-use bytes::Bytes;
 
 /// Encodes, field by field, the values that the accessors return.
 fn encoded_from_accessors(object: &Object) -> Vec<u8> {

@@ -13,10 +13,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
+
 use super::files::damaged;
 use crate::disk::{DiskFile, read_bytes};
 use crate::error::{Cause, Error, OrIo as _, Result};
-use bytes::Bytes;
 
 /// The number of bytes in a block. The first block is the header, which has its own checksum.
 pub(super) const BLOCK_BYTES: usize = 4096;

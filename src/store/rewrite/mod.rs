@@ -20,11 +20,12 @@ mod mark;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, BatchBuilder, Position, Record, RecordKind, UNLINKED};
 use crate::object::{Commit, Reference};
-use bytes::Bytes;
 
 use super::Store;
 use super::commits::CommitEntry;

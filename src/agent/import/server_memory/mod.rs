@@ -29,7 +29,7 @@ const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 const DEPTH_MAX: usize = 64;
 
 named! {
-    /// A fault of a line. In its message, `{}` stands for the affected part of the line.
+    /// A fault of a line. The affected part of the line replaces `{}` in the message.
     enum Fault {
         NotUtf8 => "the line is not UTF-8 and is ignored",
         TooLong => "the line is too long and is ignored",

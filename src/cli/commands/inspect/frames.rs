@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use bytes::Bytes;
+
 use crate::cli::commands::get::version_of;
 use crate::cli::commands::prelude::*;
 use crate::digest::{HashAlgorithm, HashSuite};
@@ -10,7 +12,6 @@ use crate::engine;
 use crate::log::{self, Found, Frame, Inspection, RecordKind};
 use crate::object::{Commit, Reference};
 use crate::store::MAP_ENTRY_BYTES;
-use bytes::Bytes;
 
 /// List the frames of the log, and the gaps between them
 ///
