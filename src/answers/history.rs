@@ -61,7 +61,7 @@ impl LogLine {
             source_erased: source.erased,
             source_lost: source.lost,
             source: source.text,
-            trust: commit.trust,
+            trust: memory.seen_origin(commit.trust),
             reason_digest: commit.reason,
             reason_erased: reason.erased,
             reason_lost: reason.lost,
@@ -134,7 +134,7 @@ impl HistoryLine {
             actor: maker.and_then(|commit| commit.actor.clone()),
             session: maker.and_then(|commit| commit.session.clone()),
             source: text(maker.and_then(|commit| commit.source))?,
-            trust: maker.map(|commit| commit.trust),
+            trust: maker.map(|commit| memory.seen_origin(commit.trust)),
             reason: text(maker.and_then(|commit| commit.reason))?,
             thinned: entry.thinned,
         })

@@ -96,8 +96,9 @@ impl Context {
         let named = named.or_else(|| path_in("TREERING_SETTINGS"));
         let path = match (&named, self.store()) {
             (Some(named), _) => named.clone(),
-            (None, Ok(store)) => store.with_file_name(SETTINGS_FILE),
-            (None, Err(_)) => return Ok((Settings::default(), Vec::new())),
+            // An untrusted store brings no settings along.
+            (None, Ok(store)) if !self.options.untrusted_store => store.with_file_name(SETTINGS_FILE),
+            (None, _) => return Ok((Settings::default(), Vec::new())),
         };
         match fs::read_to_string(&path) {
             Ok(text) => {

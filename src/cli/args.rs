@@ -15,6 +15,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 
 use super::time;
 use crate::engine::Writer;
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Origin;
 
 /// The heading of the shared options in the help of a verb.
@@ -23,6 +24,7 @@ pub(crate) const HEADING: &str = "Options that may also precede the verb";
 /// The options that verbs share.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = HEADING)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct SharedOptions {
     /// The folder of the store
     #[arg(long, global = true, value_name = "DIR")]
@@ -39,6 +41,9 @@ pub(crate) struct SharedOptions {
     /// Read a damaged store at the newest state before the damage
     #[arg(long, global = true)]
     pub(crate) degraded: bool,
+    /// Read a store that somebody else made: read-only, with every object untrusted
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) untrusted_store: bool,
     /// The settings file of an agent's verbs [default: treering.toml in the parent folder of the store]
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) settings: Option<PathBuf>,
@@ -132,7 +137,18 @@ impl SharedOptions {
         all.json |= self.json;
         all.agent |= self.agent;
         all.degraded |= self.degraded;
+        all.untrusted_store |= self.untrusted_store;
         Ok(all)
+    }
+
+    /// Refuses to write with `--untrusted-store` (TST-1).
+    pub(crate) fn check_may_write(&self) -> Result<()> {
+        if !self.untrusted_store {
+            return Ok(());
+        }
+        let text = "--untrusted-store reads a store and never writes it";
+        Err(Error::denied(ErrorCode::UntrustedStore, text)
+            .with_hint("if you trust whoever made the store, treering trust-store makes it yours"))
     }
 
     /// Returns the writer that the engine records.

@@ -1,8 +1,9 @@
 //! Finds and opens the store of a command.
 //!
 //! `--store` names the store, else `TREERING_STORE` does. Without either, the store is the nearest `.treering` folder
-//! at or above the current folder, else the store in the XDG data folder. A verb that reads never creates a store, so a
-//! wrong path is an error and not an empty memory.
+//! at or above the current folder, else the store in the XDG data folder. `trusted_stores.rs` decides whether the user
+//! trusts a store that was found. A verb that reads never creates a store, so a wrong path is an error and not an empty
+//! memory.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -20,11 +21,12 @@ use super::errors::{refused, system_kind};
 use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
+use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_own};
 use super::verb::Groups;
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::Time;
+use crate::object::{Origin, Time};
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
@@ -55,6 +57,8 @@ pub(crate) struct Context {
     opened: Option<Memory>,
     /// Whether the verb opened the memory for writing.
     is_written: bool,
+    /// Whether the store is removed at the end of the run, so that it is not registered.
+    pub(crate) is_temporary: bool,
 }
 
 impl Context {
@@ -70,6 +74,7 @@ impl Context {
             kept: None,
             opened: None,
             is_written: false,
+            is_temporary: false,
         }
     }
 
@@ -114,15 +119,32 @@ impl Context {
     }
 
     /// Returns the folder of the store.
+    ///
+    /// # Errors
+    /// `Denied` (code `untrusted_store`) if the user does not trust the store (TST-1).
     pub(crate) fn store(&self) -> Result<PathBuf> {
-        let found = self.named_store().or_else(project_store);
+        let (store, check) = self.found_store()?;
+        if !self.options.untrusted_store {
+            check(&store)?;
+        }
+        Ok(store)
+    }
+
+    /// Returns the folder of the store without a check of its trust, and the check that it needs.
+    pub(crate) fn found_store(&self) -> Result<(PathBuf, Check)> {
+        if let Some(named) = self.named_store() {
+            return Ok((named, check_named));
+        }
+        if let Some(found) = project_store() {
+            return Ok((found, check_found));
+        }
         // Without a project store, the verb uses the user's store in the XDG data folder.
-        let found = found.or_else(|| xdg_folder("XDG_DATA_HOME", ".local/share"));
-        found.ok_or_else(|| {
+        let own = xdg_folder("XDG_DATA_HOME", ".local/share").ok_or_else(|| {
             Error::not_found("cannot find a store: no .treering folder is at or above the current folder, and HOME is not set")
                 .with_code(ErrorCode::NoStore)
                 .with_hint("name the store with --store DIR")
-        })
+        })?;
+        Ok((own, check_named))
     }
 
     /// Returns the folder of `--store`, else of `TREERING_STORE`. Returns `None` if the user named no store.
@@ -145,9 +167,14 @@ impl Context {
 
     /// Returns the engine's options for reading.
     pub(crate) fn reading_options(&self) -> Options {
-        self.engine_options()
+        let options = self
+            .engine_options()
             .read_only(true)
-            .degraded(self.options.degraded)
+            .degraded(self.options.degraded);
+        if self.options.untrusted_store {
+            return options.best_origin(Origin::Import);
+        }
+        options
     }
 
     /// Opens the store for reading. Takes no lock and writes nothing.
@@ -187,6 +214,7 @@ impl Context {
             if created {
                 let text = format!("created a new store in {}", shown(path));
                 context.output.note("store_created", text);
+                context.register(path);
             }
             Ok(memory)
         })
@@ -199,6 +227,9 @@ impl Context {
         open: impl FnOnce(&mut Self, &Path) -> Result<Memory>,
     ) -> Result<Memory> {
         self.is_written |= to_write;
+        if to_write {
+            self.options.check_may_write()?;
+        }
         let memory = match &self.kept {
             Some(kept) => {
                 if to_write {
@@ -261,8 +292,22 @@ impl Context {
         format!("seq {seq}, root {root}")
     }
 
+    /// Adds a store that the run created to the user's trusted stores.
+    pub(crate) fn register(&mut self, path: &Path) {
+        if self.is_temporary {
+            return;
+        }
+        if let Err(error) = TrustedStores::of_user().and_then(|mut stores| stores.add(path)) {
+            let error = error.message();
+            let text =
+                format!("the new store is not one of your trusted stores: {error}; name it with --store DIR");
+            self.output.warn("store_not_registered", &text);
+        }
+    }
+
     /// Creates a store. Fails if the folder already contains a store.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
+        self.options.check_may_write()?;
         if let Some(kept) = &self.kept {
             kept.check_writable()?;
         }
@@ -279,7 +324,9 @@ impl Context {
             Err(_) => {
                 refuse_other_folder(path)?;
                 let created = self.engine_options().hash(hash).create(path);
-                return created.map_err(|error| explain(error, path));
+                let memory = created.map_err(|error| explain(error, path))?;
+                self.register(path);
+                return Ok(memory);
             }
         };
         let message = format!("{} is already a store", shown(path));
@@ -332,12 +379,20 @@ pub(crate) fn path_in(variable: &str) -> Option<PathBuf> {
     value.map(PathBuf::from)
 }
 
-/// Returns the nearest `.treering` at or above the current folder.
+/// Returns the nearest `.treering` at or above the current folder. The search ends at the first folder of another user,
+/// because nothing above it is this user's choice.
 fn project_store() -> Option<PathBuf> {
     let here = env::current_dir().ok()?;
-    here.ancestors()
-        .map(|folder| folder.join(PROJECT_FOLDER))
-        .find(|folder| folder.is_dir())
+    for folder in here.ancestors() {
+        let store = folder.join(PROJECT_FOLDER);
+        if store.is_dir() {
+            return Some(store);
+        }
+        if !is_own(folder) {
+            return None;
+        }
+    }
+    None
 }
 
 /// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if `variable` is

@@ -24,6 +24,7 @@ mod paint;
 mod parse;
 mod time;
 mod tour;
+mod trusted_stores;
 mod verb;
 
 use std::ffi::OsString;

@@ -60,6 +60,7 @@ impl Opened {
         disk: Arc<dyn Disk>,
         store: Store,
     ) -> Self {
+        store.records.cap_origins(settings.best_origin);
         Self {
             lineage,
             instance,
@@ -76,6 +77,12 @@ impl Opened {
     /// Returns the store in memory, which contains the part of the log that this process has read.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.current.load_full()
+    }
+
+    /// Replaces the store by one that contains the same commits.
+    pub(crate) fn replace(&self, store: Store) {
+        store.records.cap_origins(self.settings.best_origin);
+        self.current.store(Arc::new(store));
     }
 
     /// Returns the loaded object. If the object is damaged and the handle is degraded, counts the object as skipped and

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::digest::HashAlgorithm;
+use crate::object::Origin;
 
 use super::settings::{Clock, Durability, Limits, ProgressListener, Settings};
 use super::upkeep::Retention;
@@ -122,6 +123,14 @@ impl Options {
     /// process that runs one query.
     pub(crate) fn indexes(mut self, indexes: bool) -> Self {
         self.settings.indexes = indexes;
+        self
+    }
+
+    /// Limits the class of origin that a reader sees to `origin`, for a store that came from elsewhere. Implies
+    /// read-only.
+    pub fn best_origin(mut self, origin: Origin) -> Self {
+        self.settings.best_origin = origin;
+        self.settings.read_only |= origin != Origin::DirectUser;
         self
     }
 

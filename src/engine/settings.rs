@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{NewObject, Time};
+use crate::object::{NewObject, Origin, Time};
 
 use super::upkeep::Retention;
 
@@ -154,6 +154,8 @@ pub(crate) struct Settings {
     /// versions since the newest checkpoint. The handle must reach both limits.
     pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
+    /// The best class of origin that readers see.
+    pub(crate) best_origin: Origin,
     /// A hash suite that replaces the suite of the store, for tests of collisions.
     pub(crate) suite: Option<HashSuite>,
 }
@@ -178,6 +180,7 @@ impl Default for Settings {
             checkpoint_heavy_bytes: 4 << 20,
             checkpoint_heavy_versions: 1 << 17,
             automatic_gc: Some(Retention::automatic()),
+            best_origin: Origin::DirectUser,
             suite: None,
         }
     }

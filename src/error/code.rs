@@ -206,6 +206,8 @@ codes! {
     UnsupportedDocument = "unsupported_document",
     /// A newer program wrote the store, or the output format cannot be combined with `--json`.
     UnsupportedFormat = "unsupported_format",
+    /// The store was only found, and the user has not trusted it, or it belongs to another user.
+    UntrustedStore = "untrusted_store",
     /// The command line is invalid.
     Usage = "usage",
 }

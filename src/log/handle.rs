@@ -119,20 +119,28 @@ impl Log {
         if options.degraded && mode == Mode::ReadWrite {
             return Err(Error::invalid("a damaged store can be opened only for reading"));
         }
-        let format = match read_format(&*disk, mode) {
-            Ok(Some(format)) => format,
-            Err(error) if error.code() != ErrorCode::NotRegularFile || create::holds_other_store(&*disk)? => {
-                return Err(error);
-            }
-            Err(_) => return Err(create::no_store(&*disk)),
-            Ok(None) => {
-                let missing = create::no_store(&*disk);
-                // Reads the format file again, because another process may have created the store meanwhile.
-                read_format(&*disk, mode)?.ok_or(missing)?
-            }
-        };
+        let format = Self::format_in(&*disk, mode)?;
         let manifest = read_manifest(&*disk, &format)?;
         Ok(Self::at_start(disk, mode, options, format, manifest))
+    }
+
+    /// Reads the format of the store on a disk, and no other file of it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn format_in(disk: &dyn Disk, mode: Mode) -> Result<Format> {
+        match read_format(disk, mode) {
+            Ok(Some(format)) => Ok(format),
+            Err(error) if error.code() != ErrorCode::NotRegularFile || create::holds_other_store(disk)? => {
+                Err(error)
+            }
+            Err(_) => Err(create::no_store(disk)),
+            Ok(None) => {
+                let missing = create::no_store(disk);
+                // Reads the format file again, because another process may have created the store meanwhile.
+                read_format(disk, mode)?.ok_or(missing)
+            }
+        }
     }
 
     /// Creates a handle that has not delivered a batch yet.

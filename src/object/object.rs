@@ -58,6 +58,8 @@ pub struct Object {
     content: Option<Bytes>,
     /// The commit that erased this version or its content.
     erased: Option<CommitDigest>,
+    /// The best class that the object has for its reader.
+    best_origin: Origin,
 }
 
 impl Object {
@@ -81,6 +83,7 @@ impl Object {
             digest,
             content: None,
             erased: None,
+            best_origin: Origin::DirectUser,
         }
     }
 
@@ -198,10 +201,19 @@ impl Object {
         self.content.is_none() && self.field(tag::CONTENT_DIGEST).is_some()
     }
 
-    /// Returns the stored class of trust, or the least trusted class for invalid bytes.
+    /// Limits the class of trust that [`origin`](Self::origin) returns to `best`.
+    #[must_use]
+    pub(crate) fn with_best_origin(mut self, best: Origin) -> Self {
+        self.best_origin = best;
+        self
+    }
+
+    /// Returns the stored class of trust, or a lower one if the store was opened with
+    /// [`Options::best_origin`](crate::Options::best_origin). Invalid bytes have the least trusted class.
     pub fn origin(&self) -> Origin {
         let field = self.field(tag::ORIGIN).unwrap_or_default();
-        Origin::decode(field).unwrap_or(Origin::Import)
+        let stored = Origin::decode(field).unwrap_or(Origin::Import);
+        Origin::least(stored, self.best_origin)
     }
 
     /// Returns the versions from which this object is derived, in ascending order.

@@ -18,7 +18,7 @@ use crate::digest::{
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
-use crate::object::{Commit, Object};
+use crate::object::{Commit, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
 use super::base::Base;
@@ -40,6 +40,8 @@ pub(crate) struct Records {
     lost: AtomicU64,
     /// The checkpoint, if the store was opened from a checkpoint.
     base: Option<Arc<Base>>,
+    /// The best class of origin that readers see.
+    best_origin: OnceLock<Origin>,
     /// A cache of the record lists of maps in a rewritten log, by the locator of each map's first record.
     map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,
 }
@@ -60,8 +62,14 @@ impl Records {
             erased: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             base,
+            best_origin: OnceLock::new(),
             map_record: Mutex::default(),
         }
+    }
+
+    /// Limits the class of trust of every object that is read from now on. The first limit stays.
+    pub(crate) fn cap_origins(&self, best: Origin) {
+        self.best_origin.get_or_init(|| best);
     }
 
     /// Returns the reader of the log.
@@ -147,6 +155,10 @@ impl Records {
     }
 
     fn with_content(&self, object: Object) -> Result<Object> {
+        let object = match self.best_origin.get() {
+            Some(best) => object.with_best_origin(*best),
+            None => object,
+        };
         let Some((digest, _)) = object.content_digest() else {
             return Ok(object);
         };

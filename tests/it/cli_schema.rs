@@ -137,6 +137,8 @@ const LINES: &[&str] = &[
     "remember --jsonl memories.jsonl",
     "stats --at seq:1",
     "stats --space",
+    "trust-store --list",
+    "trust-store",
     "erase z --dry-run",
     "erase z --yes",
     "put fact --kind fact --content words",

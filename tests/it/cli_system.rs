@@ -19,6 +19,7 @@ fn with_mounts(folder: &Folder, script: &str) -> Option<Ran> {
         .args(["-rm", "sh", "-c", script])
         .current_dir(folder.path("."))
         .env_clear()
+        .env("HOME", folder.path("home"))
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .env("T", env!("CARGO_BIN_EXE_treering"));
     Some(Ran::of(&command.output().unwrap()))

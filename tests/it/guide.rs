@@ -96,8 +96,10 @@ fn masked(line: &str) -> String {
         match core {
             "now" => out.push(word.replace("now", "AGE")),
             "ago" => {
-                out.truncate(out.len().saturating_sub(2));
-                out.push(word.replace("ago", "AGE"));
+                let number = out.len().saturating_sub(2);
+                let opening = out.get(number).is_some_and(|first| first.starts_with('('));
+                out.truncate(number);
+                out.push(if opening { "(" } else { "" }.to_owned() + &word.replace("ago", "AGE"));
             }
             _ => out.push(word),
         }

@@ -63,4 +63,6 @@ mod program;
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod stories;
 mod tidy;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod trusted_stores;
 mod vectors;

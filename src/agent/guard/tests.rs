@@ -257,6 +257,15 @@ fn pinned_items_stay_and_are_not_contradicted() {
     );
     let policy = "pinned.contradictions = false";
     assert_eq!(failed(&agent, policy, &writer(), putting(against())), [""; 0]);
+    put(&agent, pinned("port", "The build server listens on port 8080"));
+    let value = object("value", "fact", "The build server listens on port 9090");
+    assert_eq!(failed(&agent, "", &writer(), putting(value)), ["contradictions"]);
+    let guess = object(
+        "guess",
+        "fact",
+        "Perhaps the build server should listen on port 9090",
+    );
+    assert_eq!(failed(&agent, "", &writer(), putting(guess)), [""; 0]);
 }
 
 #[test]

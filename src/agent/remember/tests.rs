@@ -443,6 +443,19 @@ fn a_conflict_is_told_with_both_texts_and_stored() {
 }
 
 #[test]
+fn another_value_is_a_conflict_and_the_same_value_in_another_unit_is_none() {
+    let agent = agent();
+    let first = say(&agent, "The shelf in the hall is 2 m wide");
+    let same = say(&agent, "The shelf in the hall is 200 cm wide");
+    assert!(same.conflicts.is_empty());
+    let other = say(&agent, "The shelf in the hall is 3 m wide");
+    assert!(other.conflicts.iter().any(|alike| alike.id == first.id));
+    assert!(other.duplicates.is_empty());
+    let condition = say(&agent, "If we move, the shelf in the hall is 4 m wide");
+    assert!(condition.conflicts.is_empty());
+}
+
+#[test]
 fn ids_are_strict_where_blocks_are_files() {
     let agent = room::small(9);
     let error = agent

@@ -79,6 +79,7 @@ mod snapshot;
 mod stats;
 mod tally;
 mod tree;
+mod trust_store;
 mod undo;
 mod verify;
 
@@ -116,6 +117,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<history::History>("history"),
             entry::<lineage::Lineage>("lineage"),
             entry::<export::Export>("export"),
+            entry::<stats::Stats>("stats"),
         ],
     ),
     (
@@ -143,7 +145,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<prove::Prove>("prove"),
             entry::<contains::Contains>("contains"),
             entry::<check_proof::CheckProof>("check-proof"),
-            entry::<stats::Stats>("stats"),
+            entry::<trust_store::TrustStore>("trust-store"),
         ],
     ),
     #[cfg(feature = "agent")]

@@ -8,6 +8,7 @@ use super::findings::show_finding;
 use super::prelude::*;
 use crate::answers::store::Salvaged;
 use crate::cli::context::quoted;
+use crate::cli::trusted_stores::TrustedStores;
 use crate::engine;
 
 /// The number of lost objects in the output for people.
@@ -40,6 +41,10 @@ impl Verb for Salvage {
     fn run(self, context: &mut Context) -> Done {
         let report = engine::salvage_store(&self.from, &self.to, &context.engine_options())
             .map_err(|error| not_opened(error, &self.from))?;
+        // The new store is as trusted as the damaged one.
+        if TrustedStores::of_user().is_ok_and(|stores| stores.has(&self.from)) {
+            context.register(&self.to);
+        }
         let salvaged = Salvaged {
             report,
             store: shown(&self.to),

@@ -13,6 +13,9 @@ use crate::cli::open_store::OpenStore;
 /// # Errors
 /// Fails if the store cannot be opened. Damage is an error only if `writable` is set.
 pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool) -> Result<()> {
+    if writable {
+        context.options.check_may_write()?;
+    }
     let path = context.store()?;
     let open = |context: &Context| {
         let options = if writable {

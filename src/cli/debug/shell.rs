@@ -128,10 +128,17 @@ impl<'a> Shell<'a> {
 
     /// Runs a verb. Options on the line do not change the defaults of the shell.
     fn run_verb(&mut self, parsed: &Parsed) -> Done {
+        let options = &self.context.options;
         if parsed.options.store.is_some() {
             return Err(one_store());
         }
-        let options = self.context.options.overlaid_by(&parsed.matches);
+        if parsed.options.untrusted_store && !options.untrusted_store {
+            return Err(usage_error(
+                "a shell trusts its store for all commands, or for none",
+                "start the shell with treering debug --untrusted-store",
+            ));
+        }
+        let options = options.overlaid_by(&parsed.matches);
         let options = options.map_err(|error| clap_error(&error, ""))?;
         let options = std::mem::replace(&mut self.context.options, options);
         let mode = self.context.output.mode();

@@ -69,7 +69,7 @@ fn row(memory: &Memory, info: &CommitInfo) -> Result<Row> {
     row.detail("commit", &info.digest);
     row.detail("root", &commit.root);
     row.detail("time", &commit.time);
-    row.detail("trust", commit.trust.name());
+    row.detail("trust", memory.seen_origin(commit.trust).name());
     for (name, held) in [
         ("actor", &commit.actor),
         ("session", &commit.session),

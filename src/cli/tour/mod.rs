@@ -100,6 +100,9 @@ impl Verb for Tour {
         let place = format!("The store of this tour is {}. {end}", shown(place));
         guide.print(Meaning::Quiet, &place)?;
         STEPS.split("\n\n").try_for_each(|step| guide.step(step))?;
+        if keep.is_some() {
+            guide.context.register(&folder.store);
+        }
         guide.finish(keep.as_deref(), started)
     }
 }
@@ -188,6 +191,7 @@ impl<'a> Guide<'a> {
         options.store = Some(self.store.to_owned());
         options.json |= self.context.options.json;
         let mut context = Context::new(self.context.verbs, options);
+        context.is_temporary = true;
         let capture = Capture::default();
         context.output.redirect(Some(Box::new(capture.clone())))?;
         let done = parsed.run(&mut context);

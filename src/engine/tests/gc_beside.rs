@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::gc::{HOUR, Kept, kept, on_disk, options, told};
 use super::{by, id, note, put};
-use crate::ObjectDigest;
 use crate::Result;
 use crate::disk::Disk;
 use crate::engine::{Erasing, Memory, Options, Progress, Retention, VerifyDepth, Writer};
@@ -15,6 +14,7 @@ use crate::log::CompactionLock;
 use crate::store::Store;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
+use crate::{ObjectDigest, Origin};
 
 /// Returns a retention that keeps only the newest commit and the commits that references name.
 pub(super) fn only_head() -> Retention {
@@ -209,5 +209,30 @@ fn the_new_log_is_read_and_covered_while_others_may_write() -> Result<()> {
         }
     }
     assert!(memory.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}
+
+#[test]
+fn a_reader_that_caps_the_classes_caps_them_after_a_rewrite_too() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    put(&memory, "m", "one");
+    put(&memory, "m", "two");
+    let reader = on_disk(&disk, options(HOUR).best_origin(Origin::Import), false)?;
+    let seen = || -> Result<Vec<Origin>> {
+        reader.refresh()?;
+        let objects = reader.view().objects();
+        objects.map(|object| Ok(object?.origin())).collect()
+    };
+    assert_eq!(seen()?, [Origin::Import]);
+    memory.gc(&only_head(), None)?;
+    put(&memory, "t", "three");
+    assert_eq!(seen()?, [Origin::Import; 2]);
+    assert_eq!(reader.seen_origin(Origin::DirectUser), Origin::Import);
+    assert!(reader.put(note("n", "four"), &Writer::user()).is_err());
+    // No limit is the usual one, and leaves the memory writable.
+    let usual = on_disk(&disk, options(HOUR).best_origin(Origin::DirectUser), false)?;
+    put(&usual, "n", "four");
+    assert_eq!(usual.seen_origin(Origin::Host), Origin::Host);
     Ok(())
 }

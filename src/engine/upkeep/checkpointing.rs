@@ -164,7 +164,7 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
         return Ok(());
     };
     let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, reread(&source.opened, log))?;
-    source.opened.current.store(Arc::new(resting));
+    source.opened.replace(resting);
     // Clears the caches, because they keep the previous store in memory.
     source.clear();
     Ok(())

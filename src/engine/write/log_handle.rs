@@ -11,7 +11,6 @@
 //! - WRI-3: the store in memory mirrors the present log. After a rewrite, or a recovery that moved batches already
 //!   read, the handle loads the log again. If this load fails, the next call repeats it.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
@@ -249,7 +248,7 @@ impl LogHandle {
         source.clear();
         let because = |error| source.opened.because_of_damage(error);
         let head = store.head().map_err(because)?;
-        source.opened.current.store(Arc::new(store));
+        source.opened.replace(store);
         if before.is_some_and(|before| before.digest != head.digest) {
             source.opened.notify(&head);
         }

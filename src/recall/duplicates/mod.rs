@@ -1,8 +1,10 @@
 //! Compares two short texts: same meaning, contradiction, or neither.
 //!
-//! Three gates reject a pair first: a negation in one text, opposite directions, and opposite words. A rejected pair is
-//! a contradiction, however similar its texts are otherwise. The other pairs get a score from shared and related words,
-//! numbers, the last word, and character n-grams. No statistics of a store are needed.
+//! Three gates reject a pair first: a negation in one text, opposite directions, and opposite words. Two statements that
+//! give different values to one attribute are rejected too. A rejected pair is no duplicate, however similar its texts
+//! are otherwise. It is a conflict if only one place differs and nothing explains the difference. The other pairs get a
+//! score from shared and related words, numbers, the last word, and character n-grams. No statistics of a store are
+//! needed.
 //!
 //! # Layer
 //! Above `recall::text` and, for the nearest documents, `recall::query`.
@@ -10,25 +12,24 @@
 //! # Invariants
 //! - DUP-1: a pair that a gate rejects is never a duplicate.
 
+mod contradiction;
+mod values;
 mod words;
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::recall::index::{Index, Key};
 use crate::recall::query::Scratch;
-use crate::recall::text::lists::{self, CAPTION_SYNONYMS, OPPOSITES, SYNONYMS};
+use crate::recall::text::lists::{CAPTION_SYNONYMS, SYNONYMS};
 use crate::recall::text::relations::{Relations, relations};
-use crate::recall::text::terms::term_of;
+pub use contradiction::Contradiction;
+use contradiction::are_opposites;
 use words::{Grams, Words, dice, grams, is_number};
 
 /// The smallest similarity that is reported as a duplicate.
 const REPORT: f32 = 0.37;
 /// The smallest similarity at which two texts are merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// The smallest `cover` at which two contradicting texts are a conflict. Below this value, the texts have different
-/// topics.
-const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
 
@@ -41,36 +42,16 @@ const RELATED: f32 = 0.8;
 const CHARACTERS_MIN: f32 = 0.55;
 
 static RELATIONS: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS, CAPTION_SYNONYMS]));
-static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
-    let pairs = lists::words(OPPOSITES).filter_map(|pair| pair.split_once('/'));
-    let terms = pairs.map(|(one, two)| (term_of(one), term_of(two)));
-    terms
-        .flat_map(|(one, two)| [(one.clone(), two.clone()), (two, one)])
-        .collect()
-});
-
-named! {
-    /// The reason why two texts contradict each other.
-    pub enum Contradiction {
-        /// One text has a negation, and the other text has none.
-        Negation => "one of the texts has a negation",
-        /// The two texts name opposite directions.
-        Direction => "the texts name opposite directions",
-        /// One text has a word, and the other text has the opposite word.
-        Opposite => "the texts use opposite words",
-    }
-}
 
 /// The comparison of two texts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Similarity {
     /// The similarity of the two texts, from 0 to 1, regardless of the gates.
     pub likeness: f32,
-    /// The share of the words of both texts that also occur in the other text, or are related to a word of the other
-    /// text.
-    pub cover: f32,
     /// The gate that rejected the pair.
     pub contradiction: Option<Contradiction>,
+    /// Whether the texts contradict each other, because nothing explains their difference.
+    pub is_conflict: bool,
 }
 
 /// The decision about a pair.
@@ -90,7 +71,7 @@ impl Similarity {
     /// Returns the decision about the pair.
     pub fn relation(&self) -> Relation {
         match self.contradiction {
-            Some(contradiction) if self.cover >= CONFLICT_COVER => Relation::Conflict(contradiction),
+            Some(contradiction) if self.is_conflict => Relation::Conflict(contradiction),
             None if self.likeness >= MERGE => Relation::Same,
             None if self.likeness >= REPORT => Relation::Duplicate,
             _ => Relation::Different,
@@ -121,10 +102,15 @@ fn compare(one: &Words, two: &Words) -> Similarity {
         + 0.6 * flag(one.last == two.last)
         + 2.1 * dice(&one.grams, &two.grams)
         - 0.8 * flag(one.goes_away() != two.goes_away() && only_one.len() + only_two.len() <= 2);
+    let gate = contradiction(one, two, &only_one, &only_two);
+    let found = one.statement.contradicts(&two.statement);
     Similarity {
         likeness: 1.0 / (1.0 + (-weight).exp()),
-        cover,
-        contradiction: contradiction(one, two, &only_one, &only_two),
+        contradiction: match found {
+            Some(Contradiction::Value) | None => found.or(gate),
+            Some(_) => gate.or(found),
+        },
+        is_conflict: found.is_some(),
     }
 }
 
@@ -140,11 +126,9 @@ fn contradiction(
     if one.goes_against(two) {
         return Some(Contradiction::Direction);
     }
-    let opposite = only_one.iter().any(|of_one| {
-        only_two
-            .iter()
-            .any(|of_two| ANTONYMS.contains(&(of_one.clone(), of_two.clone())))
-    });
+    let opposite = only_one
+        .iter()
+        .any(|of_one| only_two.iter().any(|of_two| are_opposites(of_one, of_two)));
     opposite.then_some(Contradiction::Opposite)
 }
 

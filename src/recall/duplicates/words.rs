@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use super::values::Statement;
 use crate::recall::text::lists;
 use crate::recall::text::terms::{term_of, words};
 
@@ -48,6 +49,8 @@ pub(crate) struct Words {
     pub(crate) last: Option<String>,
     /// The n-grams of four characters of all words.
     pub(crate) grams: Grams,
+    /// The text as a statement about values.
+    pub(super) statement: Statement,
 }
 
 impl Words {
@@ -71,6 +74,7 @@ impl Words {
             grams: grams(&plain[..plain.len().min(WORDS_MAX)].join(" "), 4),
             last: counted.last().cloned(),
             terms,
+            statement: Statement::new(text),
         }
     }
 

@@ -27,6 +27,27 @@ pub(crate) const CAPTION_SYNONYMS: &str = include_str!("words/caption_synonyms.t
 /// Pairs of opposites, as in `above/below`.
 pub(crate) const OPPOSITES: &str = include_str!("words/opposites.txt");
 
+/// Units and their words, for all languages.
+pub(crate) const UNITS: &str = include_str!("words/values/units.txt");
+/// Words by their class, and words for values, by language. The first language is English.
+pub(crate) const VALUES: [(&str, &str); 15] = [
+    ("en", include_str!("words/values/en.txt")),
+    ("de", include_str!("words/values/de.txt")),
+    ("fr", include_str!("words/values/fr.txt")),
+    ("es", include_str!("words/values/es.txt")),
+    ("it", include_str!("words/values/it.txt")),
+    ("pt", include_str!("words/values/pt.txt")),
+    ("nl", include_str!("words/values/nl.txt")),
+    ("sv", include_str!("words/values/sv.txt")),
+    ("pl", include_str!("words/values/pl.txt")),
+    ("cs", include_str!("words/values/cs.txt")),
+    ("ru", include_str!("words/values/ru.txt")),
+    ("uk", include_str!("words/values/uk.txt")),
+    ("tr", include_str!("words/values/tr.txt")),
+    ("zh", include_str!("words/values/zh.txt")),
+    ("ja", include_str!("words/values/ja.txt")),
+];
+
 /// Returns the lines of a word list, without comments.
 pub(crate) fn lines(list: &str) -> impl Iterator<Item = &str> {
     list.lines().filter(|line| !line.starts_with('#'))

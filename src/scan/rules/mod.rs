@@ -37,10 +37,10 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use unicode_normalization::UnicodeNormalization;
 
 pub(in crate::scan) use self::set::RuleSet;
 use super::finding::{Category, Severity};
+use super::unicode;
 
 /// If two secrets have the same span, the earlier rule is used, so the general family comes last.
 const SECRETS: [&str; 4] = [
@@ -50,7 +50,7 @@ const SECRETS: [&str; 4] = [
     include_str!("secrets/generic.toml"),
 ];
 
-const INJECTIONS: [&str; 17] = [
+const INJECTIONS: [&str; 26] = [
     include_str!("injection/en/override.toml"),
     include_str!("injection/en/role.toml"),
     include_str!("injection/en/delimiter.toml"),
@@ -63,17 +63,35 @@ const INJECTIONS: [&str; 17] = [
     include_str!("injection/en/guard.toml"),
     include_str!("injection/en/encoded.toml"),
     include_str!("injection/en/markup.toml"),
+    include_str!("injection/cs.toml"),
     include_str!("injection/de.toml"),
     include_str!("injection/es.toml"),
     include_str!("injection/fr.toml"),
+    include_str!("injection/hu.toml"),
+    include_str!("injection/id.toml"),
     include_str!("injection/it.toml"),
+    include_str!("injection/nl.toml"),
+    include_str!("injection/pl.toml"),
     include_str!("injection/pt.toml"),
+    include_str!("injection/ro.toml"),
+    include_str!("injection/sv.toml"),
+    include_str!("injection/tr.toml"),
+    include_str!("injection/vi.toml"),
 ];
 
 /// Languages in other scripts. Only texts with characters beyond ASCII are searched with these rules.
-const OTHER_SCRIPTS: [&str; 3] = [
+const OTHER_SCRIPTS: [&str; 12] = [
+    include_str!("injection/ar.toml"),
+    include_str!("injection/bn.toml"),
+    include_str!("injection/el.toml"),
+    include_str!("injection/fa.toml"),
+    include_str!("injection/he.toml"),
+    include_str!("injection/hi.toml"),
     include_str!("injection/ja.toml"),
+    include_str!("injection/ko.toml"),
     include_str!("injection/ru.toml"),
+    include_str!("injection/th.toml"),
+    include_str!("injection/uk.toml"),
     include_str!("injection/zh.toml"),
 ];
 
@@ -154,14 +172,12 @@ fn secret() -> Category {
     Category::Secret
 }
 
-/// Reads the rules of `files`. Decomposes letters, as the copies of a text do.
+/// Reads the rules of `files`. Spells their keywords as the copies of a text do.
 fn read(files: &[&'static str]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
-    for rule in &mut rules {
-        for text in rule.keywords.iter_mut().chain([&mut rule.pattern]) {
-            if !text.is_ascii() {
-                *text = text.nfkd().collect::<String>().into();
-            }
+    for text in rules.iter_mut().flat_map(|rule| &mut rule.keywords) {
+        if !text.is_ascii() {
+            *text = unicode::spell(text).into();
         }
     }
     rules
@@ -173,8 +189,8 @@ fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
 }
 
 impl Rule {
-    /// Returns the regex, with names replaced by their texts. In a pattern for words, every space is optional, because
-    /// an invisible character may separate two words.
+    /// Returns the regex, with names replaced by their texts, spelled as in the copies of a text. In a pattern for words,
+    /// every space is optional, because an invisible character may separate two words.
     fn regex(&self) -> String {
         let mut text = self.pattern.to_string();
         while let Some((name, meaning)) = VOCABULARY
@@ -183,6 +199,9 @@ impl Rule {
             .find(|(name, _)| text.contains(name))
         {
             text = text.replace(&name, meaning);
+        }
+        if !text.is_ascii() {
+            text = unicode::spell(&text);
         }
         match self.view {
             View::Words => text.replace(' ', " ?"),

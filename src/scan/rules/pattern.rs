@@ -150,7 +150,7 @@ impl Pattern {
 
 /// Returns the prefixes of all matches of a pattern, in lower case. Returns `None` if there are too many prefixes, or
 /// if the prefixes are too short.
-fn anchors(parsed: &Hir) -> Option<Vec<String>> {
+fn anchors(parsed: &Hir) -> Option<Vec<Vec<u8>>> {
     // A pattern with an assertion of the start has no anchors: the regex runs on a slice that starts at the anchor, so
     // the assertion would always hold.
     if parsed.properties().look_set().contains(Look::Start) {
@@ -162,13 +162,12 @@ fn anchors(parsed: &Hir) -> Option<Vec<String>> {
         .limit_total(4 * ANCHORS_MAX)
         .extract(parsed);
     beginnings.keep_first_bytes(ANCHOR_LENGTH.0);
-    let mut letters: Vec<String> = Vec::new();
+    let mut letters: Vec<Vec<u8>> = Vec::new();
     for literal in beginnings.literals()? {
-        let text = String::from_utf8(literal.as_bytes().to_ascii_lowercase()).ok()?;
-        if text.len() < ANCHOR_LENGTH.1 {
+        if literal.len() < ANCHOR_LENGTH.1 {
             return None;
         }
-        letters.push(text);
+        letters.push(literal.as_bytes().to_ascii_lowercase());
     }
     letters.sort_unstable();
     letters.dedup();

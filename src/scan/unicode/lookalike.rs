@@ -1,7 +1,8 @@
 //! Replaces characters that look like Latin letters by these letters, in words that also have Latin letters.
 //!
-//! A word that is completely in another script stays unchanged, unless each of its letters looks like a Latin letter.
-//! So the rules for Russian and Greek can read texts in those languages.
+//! A word that is completely in another script keeps its letters, unless each of them looks like a Latin letter. So the
+//! rules for Russian and Greek can read texts in those languages. Accents and vowel points are omitted in every script,
+//! because many people do not write them.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -10,11 +11,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 use crate::scan::parts::parts;
 
-/// The Latin letter for each look-alike.
+/// The Latin letter for each look-alike, and the usual form of some other letters and signs.
 static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     let lines = include_str!("lookalikes.in")
         .lines()
@@ -51,10 +53,11 @@ pub(in crate::scan) fn fold(
     mut write: impl FnMut(char),
 ) {
     decompose_compatible(char, |part| {
-        if is_combining_mark(part) && last.is_some_and(|last| last.is_ascii_alphabetic()) {
+        let is_on_latin = || is_combining_mark(part) && last.is_some_and(|last| last.is_ascii_alphabetic());
+        if is_optional(part) || is_on_latin() {
             return;
         }
-        for lower in part.to_lowercase() {
+        for lower in part.to_lowercase().map(usual) {
             let folded = match LETTERS.get(&lower).or_else(|| LETTERS.get(&part)) {
                 Some(latin) if is_latin || !has_own_words(part) || is_among_latin(last, rest) => *latin,
                 _ => lower,
@@ -63,6 +66,28 @@ pub(in crate::scan) fn fold(
             last = Some(folded);
         }
     });
+}
+
+/// Returns whether many people do not write this mark: an accent, a vowel point of Arabic or Hebrew, the stretching of
+/// an Arabic word, or the dot below a letter of Hindi or Bengali.
+const fn is_optional(mark: char) -> bool {
+    matches!(mark, '\u{300}'..='\u{36F}' | '\u{591}'..='\u{5BD}' | '\u{5BF}'..='\u{5C7}' | '\u{640}'
+        | '\u{64B}'..='\u{65F}' | '\u{670}' | '\u{93C}' | '\u{9BC}')
+}
+
+/// Returns the usual form of a letter: a sigma at the end of a word is a sigma.
+const fn usual(letter: char) -> char {
+    if letter == '\u{3C2}' { '\u{3C3}' } else { letter }
+}
+
+/// Returns the pattern or keyword of a rule as the copies of a text spell it. Words of other scripts keep their letters.
+pub(in crate::scan) fn spell(rule: &str) -> String {
+    let letter = |part| match LETTERS.get(&part) {
+        Some(other) if !has_own_words(part) => *other,
+        _ => usual(part),
+    };
+    let parts = rule.nfkd().filter(|part| !is_optional(*part));
+    parts.map(letter).collect()
 }
 
 /// Returns whether every letter of `text` that belongs to a script with its own words looks like a Latin letter.

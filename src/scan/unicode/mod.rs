@@ -21,7 +21,7 @@ use self::classes::{CLASSES, JOINING_SET, RIGHTWARD_SET};
 pub(crate) use self::classes::{JOINING, RIGHTWARD, Ranges};
 use super::finding::{Category, Finding, Severity};
 
-pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin};
+pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin, spell};
 
 const SOFT_HYPHEN: char = '\u{AD}';
 

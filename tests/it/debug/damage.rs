@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::story;
+use super::story::told;
 use super::transcript::questions;
 use crate::program::{Folder, bytes_below};
 
@@ -17,12 +17,6 @@ const FILES: [&str; 8] = [
     "inspect hex live",
     "inspect recovery",
 ];
-
-fn told() -> Folder {
-    let folder = Folder::new();
-    story::tell(&folder.store());
-    folder
-}
 
 fn change(folder: &Folder, file: &str, edit: impl FnOnce(&mut Vec<u8>)) {
     let path = folder.store().join(file);

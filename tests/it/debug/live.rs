@@ -6,12 +6,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use super::story;
-use crate::program::{Folder, bytes_below};
+use crate::program::bytes_below;
 
 #[test]
 fn commits_are_seen_as_they_come() {
-    let folder = Folder::new();
-    story::tell(&folder.store());
+    let folder = story::told();
     let mut shell = folder.command(&["debug", "--json"]);
     let mut shell = shell
         .stdin(Stdio::piped())
@@ -61,8 +60,7 @@ fn commits_are_seen_as_they_come() {
 
 #[test]
 fn a_store_that_cannot_be_written_is_read() {
-    let folder = Folder::new();
-    story::tell(&folder.store());
+    let folder = story::told();
     let set = |mode: u32, file_mode: u32| {
         for (path, _) in bytes_below(&folder.store()) {
             fs::set_permissions(path, fs::Permissions::from_mode(file_mode)).unwrap();
@@ -91,8 +89,7 @@ fn a_store_that_cannot_be_written_is_read() {
 
 #[test]
 fn a_store_that_was_moved_is_not_waited_for() {
-    let folder = Folder::new();
-    story::tell(&folder.store());
+    let folder = story::told();
     let mut watching = folder.command(&["debug", "-c", "log --follow"]);
     let mut watching = watching.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(watching.stderr.take().unwrap()).lines();

@@ -80,8 +80,7 @@ fn json_is_a_document_a_line_for_each_answer() {
 
 #[test]
 fn a_long_lineage_ends_where_the_limit_is() {
-    let folder = Folder::new();
-    story::tell(&folder.store());
+    let folder = story::told();
     let whole = folder.stream(&["lineage", "notes/summary"]);
     assert!(whole.len() > 1, "{whole:?}");
     let ids = |rows: &[serde_json::Value]| rows.iter().map(|row| text(&row["version"])).collect::<Vec<_>>();

@@ -9,6 +9,8 @@ use treering::{
     Clock, Id, Kind, Memory, NewObject, ObjectDigest, Options, Origin, Result, Revision, Time, Value, Writer,
 };
 
+use crate::program::Folder;
+
 /// A clock that moves only when the test sets it.
 struct Hours(AtomicI64);
 
@@ -23,8 +25,16 @@ struct Story {
     memory: Memory,
 }
 
+/// Returns a folder with the story in its store, which the user trusts.
+pub(super) fn told() -> Folder {
+    let folder = Folder::new();
+    tell(&folder.store());
+    folder.json(&["trust-store"]);
+    folder
+}
+
 /// Creates the store at `path`.
-pub(super) fn tell(path: &Path) {
+fn tell(path: &Path) {
     let start: Time = "2026-01-05T09:00:00Z".parse().unwrap();
     let clock = Arc::new(Hours(AtomicI64::new(start.as_micros())));
     let memory = Options::new().clock(clock.clone()).create(path).unwrap();

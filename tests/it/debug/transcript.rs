@@ -74,8 +74,7 @@ fn answers(folder: &Folder) -> String {
 
 #[test]
 fn each_question_of_an_owner_is_answered() {
-    let folder = Folder::new();
-    story::tell(&folder.store());
+    let folder = story::told();
     let before = bytes_below(&folder.store());
     let found = answers(&folder);
     assert_eq!(bytes_below(&folder.store()), before, "the shell wrote");
@@ -100,8 +99,7 @@ fn each_question_of_an_owner_is_answered() {
 
 #[test]
 fn every_command_of_the_shell_and_every_inspection_is_asked_something() {
-    let folder = Folder::new();
-    story::tell(&folder.store());
+    let folder = story::told();
     let asked = questions();
     let is_asked = |command: &str| asked.iter().any(|line| line.starts_with(command));
     let help = folder.run(&["debug", "-c", ".help"]).out;

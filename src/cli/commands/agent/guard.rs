@@ -337,7 +337,7 @@ fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
         None => {
             let store = context.store()?;
             let beside = store.parent().map(|folder| folder.join(POLICY_FILE));
-            beside.filter(|file| file.is_file())
+            beside.filter(|file| file.is_file() && !context.options.untrusted_store)
         }
     };
     let Some(file) = found else {
