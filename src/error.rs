@@ -130,13 +130,15 @@ impl Error {
             let damage = found.clone();
             let mut error = Self::new(ErrorKind::Io, damage.to_string())
                 .with_code(ErrorCode::NotRegularFile)
-                .with_hint("move this entry out of the store and restore the original file; then `treering doctor` lists missing files");
+                .with_hint("move this path out of the store and put the original file back; then run `treering doctor`, which lists missing files");
             error.0.damage = Some(damage);
             return error;
         }
         let error = Self::new(ErrorKind::Io, format!("{doing}: {source}"));
         let hint = match source.kind() {
-            Kind::PermissionDenied => "no permission: check the owner and mode with `ls -ld` and `id`",
+            Kind::PermissionDenied => {
+                "this user has no permission: compare the owner and mode of the path (`ls -ld PATH`) with the user (`id`)"
+            }
             Kind::ReadOnlyFilesystem => "read-only disk: to write, copy the store to a writable disk",
             Kind::StorageFull | Kind::QuotaExceeded => {
                 "free disk space, then try again; no acknowledged change is lost"

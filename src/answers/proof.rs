@@ -111,7 +111,7 @@ impl ProofDocument {
         let id = Id::new(&self.id).map_err(|error| format!("the id in the document is invalid: {error}"))?;
         let key = suite.key_path(id.as_str());
         if digest(&self.key_path, "key_path")? != *key.as_bytes() {
-            return Err("the key path in the document does not belong to the id".to_owned());
+            return Err("the field `key_path` is not the key path of the field `id`".to_owned());
         }
         let root = Root::from_bytes(digest(&self.root, "root")?);
         let proof = self.proof(algorithm)?;
@@ -203,13 +203,15 @@ fn digest(text: &str, what: &str) -> Result<[u8; 32], String> {
 
 /// Parses a proof document and checks every field. The error states why the proof does not hold.
 pub(crate) fn check(text: &str) -> Result<ProofHolds, String> {
-    let read = lines::parse(text).map_err(|error| format!("the document cannot be read: {error}"))?;
-    let document =
-        ProofDocument::deserialize(&read).map_err(|error| format!("the document cannot be read: {error}"))?;
+    let read = lines::parse(text).map_err(|error| format!("the document cannot be read ({error})"))?;
+    let document = ProofDocument::deserialize(&read)
+        .map_err(|error| format!("the document cannot be read ({error})"))?;
     // Only one JSON form of a document is valid. `deserialize` also accepts lists in place of maps, and missing
     // optional fields.
     if serde_json::to_value(&document).ok().as_ref() != Some(&read) {
-        return Err("the document does not have the exact form of a proof".to_owned());
+        return Err(
+            "a field of the document is missing, unknown or not in the form that a proof requires".to_owned(),
+        );
     }
     document.check()?;
     Ok(ProofHolds {

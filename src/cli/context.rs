@@ -315,10 +315,12 @@ impl Context {
             Ok(_) => "use the existing store; treering head shows its state".to_owned(),
             Err(why) if why.is_corruption() && looks_like_store(path) => {
                 let store = quoted(path);
-                format!("the store is damaged: {why}; treering doctor --store {store} names the repair")
+                format!(
+                    "the store is damaged ({why}); treering doctor --store {store} prints the repair command"
+                )
             }
             Err(why) if why.kind() == ErrorKind::UnsupportedFormat => {
-                format!("the store cannot be opened: {why}")
+                format!("this program cannot open the store ({why})")
             }
             // Either the folder contains no store, or `create` fails with the same error as `open`.
             Err(_) => {

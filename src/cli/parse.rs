@@ -24,12 +24,12 @@ use crate::error::{Error, Result};
 
 /// The shared options that only some verbs accept, with the reason that the error prints.
 const TAKEN_BY_SOME: [(&str, &str); 6] = [
-    ("at", "only verbs that read a store accept it"),
-    ("degraded", "only verbs that read a store accept it"),
-    ("source", "only verbs that commit accept it"),
-    ("trust", "only verbs that commit accept it"),
-    ("reason", "only verbs that commit accept it"),
-    ("wait", "only verbs that write accept it"),
+    ("at", "only verbs that read a store accept this option"),
+    ("degraded", "only verbs that read a store accept this option"),
+    ("source", "only verbs that commit accept this option"),
+    ("trust", "only verbs that commit accept this option"),
+    ("reason", "only verbs that commit accept this option"),
+    ("wait", "only verbs that write accept this option"),
 ];
 
 /// Verbs of other programs, with the equivalent verb of this program.

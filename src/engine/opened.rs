@@ -158,8 +158,10 @@ impl Opened {
         let Some(damage) = self.damage.get() else {
             return error;
         };
-        Error::corrupt(format!("no commit before the damage is complete: {damage}"))
-            .with_hint("`treering salvage` recovers the commits after the damage")
+        Error::corrupt(format!(
+            "the store has no complete commit before the damage: {damage}"
+        ))
+        .with_hint("`treering salvage` recovers the commits after the damage")
     }
 }
 

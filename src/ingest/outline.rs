@@ -71,7 +71,8 @@ impl Outline {
             && id.is_none()
         {
             let error = refused(format!("an object of kind `{kind}` needs an id"));
-            return Err(error.with_hint("state an id: `:ID:` in Org, `<!-- id: ... -->` in Markdown"));
+            return Err(error
+                .with_hint("write an id below the heading: `:ID:` in Org, `<!-- id: ... -->` in Markdown"));
         }
         let place = self.document.sections.len();
         heading.parent = if let Some(under) = &stated.parent {

@@ -376,6 +376,7 @@ impl Log {
 
 /// Returns the error for a batch that this handle delivered and that the log no longer contains.
 pub(super) fn lost(batch: u64) -> Error {
-    let message = format!("batch {batch} was read before it was durable, and is now lost");
+    let message =
+        format!("the log lost batch {batch}, which this handle had read before the batch became durable");
     Error::new(ErrorKind::Poisoned, message).with_hint("open the store again")
 }

@@ -179,7 +179,7 @@ impl Log {
         }
         if needed > SEGMENT_BYTES_LIMIT - 2 * FIRST_OFFSET {
             return Err(Error::invalid(format!(
-                "a group of {needed} bytes exceeds the limit of a segment"
+                "a commit group of {needed} bytes exceeds the size limit of a segment"
             )));
         }
         self.poison_on_error(|log| log.append_group(lock, group, head, needed, durability))

@@ -114,7 +114,9 @@ impl Format {
         let (lineage, instance) = (reader.array()?, reader.array()?);
         zeros_left(&mut reader)?;
         if format == 0 || min_reader == 0 || zeros != [0; 6] || bytes.len() != FORMAT_BYTES {
-            return Err(DecodeError::Invalid("a reserved byte or the length is wrong"));
+            return Err(DecodeError::Invalid(
+                "a reserved byte, a version or the length of the file is invalid",
+            ));
         }
         Ok(Ok(Self {
             format,

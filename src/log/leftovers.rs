@@ -84,7 +84,7 @@ impl Log {
             if is_left {
                 let name = format!("{LOG_FOLDER}/{name}");
                 let gone = self.disk.remove(&name);
-                gone.or_io(format_args!("cannot remove {name}, which a crash left"))?;
+                gone.or_io(format_args!("cannot remove {name}, which a crashed process left"))?;
                 removed = true;
             }
         }

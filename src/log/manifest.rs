@@ -192,7 +192,9 @@ impl Manifest {
             sealed.push(SegmentEntry::take(&mut reader)?);
         }
         reader.finish()?;
-        let active = sealed.pop().ok_or(DecodeError::Invalid("it lists no segment"))?;
+        let active = sealed
+            .pop()
+            .ok_or(DecodeError::Invalid("the manifest lists no segment"))?;
         let manifest = Self::new(instance, generation, epoch, sealed, active);
         manifest.validate()?;
         Ok(manifest)
@@ -231,7 +233,7 @@ impl Manifest {
                     && entry.last_batch >= entry.first_batch
                     && lengths.contains(&entry.length)
                     && entry.length.is_multiple_of(16),
-                "a sealed segment does not continue the one before it",
+                "a sealed segment does not continue the previous segment",
             )?;
             // The first segment begins with batch 1. So numbers may be skipped only before a later segment, and only
             // after a rewrite.

@@ -224,12 +224,12 @@ impl Rewrite {
         let needed = batch.encoded_bytes();
         if needed > SEGMENT_BYTES_LIMIT - FIRST_OFFSET {
             return Err(Error::invalid(format!(
-                "a batch of {needed} bytes exceeds the limit of a segment"
+                "a batch of {needed} bytes exceeds the size limit of a segment"
             )));
         }
         if self.chain().batch >= self.cut {
             return Err(Error::invalid(format!(
-                "a rewrite may not have more batches than the {} that it replaces",
+                "a rewrite that replaces {} batches may not contain more batches",
                 self.cut
             )));
         }

@@ -115,7 +115,9 @@ impl Log {
         // The file may be missing, because another process renamed it before this process acquired the lock.
         if_there(self.disk.rename_new(&unfinished_name(&name), &name))
             .and_then(|_| self.disk.sync_dir(LOG_FOLDER))
-            .or_io(format_args!("cannot rename {name}, which {MANIFEST_NAME} lists"))
+            .or_io(format_args!(
+                "cannot rename a segment to {name}, the name in {MANIFEST_NAME}"
+            ))
     }
 }
 

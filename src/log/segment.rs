@@ -64,7 +64,9 @@ impl SegmentHeader {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = checked(bytes, SEGMENT_HEADER_BYTES, MAGIC)?;
         if reader.u32()? != FORMAT || reader.u32()? != 0 {
-            return Err(DecodeError::Invalid("its header has another format version"));
+            return Err(DecodeError::Invalid(
+                "the header of the segment has an unsupported format version",
+            ));
         }
         let header = Self::take(&mut reader)?;
         zeros_left(&mut reader)?;

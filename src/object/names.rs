@@ -56,7 +56,8 @@ impl Rule {
         if let Some((at, character)) = text.char_indices().find(|(_, character)| character.is_control()) {
             let code = u32::from(character);
             let why = format!("contains the control character U+{code:04X} at byte {at}");
-            let hint = "remove it: line breaks, tabs and other control characters are not allowed here";
+            let hint =
+                "remove the character: line breaks, tabs and other control characters are not allowed here";
             return Some(("contains a control character", why, hint.to_owned()));
         }
         (self.nfc && !is_nfc(text)).then(|| {

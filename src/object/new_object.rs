@@ -131,7 +131,7 @@ impl NewObject {
 
         if bytes.len() > OBJECT_BYTES_MAX {
             return Err(Error::invalid(format!(
-                "it is too large: {} bytes without its content",
+                "the object is too large: it has {} bytes without its content",
                 bytes.len()
             ))
             .with_hint(format!(
@@ -149,19 +149,21 @@ impl NewObject {
     /// Checks every size, and the rules that involve several names, before anything is written.
     fn check(&self) -> Result<()> {
         if self.parent.as_ref() == Some(&self.id) {
-            return Err(Error::invalid("it is its own parent").with_hint("choose another parent, or none"));
+            return Err(
+                Error::invalid("the object is its own parent").with_hint("choose another parent, or none")
+            );
         }
         let content_bytes = self.content.as_ref().map_or(0, String::len);
         if content_bytes > CONTENT_BYTES_MAX {
             return Err(
-                Error::invalid(format!("its content is too large: {content_bytes} bytes")).with_hint(
+                Error::invalid(format!("the content is too large: it has {content_bytes} bytes")).with_hint(
                     format!("use at most {CONTENT_BYTES_MAX} bytes, or split the object"),
                 ),
             );
         }
         if self.derived_from.len() > OBJECT_BYTES_MAX / DIGEST_LEN {
             return Err(Error::invalid(format!(
-                "it is derived from too many versions: {}",
+                "the object is derived from too many versions: {}",
                 self.derived_from.len()
             ))
             .with_hint("derive the object from fewer versions, or in several steps"));

@@ -154,8 +154,11 @@ impl Base {
     /// Returns the references in the checkpoint with their batch numbers, in the order of the log.
     pub(super) fn references(&self) -> Result<Vec<(u64, Reference)>> {
         let bad = |error: DecodeError| {
-            Error::corrupt(format!("{}: damaged reference: {error}", self.file.name()))
-                .with_code(ErrorCode::CheckpointDamaged)
+            Error::corrupt(format!(
+                "{} contains a damaged reference: {error}",
+                self.file.name()
+            ))
+            .with_code(ErrorCode::CheckpointDamaged)
         };
         self.ask(|checkpoint| {
             let references = checkpoint.references()?.into_iter();

@@ -320,9 +320,11 @@ fn check_chain(
     let rule = match parent {
         _ if !in_order => "the gap before the commit does not start after the newest commit",
         None if !commit.parents.is_empty() => "the first commit has a parent",
-        Some(parent) if commit.parents.first() != Some(&parent) => "its parent is not the commit before it",
-        _ if commit.seq != history.size() => "its seq does not follow its parent's",
-        _ if head.is_some_and(|head| commit.time <= head.commit.time) => "its time is not after its parent's",
+        Some(parent) if commit.parents.first() != Some(&parent) => "its parent is not the previous commit",
+        _ if commit.seq != history.size() => "its seq does not follow the seq of its parent",
+        _ if head.is_some_and(|head| commit.time <= head.commit.time) => {
+            "its time is not after the time of its parent"
+        }
         _ if commit.history_root != history.root() => "its history root does not match the chain",
         _ => return Ok(history),
     };

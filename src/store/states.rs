@@ -56,8 +56,9 @@ impl Store {
             return Ok(trie.clone());
         }
         let base = self.base.as_ref();
-        let base =
-            base.ok_or_else(|| Error::internal("a commit has no state, and there is no checkpoint"))?;
+        let base = base.ok_or_else(|| {
+            Error::internal("the state of a commit is not in memory, and there is no checkpoint")
+        })?;
         let trie = self.covered_state(base, entry.seq())?;
         if trie.root(self.suite, Shape::State, self)? != entry.commit.root {
             let seq = entry.seq();

@@ -168,7 +168,10 @@ pub(super) fn restore(stored: StoredNode, source: &dyn NodeSource) -> Result<Opt
     let hasher = NodeHasher::of(source);
     match stored.count {
         0 if stored.digest == hasher.empty() => Ok(None),
-        0 => Err(damaged(&stored, "it has no entry and is not the empty trie")),
+        0 => Err(damaged(
+            &stored,
+            "the node has no entry and is not the empty trie",
+        )),
         1 => {
             let child = load_node(&stored, 0, source)?;
             if child.is_branch() {
@@ -207,7 +210,7 @@ fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result
 fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<()> {
     if *digest != node.digest {
         let what = format!(
-            "its digest is {} instead of {}",
+            "the digest of the node is {} instead of {}",
             to_hex(digest),
             to_hex(&node.digest)
         );

@@ -132,7 +132,7 @@ fn only_a_person_promotes_and_releases() {
     assert_eq!(
         (text(&audit["reason"]), &audit["ids"][0]),
         (
-            "I asked (a person confirmed it with --yes)".to_owned(),
+            "I asked (a person confirmed the decision with --yes)".to_owned(),
             &"web".into()
         )
     );

@@ -217,7 +217,7 @@ fn a_path_that_is_not_a_regular_file_is_one_error_for_every_verb_and_loses_nothi
                     "{what}: {ran:?}"
                 );
                 assert!(
-                    text(&error["hint"]).starts_with("move this entry out of the store"),
+                    text(&error["hint"]).starts_with("move this path out of the store"),
                     "{what}: {error}"
                 );
             }

@@ -141,7 +141,7 @@ fn what_one_forget_took_comes_back_as_it_says_and_else_only_where_it_is_meant() 
         let line = told
             .err
             .lines()
-            .find(|line| line.starts_with("restore it with"))
+            .find(|line| line.starts_with("restore the items with"))
             .unwrap();
         let words: Vec<&str> = line.split_once(": treering ").unwrap().1.split(' ').collect();
         assert_eq!(ids(&folder.json(&words)["restored"]), [id], "{line}");

@@ -127,7 +127,7 @@ fn every_verb_that_reads_the_past_says_that_something_was_erased() {
     assert!(
         listed
             .err
-            .contains("not listed, because they were erased or lost: 1 object of this state"),
+            .contains("not listed, because erased or lost: 1 object of this state"),
         "{listed:?}"
     );
     let version = names(&erased["digests"])[0].to_owned();
@@ -221,7 +221,7 @@ fn what_others_hold_is_named() {
     assert!(folder.run(&["get", "two"]).out.contains("the content was erased"));
     let exported = folder.run(&["export"]);
     assert!(
-        exported.code == 0 && exported.err.contains("without their content"),
+        exported.code == 0 && exported.err.contains("written without content"),
         "{exported:?}"
     );
     assert!(!stands_in_files(&folder, "swordfish"));

@@ -208,10 +208,7 @@ fn what_recoveries_left_is_told_of_in_one_line_and_gc_takes_it_away() {
         assert!(!told.out.contains("acknowledged"), "{told:?}");
     }
     let told = folder.run(&["doctor"]);
-    assert!(
-        told.out.contains("repair it with: treering gc --store"),
-        "{told:?}"
-    );
+    assert!(told.out.contains("repair with: treering gc --store"), "{told:?}");
     assert_eq!(folder.run(&["gc"]).code, 0);
     assert_eq!(folder.json(&["doctor"])["problems"], serde_json::json!([]));
     // The empty segment after a rewrite is too small for the next object, so it is removed.
@@ -311,7 +308,7 @@ fn doctor_says_each_thing_once_and_names_a_folder_that_is_free() {
     }
     let told = folder.run(&["doctor"]);
     assert!(told.out.lines().count() >= 3, "{told:?}");
-    assert_eq!(told.out.matches("repair it with").count(), 1, "{told:?}");
+    assert_eq!(told.out.matches("repair with").count(), 1, "{told:?}");
     assert_eq!(told.out.matches("00000002.seg").count(), 1, "{told:?}");
     let (first, _, _) = mended(&folder);
     let (second, _, _) = mended(&folder);

@@ -279,7 +279,9 @@ impl Edit<'_, '_> {
         let scope = scope_of(&self.take.place, block, &self.take.usual_scope)?;
         // BEX-1: a file cannot change a block outside the reach.
         if !self.take.reach.has(scope.as_str()) {
-            return Ok(self.refuse(format!("this import may not change the scope '{scope}'")));
+            return Ok(self.refuse(format!(
+                "the block belongs to the scope '{scope}', which this import may not change"
+            )));
         }
         let present = self.view.get(&block.id)?;
         let mut object = match &present {
@@ -291,12 +293,12 @@ impl Edit<'_, '_> {
             Some(present) => {
                 if present.kind() != kind::BLOCK || !self.take.reach.has(present.scope()) {
                     return Ok(self.refuse(
-                        "the id belongs to an object that is not a block in the scopes of this import",
+                        "the id belongs to an object of another kind, or to a block outside the scopes of this import",
                     ));
                 }
                 if block.scope.is_some() && present.scope() != scope.as_str() {
                     return Ok(self.refuse(format!(
-                        "a file cannot change the scope of its block, which is '{}'",
+                        "a file cannot change the scope of a block; this block has the scope '{}'",
                         present.scope()
                     )));
                 }
@@ -325,12 +327,12 @@ impl Edit<'_, '_> {
                 )
             } else if written.is_some_and(|written| say_the_same(&written, block)) {
                 (
-                    "the block changed after the file was written, but the file was not edited",
+                    "the file contains an older version of the block, without edits",
                     Taken::Stale,
                 )
             } else {
                 (
-                    "the file was edited, but the block changed too after the file was written",
+                    "the file was edited, and after it was written the block in the store changed too",
                     Taken::Conflict,
                 )
             };

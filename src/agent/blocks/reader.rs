@@ -29,9 +29,9 @@ named! {
         WindowsLines => "the file has Windows line endings",
         KeyTwice => "the key `{}` occurs more than once; the last line is used",
         NotAPair => "line {} does not have the form `key: value` and is ignored",
-        IdMissing => "the id is missing; the id of the path is used",
-        IdWrong => "`{}` is not a valid id; the id of the path is used",
-        IdNotOfPath => "the id differs from the path `{}`; the id in the file is used",
+        IdMissing => "the file has no id; the id that its path implies is used",
+        IdWrong => "`{}` is not a valid id; the id that the file's path implies is used",
+        IdNotOfPath => "the id in the file differs from the path `{}`; the id in the file is used",
         TimeWrong => "`{}` is not a valid time and is ignored",
         TagsAreWords => "the tags are not a JSON list; they are read as words between commas",
     }

@@ -51,7 +51,7 @@ impl Reviewed {
         match self.bad_name {
             Some(_) => refused(
                 &self.reason(),
-                "the log cannot redact names, so choose another name",
+                "secrets in names cannot be redacted, so choose another name",
             ),
             None => refusal(&self.rules),
         }

@@ -321,7 +321,7 @@ fn off(clock: Time, now: Time) -> Option<String> {
     }
     let side = if ahead > 0 { "ahead of" } else { "behind" };
     Some(format!(
-        "the given time is more than a day {side} the clock; an item moves at most one level per pass"
+        "the time of this pass is more than a day {side} the clock; each pass lowers an item by at most one level"
     ))
 }
 

@@ -47,10 +47,14 @@ fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
     }
     let count = chars_of(object);
     if rules.text_chars_min.is_some_and(|least| count < least) {
-        return Some(format!("has a text of {count} characters, which is too short"));
+        return Some(format!(
+            "has a text of {count} characters, too short for this kind"
+        ));
     }
     if rules.text_chars_max.is_some_and(|most| count > most) {
-        return Some(format!("has a text of {count} characters, which is too long"));
+        return Some(format!(
+            "has a text of {count} characters, too long for this kind"
+        ));
     }
     None
 }
@@ -81,7 +85,7 @@ pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
     }
     let advice = "write a new object instead, or let a more trusted writer make the change";
     let class = turn.class();
-    let why = format!("a writer of class {class} would change more trusted objects");
+    let why = format!("the writer has the class {class}, but the change affects more trusted objects");
     Ok(Failure::about(ids, why, advice))
 }
 

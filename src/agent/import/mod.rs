@@ -312,7 +312,7 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
             return refused(format!("an object of the scope {}", present.scope()));
         }
         if present.origin().is_trusted() || present.kind() != object.kind.as_str() {
-            return refused("an object that was not imported".to_owned());
+            return refused("an object that an import may not replace".to_owned());
         }
     }
     let (parent, position) = (object.parent.clone(), object.position.clone());

@@ -172,10 +172,10 @@ impl NewItem {
     pub(in crate::agent) fn check_given(&self) -> Result<()> {
         let mut reserved = MADE_BY_VERBS.iter().chain(&OF_SESSIONS);
         if let Some(name) = reserved.find(|name| self.others.get(name).is_some()) {
-            return Err(
-                Error::invalid(format!("the attribute '{name}' is reserved: only verbs set it"))
-                    .with_hint("omit the attribute"),
-            );
+            return Err(Error::invalid(format!(
+                "the attribute '{name}' is reserved for Treering's own commands"
+            ))
+            .with_hint("omit the attribute"));
         }
         Ok(())
     }

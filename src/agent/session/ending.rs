@@ -256,7 +256,8 @@ fn stage_facts(
         let gate = if reviewed.verdict > Verdict::Flag {
             Err((FactFate::Quarantined, reviewed.reason()))
         } else if words.is_foreign(&fact.text) {
-            let reason = "at least a quarter of the words are only in pasted or quoted text, or in the output of tools";
+            let reason =
+                "at least a quarter of the fact's words are only in pasted or quoted text or tool output";
             Err((FactFate::Quarantined, reason.to_owned()))
         } else {
             gates

@@ -156,7 +156,7 @@ pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<
     }
     match (parent, parent_session(Some(&known))) {
         (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
-            "the parent of the session '{session}' is '{had}', not '{wanted}'"
+            "the session '{session}' already has the parent '{had}', so its parent cannot become '{wanted}'"
         ))
         .with_code(ErrorCode::OtherParent)),
         (Some(_), None) => stage_new(change, append, Some(&own)),
@@ -230,7 +230,7 @@ fn check_ancestors(change: &Change<'_>, session: &str, parent: &str) -> Result<(
     let line = line_of(|id| change.get(id), parent).collect::<Result<Vec<_>>>()?;
     if line.iter().any(|(above, _)| above == session) {
         return Err(Error::invalid(format!(
-            "the session '{session}' would be its own ancestor below '{parent}'"
+            "the parent '{parent}' would make the session '{session}' its own ancestor"
         ))
         .with_code(ErrorCode::Cycle));
     }

@@ -637,7 +637,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     )
     .unwrap();
     assert!(
-        held(&ended).1.contains("setting `turns_min` requires"),
+        held(&ended).1.contains("the setting `turns_min` requires"),
         "{ended:?}"
     );
     // The person pasted these words and did not say them.

@@ -34,11 +34,11 @@ named! {
     /// How a person confirmed a decision. An agent must never create this value from the text of a model.
     pub enum PersonSays {
         /// The person confirmed at a terminal.
-        AtTerminal => "a person confirmed it at a terminal",
+        AtTerminal => "a person confirmed the decision at a terminal",
         /// The person passed the option `--yes`.
-        ByOption => "a person confirmed it with --yes",
+        ByOption => "a person confirmed the decision with --yes",
         /// The person confirmed the decision to the host, which is the program that embeds the memory.
-        InHost => "a person confirmed it to the host",
+        InHost => "a person confirmed the decision to the host",
     }
 }
 

@@ -143,7 +143,7 @@ pub(crate) struct Outcome {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemsForgotten {
     pub(crate) forgotten: Vec<ItemLine>,
-    /// The items that `forget` kept because they are pinned.
+    /// The pinned items, which `forget` did not remove.
     pub(crate) pinned: Vec<Id>,
     /// The items whose ids the caller named, but which do not meet another condition of the call.
     pub(crate) others: Vec<Id>,

@@ -15,7 +15,9 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
     match other.map(|other| (other.commit.commit.seq, other)) {
         None => match memory.damage() {
             Some(damage) => cannot_be_said(&format!("the object '{id}' exists"), damage),
-            None => error.with_hint("no kept commit contains this object; see treering list"),
+            None => error.with_hint(
+                "no commit that can be read contains this object; treering list lists the objects",
+            ),
         },
         Some((when, other)) => {
             let what = match (other.digest, other.commit.commit.op.as_str()) {

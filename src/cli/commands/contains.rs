@@ -42,7 +42,10 @@ impl Verb for Contains {
             }
         }
         if let (Containment::Absent, Some(damage)) = (state, memory.damage()) {
-            return Err(cannot_be_said(&format!("{} is kept", self.digest), damage));
+            return Err(cannot_be_said(
+                &format!("history contains {}", self.digest),
+                damage,
+            ));
         }
         let word = match state {
             Containment::Kept => "kept",

@@ -69,7 +69,7 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
         let next = answer.problems.get(number + 1);
         let next = next.and_then(|next| next.command.as_ref());
         if let Some(command) = command.as_ref().filter(|command| next != Some(command)) {
-            output.line(format_args!("repair it with: {command}"))?;
+            output.line(format_args!("repair with: {command}"))?;
         }
     }
     if answer.problems.is_empty() {

@@ -110,7 +110,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
         let head = context.head_line(&answer.commit);
         context.line(head)
     })?;
-    let note = "erased data cannot be restored; backups of this folder may still contain it";
+    let note = "erased data cannot be restored; backups of this folder may still contain the data";
     context.note("gone", note);
     Ok(DONE)
 }

@@ -169,9 +169,9 @@ fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
             context.note(code, format!("{how}: {}", counted(count, what)));
         }
     };
-    let objects = "omitted, because they were erased or lost";
-    let contents = "written without their content, which was erased or lost";
-    let parents = "missing, so their children are written without a parent";
+    let objects = "omitted, because erased or lost";
+    let contents = "written without content, because the content was erased or lost";
+    let parents = "not in this export, so their children are written without a parent";
     note(left_out.objects, "object", "erased", objects);
     note(left_out.contents, "object", "erased", contents);
     note(left_out.parents, "parent", "orphans", parents);
@@ -207,7 +207,7 @@ pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Resul
         return Ok(());
     };
     let hint = format!("see treering {verb} --help");
-    Err(usage_error(format!("{option} has no effect here"), hint))
+    Err(usage_error(format!("{option} has no effect in this call"), hint))
 }
 
 /// Returns the JSON line of a version. Omits a parent that is not exported, because an import would refuse the line.

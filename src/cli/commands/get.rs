@@ -121,7 +121,9 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
     }
     let more = answer.children_total.saturating_sub(CHILDREN_SHOWN as u64);
     if more > 0 {
-        output.line(format_args!("    and {more} more: treering list --parent ID"))?;
+        output.line(format_args!(
+            "    and {more} more; treering list --parent ID lists all of them"
+        ))?;
     }
     match answer.content_erased_by {
         Some(_) if listed.object.is_lost() => {

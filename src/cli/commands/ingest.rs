@@ -115,7 +115,7 @@ impl Verb for Ingest {
         context.answer(&answer, |answer, context| {
             show_ingested(answer, context)?;
             if committed.changed {
-                context.note_way_back("reverse it with");
+                context.note_way_back("reverse the change with");
             }
             Ok(())
         })?;
@@ -136,7 +136,7 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<()> {
     ))?;
     if !answer.missing.is_empty() {
         let note = format!(
-            "the files of {} are missing; they may belong to another folder that uses this memory. --prune PATH removes the objects of a missing document, or of all missing documents below a folder",
+            "the files of {} are missing; the documents may belong to another folder that uses this memory. The option --prune PATH removes the objects of a missing document, or of all missing documents below a folder",
             looked_for(&answer.missing)?
         );
         context.note("missing", note);

@@ -85,7 +85,10 @@ impl Verb for Lineage {
         let fields = ["relation", "id", "version", "origin", "in_this_state"];
         context.table(relatives.by_ref().take(self.limit), &fields)?;
         if relatives.next().transpose()?.is_some() {
-            let note = format!("only the first {} versions are shown: raise --limit", self.limit);
+            let note = format!(
+                "only the first {} versions are shown; a larger --limit shows more",
+                self.limit
+            );
             context.note("more", note);
         }
         Ok(DONE)

@@ -83,7 +83,7 @@ impl Verb for List {
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
-            let note = format!("not listed, because they were erased or lost: {count} of this state");
+            let note = format!("not listed, because erased or lost: {count} of this state");
             context.output.note("erased", note);
         }
         context.note_unreadable(&memory);

@@ -206,7 +206,7 @@ impl Context {
         let head = self.head_line(commit);
         self.say(answer, format_args!("{what}; {head}"))?;
         if is_new {
-            self.note_way_back("reverse it with");
+            self.note_way_back("reverse the change with");
         }
         Ok(DONE)
     }

@@ -146,7 +146,8 @@ impl BatchProgress {
         }
         if let Some((last, _)) = refused.get(most..).and_then(<[_]>::last) {
             let more = counted((refused.len() - most) as u64, "line");
-            let text = format!("and {more} more, up to line {last}; --json lists all of them");
+            let text =
+                format!("and {more} more, up to line {last}, are not stored; --json lists all such lines");
             context.output.note("not_stored", text);
         }
         if !self.held.is_empty() {

@@ -32,8 +32,9 @@ impl Verb for Prove {
         // Other programs read the proof, so it is JSON in every output mode.
         context.output.document(&answer)?;
         let what = if answer.object.is_some() { "is" } else { "is not" };
-        let note =
-            format!("proves that '{id}' {what} in the state; check it with: treering check-proof FILE");
+        let note = format!(
+            "proves that '{id}' {what} in the state; check the proof with: treering check-proof FILE"
+        );
         context.output.note_for_people("proven", note);
         Ok(DONE)
     }

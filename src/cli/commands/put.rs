@@ -229,7 +229,9 @@ impl Batch {
             };
             past += usize::from(line.past);
             if past > most.max(PAST_LINES_MAX) {
-                let text = format!("{past} earlier versions in one batch have no line of their object yet");
+                let text = format!(
+                    "a batch must end with a line of a current object, but {past} lines of earlier versions precede that line"
+                );
                 let refused = refused(ErrorCode::OverLimit, text, "use a larger --batch");
                 return Err(at_line(number, refused));
             }

@@ -43,7 +43,7 @@ impl Verb for Remove {
         let head = context.head_line(&answer.commit);
         let removed = counted(answer.removed, "object");
         context.say(&answer, format_args!("removed {removed}; {head}"))?;
-        context.note_way_back("restore it with");
+        context.note_way_back("reverse the removal with");
         Ok(DONE)
     }
 }

@@ -54,7 +54,7 @@ impl Verb for Restore {
         for id in &ids {
             if !from.contains(id)? && !memory.view().contains(id)? {
                 let missing = format!("the object '{id}' exists neither now nor at {}", self.revision);
-                let hint = format!("treering history '{id}' shows when it existed");
+                let hint = format!("treering history '{id}' shows when the object existed");
                 return Err(Error::not_found(missing).with_hint(hint));
             }
             if self.recursive {

@@ -89,7 +89,10 @@ pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &C
     let answer = Moved::of(memory, committed)?;
     let (what, back) = match answer.op.as_deref() {
         None => {
-            return context.say(&answer, "nothing changed: this is already the requested state");
+            return context.say(
+                &answer,
+                "nothing changed, because the current state equals the requested state",
+            );
         }
         Some("undo") => ("undone", "redo"),
         Some("redo") => ("redone", "undo"),
@@ -102,7 +105,10 @@ pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &C
     let found = |target: CommitDigest| context.resolve(memory, &target.to_hex()).ok();
     let meant = answer.target.and_then(found);
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
-    let note = format!("reverse it with: {}", context.lane_options().way_back(back));
+    let note = format!(
+        "reverse the change with: {}",
+        context.lane_options().way_back(back)
+    );
     let text = format!("{what}{of}: {counts}; {head}");
     context.say_with_note(&answer, text, "undo", note)
 }

@@ -98,7 +98,7 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<()> {
         output.line(format_args!("nothing{else_} is lost"))?;
     }
     let to = quoted(Path::new(store));
-    let next = format!("next: treering verify --store {to}; keep the damaged folder until it succeeds");
+    let next = format!("next: treering verify --store {to}; keep the damaged folder until verify succeeds");
     output.note("next", next);
     Ok(())
 }

@@ -55,7 +55,7 @@ impl Verb for Snapshot {
         }
         let name = context.output.paint(Meaning::Name, &revision);
         let text = format!("{name}: {}", context.state_line(seq, root));
-        let note = format!("return to it with: treering rollback {revision}");
+        let note = format!("return to this state with: treering rollback {revision}");
         context.say_with_note(&answer, text, "next", note)
     }
 }

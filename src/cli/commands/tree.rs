@@ -75,7 +75,10 @@ impl Verb for Tree {
         let nodes = std::iter::from_fn(|| next().transpose());
         context.rows(nodes.take(self.limit), cells_of)?;
         if !waiting.is_empty() {
-            let note = format!("only the first {} objects are shown: raise --limit", self.limit);
+            let note = format!(
+                "only the first {} objects are shown; a larger --limit shows more",
+                self.limit
+            );
             context.note("more", note);
         }
         Ok(DONE)

@@ -127,7 +127,8 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
             "the store cannot be read without an intact file {file}; treering salvage reads the store without this file and writes a new store"
         ),
         None => {
-            "treering doctor names the repair; --degraded reads the newest state before the damage".to_owned()
+            "treering doctor prints the repair command; --degraded reads the newest state before the damage"
+                .to_owned()
         }
     };
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))

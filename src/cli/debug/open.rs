@@ -56,7 +56,7 @@ fn note_damage(context: &mut Context, damage: &Error, memory: Option<&Memory>) {
             let commit = memory.view().commit().commit;
             let (seq, time) = (commit.seq, commit.time);
             let state = format!(
-                "the shell reads the state at seq:{seq} of {time}\nlater commits cannot be read: verify and inspect recovery show why"
+                "the shell reads the state at seq:{seq} of {time}\nlater commits cannot be read; the commands `verify` and `inspect recovery` show why"
             );
             ("degraded", state)
         }

@@ -38,7 +38,7 @@ const STEPS: &str = include_str!("steps.txt");
 /// The separator between a command and its exit code, if the code is not 0.
 const ENDS_WITH: &str = " # ends with ";
 /// The text before the name of an earlier step with the same root.
-const SAME_ROOT: &str = "the root equals that after ";
+const SAME_ROOT: &str = "the root equals the root after ";
 
 /// The input files of the commands: path and text.
 const FILES: [(&str, &str); 9] = [
@@ -200,7 +200,11 @@ impl<'a> Guide<'a> {
             Err(failure) if code.to_string() != stated => return Err(failure),
             Err(refused) => context.output.line_for_people(refused.message())?,
             Ok(_) if code.to_string() == stated => {}
-            Ok(_) => return Err(Error::internal(format!("exit code {code} instead of {stated}"))),
+            Ok(_) => {
+                return Err(Error::internal(format!(
+                    "the exit code is {code} instead of {stated}"
+                )));
+            }
         }
         context.output.flush()?;
         let Some(file) = file else {
@@ -339,7 +343,7 @@ mod tests {
     #[test]
     fn another_root_than_stated_fails_the_tour() {
         let put = "put\nAn object.\ntreering put tea --kind note";
-        let undo = "undo\nBack.\ntreering undo\nthe root equals that after create";
+        let undo = "undo\nBack.\ntreering undo\nthe root equals the root after create";
         assert_eq!(failure_of(&[put, undo]), None);
         let wrong = undo.replace("after create", "after put");
         assert_eq!(failure_of(&[put, &wrong]).unwrap().0, 70);

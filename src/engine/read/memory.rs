@@ -142,7 +142,8 @@ impl Memory {
         let store = self.inner.store();
         let (records, digest) = (&store.records, object.digest());
         let own = records.find_place(digest)?;
-        let own = own.ok_or_else(|| Error::not_found(format!("the version {digest} is not kept")))?;
+        let own =
+            own.ok_or_else(|| Error::not_found(format!("history does not contain the version {digest}")))?;
         let content = object.content_digest();
         let content = content.map(|(content, _)| records.find(RecordKind::Content, content.as_bytes()));
         let content = content.transpose()?.flatten().map(|record| record.locator);

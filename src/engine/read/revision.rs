@@ -237,7 +237,10 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
         Revision::Name(name) => {
             let is_time = name.starts_with(|first: char| first.is_ascii_digit());
             let time = "; a time must be complete, such as 2026-11-23T12:00:00Z";
-            let hint = format!("`snapshots` lists them{}", if is_time { time } else { "" });
+            let hint = format!(
+                "`snapshots` lists the snapshots{}",
+                if is_time { time } else { "" }
+            );
             (format!("no snapshot is named '{name}'"), hint)
         }
         Revision::Time(_) => listed("no commit was made at or before this time".to_owned()),

@@ -90,7 +90,7 @@ fn sto_1_a_commit_that_does_not_follow_is_not_believed() {
     let memory = open_with_second(|_| {}).unwrap();
     assert_eq!(memory.view().len(), 1);
     let changes: [(&str, Change); 5] = [
-        ("its parent is not the commit before it", |commit| {
+        ("its parent is not the previous commit", |commit| {
             commit.parents = vec![crate::digest::CommitDigest::from_bytes([7; 32])];
         }),
         ("its seq does not follow", |commit| commit.seq = 2),

@@ -219,7 +219,8 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     };
     if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
         let (log, live) = (stats.log_bytes, stats.live_bytes);
-        let what = format!("the present state needs {live} of the log's {log} bytes; history needs the rest");
+        let what =
+            format!("the present state needs {live} of the log's {log} bytes; history needs the other bytes");
         problems.push(plain(Notice, "history_large", None, &what, Remedy::Gc));
     }
     Ok(())

@@ -35,8 +35,12 @@ fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = to.file_name();
     let name = name.ok_or_else(|| Error::invalid(format!("{} is not a valid folder name", to.display())))?;
     if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
-        let message = format!("{} has the name of an unfinished salvage", to.display());
-        return Err(Error::invalid(message).with_hint("a later salvage might remove it: choose another name"));
+        let message = format!(
+            "{} has the suffix {UNFINISHED} of an unfinished salvage",
+            to.display()
+        );
+        return Err(Error::invalid(message)
+            .with_hint("choose another name, because a later salvage might remove this folder"));
     }
     let mut unfinished = name.to_owned();
     unfinished.push(UNFINISHED);

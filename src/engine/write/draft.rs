@@ -510,8 +510,10 @@ impl Draft {
     /// Returns the object of the base state at the key path. Returns an error if that object has another id.
     fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let taken = |other: &str| {
-            Error::invalid(format!("the ids '{id}' and '{other}' have the same key path"))
-                .with_code(ErrorCode::KeyPathTaken)
+            Error::invalid(format!(
+                "the ids '{id}' and '{other}' have the same digest, so one state cannot contain both"
+            ))
+            .with_code(ErrorCode::KeyPathTaken)
         };
         if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
             return Err(taken(change.id.as_str()));

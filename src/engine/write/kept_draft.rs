@@ -155,7 +155,9 @@ impl Inner {
                     return draft.stage_version(object);
                 }
                 if records.erasure(digest.as_bytes())?.is_none() {
-                    return Err(Error::corrupt(format!("version {digest} is missing")));
+                    return Err(Error::corrupt(format!(
+                        "the staged version {digest} is missing from the store"
+                    )));
                 }
                 draft.left_out.push(digest);
                 Ok(())

@@ -188,8 +188,10 @@ impl LogHandle {
             return Ok(());
         }
         self.log.poison();
-        Err(Error::new(ErrorKind::Poisoned, "the state differs from the log")
-            .with_hint("open the store again"))
+        Err(
+            Error::new(ErrorKind::Poisoned, "the state in memory differs from the log")
+                .with_hint("open the store again"),
+        )
     }
 
     /// Reads the commits of other processes. Takes no lock and writes nothing.

@@ -146,7 +146,8 @@ impl Memory {
         check_trusted(writer.trust, "delete the name of a snapshot")?;
         self.inner.write_as(writer, |writing| {
             let none = || {
-                Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them")
+                Error::not_found(format!("no snapshot is named '{name}'"))
+                    .with_hint("`snapshots` lists the snapshots")
             };
             let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
             let info = self.inner.snapshot_named(&full)?.ok_or_else(none)?;
@@ -204,7 +205,8 @@ impl Memory {
         draft.writer.check()?;
         if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
             return Err(
-                Error::invalid(format!("`{op}` is reserved for the engine")).with_code(ErrorCode::ReservedOp)
+                Error::invalid(format!("the operation `{op}` is reserved for the engine"))
+                    .with_code(ErrorCode::ReservedOp),
             );
         }
         let draft = self.review(draft, op)?;
@@ -342,7 +344,11 @@ impl Memory {
         let full = ReferenceName::new(name)?;
         let store = self.inner.store();
         let reference = draft_named(&store, &full)?;
-        let lost = || Error::not_found(format!("the state that {name} is based on is not kept"));
+        let lost = || {
+            Error::not_found(format!(
+                "history no longer contains the state on which {name} is based"
+            ))
+        };
         let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
         let base = View::new(&self.inner.source, &store, base)?;
         let mut draft = Draft::new(base, writer.clone());

@@ -72,7 +72,7 @@ impl Inner {
             Error::conflict(format!("other lanes committed since seq:{seq}: {named}"))
                 .with_code(ErrorCode::OtherLanes)
                 .with_ids(lanes.into_keys().collect())
-                .with_hint("`--all` (`across_lanes` in the library) rolls their work back too; `undo` reverses only your own newest commit"),
+                .with_hint("`--all` (`across_lanes` in the library) also rolls back the work of these lanes; `undo` reverses only your own newest commit"),
         )
     }
 
@@ -285,7 +285,8 @@ fn erased_version(head: &State, then: Option<Entry>) -> Result<Option<Object>> {
 fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Option<&Object>) -> Result<()> {
     let erased = erased.map(|object| {
         let digest = object.digest();
-        let what = format!("seq:{seq} cannot be reversed: the version {digest} that it changed");
+        let what =
+            format!("commit seq:{seq} cannot be reversed: the version {digest} that this commit changed");
         erased_by(store, &what, object.erased_by())
     });
     let by = |error: &Error| error.hint().unwrap_or_default().to_owned();
@@ -325,7 +326,7 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
         _ => {
             let seq = target.seq();
             Err(Error::not_found(format!(
-                "seq:{seq} cannot be reversed: the commit before it was thinned, so its changes are unknown"
+                "commit seq:{seq} cannot be reversed: the previous commit was thinned, so the changes of seq:{seq} are unknown"
             ))
             .with_code(code)
             .with_hint(

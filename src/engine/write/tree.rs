@@ -105,7 +105,9 @@ impl Tree<'_> {
                 return Err(Error::invalid(format!("'{id}' has children: {}", named(&left)))
                     .with_code(ErrorCode::HasChildren)
                     .with_ids(left)
-                    .with_hint("remove them too (`remove --recursive`) or give them another parent"));
+                    .with_hint(
+                        "remove the children too (`remove --recursive`), or give the children another parent",
+                    ));
             }
         }
         Ok(())

@@ -94,7 +94,7 @@ impl Fields {
             "past" => self.past = truth(value)?,
             "quoted" => self.quoted = truth(value)?,
             _ => {
-                return Err(Error::invalid("an object does not have this field")
+                return Err(Error::invalid("no field of an object has this name")
                     .with_hint("put other values into `attributes`"));
             }
         }

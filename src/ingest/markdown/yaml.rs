@@ -87,7 +87,10 @@ impl Builder {
 
     fn begin(&mut self, open: Open, anchor: usize, line: u64) -> Result<(), YamlError> {
         if self.open.len() >= VALUE_DEPTH_MAX {
-            return refused(line, format!("nested more than {VALUE_DEPTH_MAX} deep"));
+            return refused(
+                line,
+                format!("values are nested more than {VALUE_DEPTH_MAX} deep"),
+            );
         }
         self.open.push((open, anchor));
         Ok(())

@@ -42,7 +42,7 @@ fn twice(id: &Id, first: (&Id, u64), second: (&Id, u64)) -> Error {
     let earlier = if line == 0 {
         format!("is the path of the document `{path}`")
     } else {
-        format!("is also stated at {path}:{line}")
+        format!("is already used at {path}:{line}")
     };
     at(second.0, second.1, format_args!("the id `{id}` {earlier}"))
         .with_hint("an id names one object: change or remove one of the two")

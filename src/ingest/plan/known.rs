@@ -114,7 +114,7 @@ impl Known {
 /// Returns the error for an id that already belongs to an object of another kind.
 fn taken(place: &str, object: &Object, wanted: &str) -> Error {
     Error::invalid(format!(
-        "{place}: the id `{}` is that of an object of kind `{}`, not of a {wanted}",
+        "{place}: the id `{}` belongs to an object of kind `{}`, not to a {wanted}",
         object.id(),
         object.kind()
     ))

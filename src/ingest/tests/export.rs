@@ -341,7 +341,7 @@ fn a_statement_that_cannot_be_is_refused_with_its_line() {
         (
             "a.org",
             "* A\n:PROPERTIES:\n:TREERING: {\"what\":1}\n:END:\n",
-            "a.org:3: `:TREERING:`: field `what`: an object does not have this field",
+            "a.org:3: `:TREERING:`: field `what`: no field of an object has this name",
         ),
         (
             "a.org",

@@ -71,7 +71,7 @@ fn an_object_over_a_limit_is_refused_with_its_line() {
     assert!(
         error
             .message()
-            .starts_with("a.md:1: object \"a.md#ok\": its content is too large"),
+            .starts_with("a.md:1: object \"a.md#ok\": the content is too large"),
         "{}",
         error.message()
     );

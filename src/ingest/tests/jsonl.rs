@@ -274,7 +274,7 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(
         message(r#"{"id":"a","kind":"k","contents":"x"}"#),
-        "a.jsonl:3: field `contents`: an object does not have this field"
+        "a.jsonl:3: field `contents`: no field of an object has this name"
     );
     assert_eq!(
         message(r#"{"id":"","kind":"k"}"#),
@@ -300,7 +300,7 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     let twice = Memory::default().try_ingest(&[("a.jsonl", twice)]).unwrap_err();
     assert_eq!(
         twice.message(),
-        "a.jsonl:2: the id `a` is also stated at a.jsonl:1"
+        "a.jsonl:2: the id `a` is already used at a.jsonl:1"
     );
 }
 

@@ -341,10 +341,10 @@ fn the_same_id_twice_is_refused_naming_both_places() {
     let twice = "* A\n:PROPERTIES:\n:ID: x\n:END:\n* B\n:PROPERTIES:\n:ID: x\n:END:\n";
     let mut memory = Memory::default();
     let error = memory.try_ingest(&[("a.org", twice)]).unwrap_err();
-    assert_eq!(error.message(), "a.org:5: the id `x` is also stated at a.org:1");
+    assert_eq!(error.message(), "a.org:5: the id `x` is already used at a.org:1");
     let one = "\n* A\n:PROPERTIES:\n:ID: x\n:END:\n";
     let error = memory.try_ingest(&[("a.org", one), ("b.org", one)]).unwrap_err();
-    assert_eq!(error.message(), "b.org:2: the id `x` is also stated at a.org:2");
+    assert_eq!(error.message(), "b.org:2: the id `x` is already used at a.org:2");
     let error = memory
         .try_ingest(&[("x", "nothing"), ("b.org", one)])
         .unwrap_err();
@@ -415,7 +415,7 @@ fn an_id_of_an_object_of_another_kind_is_refused() {
         .unwrap_err();
     assert_eq!(
         error.message(),
-        "a.org:1: the id `x` is that of an object of kind `fact`, not of a heading"
+        "a.org:1: the id `x` belongs to an object of kind `fact`, not to a heading"
     );
     assert!(memory.try_ingest(&[("x", "text")]).is_err());
 }

@@ -389,7 +389,7 @@ fn an_older_manifest_and_numbers_that_skip_without_a_rewrite_are_damage() {
     );
     assert!(
         text(&|bytes| bytes[36] = 200).is_some(),
-        "more rewrites than generations"
+        "as many rewrites as generations"
     );
     assert!(
         text(&|bytes| bytes[48] = 2).is_some(),

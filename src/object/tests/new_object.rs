@@ -16,7 +16,7 @@ fn refusal(new: &NewObject) -> String {
 fn an_object_is_not_its_own_parent() {
     let mut new = fact("a");
     new.parent = Some(Id::new("a").unwrap());
-    assert_eq!(refusal(&new), "object \"a\": it is its own parent");
+    assert_eq!(refusal(&new), "object \"a\": the object is its own parent");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn obj_5_the_length_of_the_content_decides_where_it_is() {
     new.content = Some("x".repeat((16 << 20) + 1));
     assert_eq!(
         refusal(&new),
-        "object \"a\": its content is too large: 16777217 bytes"
+        "object \"a\": the content is too large: it has 16777217 bytes"
     );
 }
 
@@ -66,7 +66,7 @@ fn canonical_bytes_have_a_limit() {
     let more = bytes_of(OBJECT_BYTES_MAX - overhead + 1);
     assert_eq!(
         refusal(&more),
-        "object \"a\": it is too large: 1048577 bytes without its content"
+        "object \"a\": the object is too large: it has 1048577 bytes without its content"
     );
     assert!(refusal(&bytes_of(OBJECT_BYTES_MAX + 1)).contains("the reserved field 0x8001 has 1048577 bytes"));
 
@@ -80,7 +80,7 @@ fn canonical_bytes_have_a_limit() {
 
     let mut lineage = fact("a");
     lineage.derived_from = vec![ObjectDigest::from_bytes([7; 32]); 40_000];
-    assert!(refusal(&lineage).contains("it is derived from too many versions: 40000"));
+    assert!(refusal(&lineage).contains("the object is derived from too many versions: 40000"));
 }
 
 #[test]

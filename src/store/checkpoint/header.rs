@@ -207,7 +207,9 @@ impl Header {
             table_sum: reader.u32()?,
         };
         if header.file_bytes() != length {
-            return Err(DecodeError::Invalid("its length does not match its header"));
+            return Err(DecodeError::Invalid(
+                "the length of the file does not match its header",
+            ));
         }
         Ok(header)
     }

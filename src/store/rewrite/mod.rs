@@ -159,8 +159,9 @@ impl Rewriter<'_> {
             return Ok(None);
         };
         let entry = self.store.commit_at(index)?;
-        let entry =
-            entry.ok_or_else(|| Error::internal("a kept commit is missing from the index of commits"))?;
+        let entry = entry.ok_or_else(|| {
+            Error::internal("a commit that the rewrite must keep is missing from the index")
+        })?;
         Ok((entry.batch == batch.number).then_some((index, entry)))
     }
 
@@ -338,7 +339,9 @@ impl Rewriter<'_> {
 
     fn finish(mut self) -> Result<()> {
         if self.next_kept != self.plan.kept.len() || !self.gap.is_empty() || !self.moved.is_empty() {
-            return Err(Error::internal("a kept commit is missing from the log"));
+            return Err(Error::internal(
+                "a commit that the rewrite must keep is missing from the log",
+            ));
         }
         self.put(BatchBuilder::new())
     }

@@ -93,7 +93,7 @@ fn a_long_lineage_ends_where_the_limit_is() {
         ids(&whole[..whole.len() - 1])
     );
     let ran = folder.run(&["debug", "-c", &fewer]);
-    assert!(ran.err.contains("raise --limit"), "{ran:?}");
+    assert!(ran.err.contains("a larger --limit shows more"), "{ran:?}");
 }
 
 #[test]

@@ -233,7 +233,9 @@ fn parents<'a>(
                 parents.entry(child).or_insert(parent);
             }
         } else {
-            let what = format!("the parent '{parent}' is not in the file, so the object has no parent");
+            let what = format!(
+                "the parent '{parent}' is not in the file, so the object is imported without a parent"
+            );
             mapped.say(child, what);
         }
     }
@@ -257,7 +259,9 @@ fn in_order<'a>(
         }
         if let Some(start) = next.and_then(|id| line.iter().position(|one| *one == id)) {
             let parent = parents.remove(line[start]).unwrap_or_default();
-            let what = format!("the parent '{parent}' is also below the object, so the object has no parent");
+            let what = format!(
+                "the parent '{parent}' is also below the object, so the object is imported without a parent"
+            );
             mapped.say(line[start], what);
             line[start..].rotate_left(1);
         }

@@ -61,7 +61,7 @@ fn a_person_promotes_the_version_that_was_looked_at() {
     let commit = agent.memory().view().commit().commit;
     assert_eq!(commit.op.as_str(), "promote");
     let reason = agent.memory().text(&commit.reason.unwrap()).unwrap();
-    assert_eq!(reason, "I checked (a person confirmed it with --yes)");
+    assert_eq!(reason, "I checked (a person confirmed the decision with --yes)");
     let again = agent.promote(&id("a"), now.digest(), PersonSays::ByOption, &Writer::user());
     assert!(
         !again.unwrap().committed.changed,

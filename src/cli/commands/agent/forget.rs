@@ -93,12 +93,23 @@ impl Verb for Forget {
             show_moved(context, ["would forget", "forgot"], items, outcome)?;
             if outcome.commit.is_some() {
                 // The hint covers all scopes, because an option may have changed the default scopes.
-                context.note("undo", "restore it with: treering unforget --last --all-scopes");
+                context.note(
+                    "undo",
+                    "restore the items with: treering unforget --last --all-scopes",
+                );
             }
             Ok(())
         })?;
-        note_left(context, &answer.pinned, "it is pinned; name its id to forget it");
-        note_left(context, &answer.others, "it does not meet the other conditions");
+        note_left(
+            context,
+            &answer.pinned,
+            "the item is pinned, so only its id selects the item",
+        );
+        note_left(
+            context,
+            &answer.others,
+            "the item does not meet the other conditions",
+        );
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -148,7 +159,11 @@ impl Verb for Unforget {
             let verbs = ["would restore", "restored"];
             show_moved(context, verbs, &answer.restored, &answer.outcome)
         })?;
-        note_left(context, &answer.unchanged, "the state contains its full text");
+        note_left(
+            context,
+            &answer.unchanged,
+            "the memory contains the item with its full text, so there is nothing to restore",
+        );
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }

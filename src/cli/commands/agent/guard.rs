@@ -252,7 +252,7 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
         session: info.commit.session,
         actor: info.commit.actor,
     };
-    let note = format!("reverse it with: {}", lane.way_back("undo"));
+    let note = format!("reverse the change with: {}", lane.way_back("undo"));
     context.say_with_note(&answer, text, "undo", note)
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum ImportFormat {
     ServerMemory,
     /// A fact file of odek: user.md or env.md
     Odek,
-    /// The memory.snap of the published core
+    /// The file memory.snap of the published memory core
     Snap,
 }
 

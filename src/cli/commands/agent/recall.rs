@@ -202,7 +202,8 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
             let is_cut = recalled.left_out == query.limit;
             let least = if is_cut { "at least " } else { "" };
             let what = counted(recalled.left_out as u64, "match");
-            let note = format!("{least}{what} omitted as untrusted: --with-untrusted shows them");
+            let note =
+                format!("{least}{what} omitted as untrusted; --with-untrusted also shows untrusted items");
             context.note("untrusted", note);
         }
         if recalled.hits.is_empty() {

@@ -214,7 +214,7 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         Status::Created => format!("remembered {id} in {scope}; {head}"),
         Status::Updated => format!("updated {id} in {scope}; {head}"),
         Status::Unchanged => format!("unchanged: {id} already contains this text"),
-        Status::Duplicate => format!("not stored: {id} has the same meaning"),
+        Status::Duplicate => format!("not stored, because {id} has the same meaning"),
         Status::Merged => format!("merged into {id} in {scope}; {head}"),
         Status::Superseded => format!("remembered {id} in {scope}, superseding other items; {head}"),
         Status::Quarantined => "not stored".to_owned(),
@@ -242,7 +242,7 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         Status::Created | Status::Updated | Status::Merged | Status::Superseded
     );
     if is_written {
-        context.note_way_back("reverse it with");
+        context.note_way_back("reverse the change with");
     }
     Ok(())
 }

@@ -154,7 +154,8 @@ pub(crate) struct SessionAppend {
     /// The parent session, which started this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) parent: Option<String>,
-    /// The scope of the session [default: its current scope, else the scope of its parent, else the project]
+    /// The scope of the session [default: the current scope of the session, else the scope of the parent, else the
+    /// project]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
     /// Append each line of this file; - is standard input
@@ -411,7 +412,10 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
         for due in due_summaries(&view, &reach, &session)? {
             is_empty = false;
             let (bucket, entries, new) = (&due.bucket, due.entries, due.unseen);
-            context.say(&due, format_args!("{bucket}: {entries}, {new} new"))?;
+            context.say(
+                &due,
+                format_args!("{bucket}: {entries} texts to summarise, {new} of them new"),
+            )?;
         }
     } else {
         let when = time::given(verb.when.as_deref(), view.now())?;

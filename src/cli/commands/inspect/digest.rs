@@ -40,7 +40,9 @@ impl Digest {
         let rows = found.iter().map(|meaning| Ok(DigestRow::of(meaning)));
         context.table(rows, &["is_a", "digest", "of"])?;
         if is_cut {
-            let note = format!("at most {MEANINGS_MAX} of each sort are listed: type more digits");
+            let note = format!(
+                "at most {MEANINGS_MAX} matches of each kind are listed; type more digits to see fewer matches"
+            );
             context.note("more", note);
         }
         Ok(DONE)
@@ -70,7 +72,9 @@ impl DigestRow {
             }
             Found::KeyPath(key, id) => row("key path", key.as_bytes(), id.to_string()),
             Found::Erased(digest, Some(by)) => row("erased", digest, format!("erased by commit {by}")),
-            Found::Erased(digest, None) => row("lost", digest, "salvage could not recover it".to_owned()),
+            Found::Erased(digest, None) => {
+                row("lost", digest, "salvage could not recover the record".to_owned())
+            }
             Found::Node(digest, path) => row("node", digest, format!("node {}", human::nibbles(path))),
         }
     }

@@ -211,7 +211,11 @@ fn meaning(frame: &Frame) -> Option<String> {
             let [_, digest, by] = frame.body.as_chunks::<32>().0 else {
                 return None;
             };
-            format!("{} was erased from here by commit {}", short(digest), short(by))
+            format!(
+                "the record {} was here until commit {} erased it",
+                short(digest),
+                short(by)
+            )
         }
         RecordKind::Content | RecordKind::Text => {
             String::from_utf8_lossy(&frame.body).chars().take(100).collect()

@@ -66,7 +66,9 @@ impl Target {
     fn parse(text: &str) -> Result<Self> {
         let refused = || {
             let message = format!("'{text}' is not a file, a segment or SEGMENT:OFFSET");
-            Error::invalid(message).with_hint("see treering inspect files and inspect frames")
+            Error::invalid(message).with_hint(
+                "treering inspect files lists the files; treering inspect frames lists each SEGMENT:OFFSET",
+            )
         };
         let number = |text: &str| text.parse::<u64>().map_err(|_| refused());
         match (text, text.split_once(':')) {
@@ -145,7 +147,8 @@ fn frame_at(inspection: &Inspection, segment: u64, offset: u64) -> Result<Frame>
         }
         _ => {
             let error = Error::not_found(format!("no frame begins at {segment}:{offset}"));
-            Err(error.with_hint("treering inspect frames lists the frames; each begins at a multiple of 16"))
+            Err(error
+                .with_hint("treering inspect frames lists the frames; each frame begins at a multiple of 16"))
         }
     }
 }

@@ -68,7 +68,11 @@ impl Part {
         }
         let left = self.bytes.len() - shown.len();
         if left > 0 {
-            let what = if zeros { "zeros" } else { "bytes: --all shows them" };
+            let what = if zeros {
+                "zeros"
+            } else {
+                "bytes; --all shows all bytes"
+            };
             output.line(format_args!("{:>8}  {:<NAME$}  and {left} more {what}", "", ""))?;
         }
         Ok(())

@@ -234,12 +234,12 @@ impl Survey<'_> {
             }
             if self.given.contains(&version.digest) {
                 let (id, digest) = (&version.id, to_hex(&version.digest));
-                return Err(
-                    Error::invalid(format!("{digest} is the current version of '{id}'"))
-                        .with_code(ErrorCode::Current)
-                        .with_ids(vec![id.clone()])
-                        .with_hint("store another version first, or erase the id with all of its versions"),
-                );
+                return Err(Error::invalid(format!(
+                    "{digest} cannot be erased alone, because this version of '{id}' is current"
+                ))
+                .with_code(ErrorCode::Current)
+                .with_ids(vec![id.clone()])
+                .with_hint("store another version first, or erase the id with all of its versions"));
             }
             leaving.insert(&version.id);
         }
