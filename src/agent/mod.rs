@@ -90,6 +90,7 @@ pub(crate) use scope::Place;
 pub use scope::Reach;
 pub use search::{RecallHit, RecallQuery, Recalled};
 pub use session::{Append, Appended, NewEntry, NotStored};
+pub(crate) use settings::Fault;
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};
 pub use trust::{PersonSays, Promoted, Quarantined};
 

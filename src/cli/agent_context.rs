@@ -6,7 +6,8 @@
 use clap::Args;
 use std::env;
 use std::fs;
-use std::io;
+use std::io::{BufReader, Read as _};
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,16 +15,20 @@ use serde::Serialize;
 use super::args::LaneOptions;
 use super::context::{Context, path_in, shown};
 use super::errors::{Done, input_error};
+use super::input::open_regular;
 use super::output::printable;
 use crate::agent::trust::held_reason;
-use crate::agent::{Agent, Place, Reach, Settings};
+use crate::agent::{Agent, Fault, Place, Reach, Settings};
 use crate::engine::Memory;
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Scope;
-use crate::scan;
 
 /// The name of the settings file, in the parent folder of the store.
 const SETTINGS_FILE: &str = "treering.toml";
+/// The largest file that is read because it was found, in bytes.
+const FOUND_BYTES_MAX: u64 = 1 << 20;
+/// The number of faults of a found settings file that a warning tells.
+const FAULTS_TOLD: usize = 5;
 
 /// The options that select the scopes to read.
 #[derive(Args, Clone, Debug, Default)]
@@ -75,46 +80,40 @@ impl Context {
             };
             return Ok(Agent::new(Memory::in_memory()?, settings));
         }
-        let (settings, ignored) = self.settings()?;
-        if let Some((category, severity)) = ignored.first() {
-            let text = format!(
-                "the scan ignores {} of the verdicts in {SETTINGS_FILE}, because these verdicts would weaken the scan (such as scan.{}.{}); to apply them, pass the file with --settings",
-                ignored.len(),
-                category.name(),
-                severity.name()
-            );
-            self.output.note("settings_ignored", text);
+        let (settings, skipped) = self.settings()?;
+        if let Some(faults) = skipped {
+            self.output.note("settings_ignored", faults);
         }
         Ok(Agent::new(open(self, &settings)?, settings))
     }
 
-    /// Reads the agent's settings from the file of `--settings`, else from the file next to the store. The file next to
-    /// the store is untrusted, so it can make the scan stricter but never milder. Milder verdicts in that file have no
-    /// effect, and are returned for a warning.
-    pub(crate) fn settings(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
+    /// Reads the agent's settings from the file of `--settings`, else from the file next to the store. Anybody who can
+    /// write into that folder may have written the file, so it can only make settings stricter, and no fault in it makes
+    /// a verb fail. Also returns a warning about the skipped parts of such a file.
+    pub(crate) fn settings(&self) -> Result<(Settings, Option<String>)> {
         let named = self.options.settings.clone();
-        let named = named.or_else(|| path_in("TREERING_SETTINGS"));
-        let path = match (&named, self.store()) {
-            (Some(named), _) => named.clone(),
-            // An untrusted store brings no settings along.
-            (None, Ok(store)) if !self.options.untrusted_store => store.with_file_name(SETTINGS_FILE),
-            (None, _) => return Ok((Settings::default(), Vec::new())),
-        };
-        match fs::read_to_string(&path) {
-            Ok(text) => {
-                let read = Settings::from_toml(&text);
-                let mut settings = read.map_err(|error| error.context(shown(&path)))?;
-                let ignored = match named {
-                    Some(_) => Vec::new(),
-                    None => settings.scan.raise_to(&scan::VerdictTable::default()),
-                };
-                Ok((settings, ignored))
-            }
-            Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
-                Ok((Settings::default(), Vec::new()))
-            }
-            Err(error) => Err(input_error(&path, error)),
+        if let Some(path) = named.or_else(|| path_in("TREERING_SETTINGS")) {
+            let text = fs::read_to_string(&path).map_err(|error| input_error(&path, error))?;
+            let settings = Settings::from_toml(&text).map_err(|error| error.context(shown(&path)))?;
+            return Ok((settings, None));
         }
+        let found = match self.beside_store(SETTINGS_FILE) {
+            Some(path) => read_found(&path).map(|text| Settings::from_found_toml(&text)),
+            None => return Ok((Settings::default(), None)),
+        };
+        let warning = |what: String| format!("{what}; the standard values of these settings apply");
+        Ok(match found {
+            Ok((settings, faults)) => (settings, told(&faults).map(warning)),
+            Err(error) => (Settings::default(), Some(warning(error.message().to_owned()))),
+        })
+    }
+
+    /// Returns the path of a file in the parent folder of the store, if such a file exists. An untrusted store brings no
+    /// files along.
+    pub(crate) fn beside_store(&self, name: &str) -> Option<PathBuf> {
+        let store = self.store().ok().filter(|_| !self.options.untrusted_store)?;
+        let path = store.with_file_name(name);
+        path.symlink_metadata().is_ok().then_some(path)
     }
 
     /// Returns the place where the agent works: the project of the current folder, and the named session and actor.
@@ -166,6 +165,35 @@ impl Context {
             Ok(Reach::Scopes(scopes.collect::<Result<_>>()?))
         }
     }
+}
+
+/// Reads a file beside the store, which the user did not name. Refuses a path that is not a regular file, because a read
+/// of a named pipe never ends.
+pub(crate) fn read_found(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let file = open_regular(path)?.take(FOUND_BYTES_MAX + 1);
+    BufReader::new(file)
+        .read_to_string(&mut text)
+        .map_err(|error| input_error(path, error))?;
+    if text.len() as u64 > FOUND_BYTES_MAX {
+        let text = format!("{} has more than {} KiB", shown(path), FOUND_BYTES_MAX >> 10);
+        return Err(Error::invalid(text).with_code(ErrorCode::OverLimit));
+    }
+    Ok(text)
+}
+
+/// Lists the faults of a found settings file in one sentence.
+fn told(faults: &[Fault]) -> Option<String> {
+    let (told, rest) = faults.split_at(faults.len().min(FAULTS_TOLD));
+    let told: Vec<_> = told
+        .iter()
+        .map(|fault| format!("line {}: {}", fault.line, fault.why))
+        .collect();
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    (!told.is_empty()).then(|| format!("{SETTINGS_FILE}: {}{more}", told.join("; ")))
 }
 
 /// Returns whether `TREERING_DISABLE` disables the verbs of an agent.

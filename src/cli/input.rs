@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use crate::cli::context::{Context, shown};
-use crate::cli::errors::{input_error, usage_error};
+use crate::cli::errors::{input_error, refused, usage_error};
 use crate::error::{Error, ErrorCode, Result};
 #[cfg(feature = "agent")]
 use crate::ingest::json::loose_time_from_json;
@@ -42,6 +42,23 @@ pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRe
     }
     let opened = File::open(file).map_err(|error| input_error(file, error))?;
     Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
+}
+
+/// Opens a regular file. Refuses a named pipe, a socket or a device, whose reader may wait for ever.
+pub(crate) fn open_regular(file: &Path) -> Result<File> {
+    let metadata = fs::metadata(file).map_err(|error| input_error(file, error))?;
+    if metadata.is_dir() {
+        return Err(input_error(file, io::ErrorKind::IsADirectory.into()));
+    }
+    if !metadata.is_file() {
+        let text = format!(
+            "{} is not a regular file, but a pipe, a socket or a device",
+            shown(file)
+        );
+        let hint = "write its content into a file, then name that file";
+        return Err(refused(ErrorCode::NotRegularFile, text, hint));
+    }
+    File::open(file).map_err(|error| input_error(file, error))
 }
 
 /// Reads the bytes of a file, or of standard input for `-`.

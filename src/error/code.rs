@@ -58,8 +58,6 @@ codes! {
     CheckpointDamaged = "checkpoint_damaged",
     /// The command that answers a prompt failed or exceeded its time limit.
     CommandFailed = "command_failed",
-    /// The policy contains a command, but the user did not pass the policy file with `--policy`.
-    CommandNotAllowed = "command_not_allowed",
     /// Another writer changed the state on which the work is based.
     Conflict = "conflict",
     /// Stored bytes differ from the bytes that were written.
@@ -152,7 +150,7 @@ codes! {
     NotFound = "not_found",
     /// The object is a session or belongs to a session, and this call may not write the object.
     NotOwner = "not_owner",
-    /// A path of the store is a folder, a link, a pipe, a socket or a device instead of a regular file.
+    /// A path of the store or of the input is a folder, a link, a pipe, a socket or a device instead of a regular file.
     NotRegularFile = "not_regular_file",
     /// The import refused every part of its input.
     NothingTaken = "nothing_taken",
@@ -176,6 +174,8 @@ codes! {
     ParentCycle = "parent_cycle",
     /// An earlier write or sync of this handle failed.
     Poisoned = "poisoned",
+    /// A policy file that the user did not pass with `--policy` would loosen the guard or run a command.
+    PolicyNotAllowed = "policy_not_allowed",
     /// The proof is invalid.
     ProofFailed = "proof_failed",
     /// The change waits in quarantine for a person.

@@ -90,7 +90,7 @@ fn a_policy_that_was_found_runs_no_command() {
     );
     assert_eq!(
         folder.refused(4, &["guard", "check", "turn"])["code"],
-        "command_not_allowed"
+        "policy_not_allowed"
     );
     assert!(!folder.path("ran").exists());
     let named = folder.run(&["guard", "check", "turn", "--policy", "guard.toml", "--json"]);
@@ -102,6 +102,76 @@ fn a_policy_that_was_found_runs_no_command() {
     folder.write("guard.toml", "[scan]\nrefuze = \"flag\"\n");
     let refused = folder.refused(1, &["guard", "check", "turn"]);
     assert!(text(&refused["message"]).contains("refuze"), "{refused}");
+}
+
+/// INVARIANT POL-1: a policy that the user did not name only makes the standard policy stricter.
+#[test]
+fn a_policy_that_was_found_does_not_switch_the_guard_off() {
+    let folder = Folder::with_store();
+    let rule = "Payments need two signatures.";
+    folder.json(&[
+        "remember", rule, "--id", "pay", "--kind", "rule", "--scope", "global", "--pin",
+    ]);
+    let kind = folder.json(&["get", "pay"]);
+    assert_eq!(kind["attributes"]["pinned"], true);
+    let off = "[scan]\nrefuse = \"never\"\n[trust]\nkeep_higher = false\n[pinned]\nkeep = false\n";
+    let line =
+        "{\"id\":\"pay\",\"kind\":\"rule\",\"scope\":\"global\",\"content\":\"Payments need none.\"}\n";
+    folder.write("turn.jsonl", line);
+    let before = folder.root();
+    folder.write("guard.toml", off);
+    let stage = [
+        "guard",
+        "stage",
+        "turn",
+        "--jsonl",
+        "turn.jsonl",
+        "--trust",
+        "untrusted",
+    ];
+    let refused = folder.refused(4, &stage);
+    assert_eq!(refused["code"], "policy_not_allowed");
+    for key in ["scan.refuse", "pinned.keep", "trust.keep_higher", "--policy"] {
+        assert!(text(&refused["message"]).contains(key), "{refused}");
+    }
+    // A change that a named policy let through is refused by the policy that was found.
+    let named = [&stage[..], &["--policy", "guard.toml"]].concat();
+    folder.json(&named);
+    for verb in ["check", "commit"] {
+        let arguments = ["guard", verb, "turn", "--trust", "untrusted"];
+        assert_eq!(folder.refused(4, &arguments)["code"], "policy_not_allowed");
+        // Beside a named store, the file is found too.
+        let arguments = [&arguments[..], &["--store", ".treering"]].concat();
+        assert_eq!(folder.refused(4, &arguments)["code"], "policy_not_allowed");
+    }
+    assert_eq!(folder.root(), before);
+    let named = [
+        "guard",
+        "commit",
+        "turn",
+        "--trust",
+        "untrusted",
+        "--policy",
+        "guard.toml",
+    ];
+    assert_eq!(folder.run(&named).code, 0);
+    // What makes stricter applies.
+    folder.write("guard.toml", "[change]\nremoved_max = 0\n");
+    folder.write("turn.jsonl", "{\"remove\":\"pay\"}\n");
+    folder.json(&[
+        "guard",
+        "stage",
+        "gone",
+        "--jsonl",
+        "turn.jsonl",
+        "--policy",
+        "guard.toml",
+    ]);
+    let ran = folder.run(&["guard", "check", "gone", "--json"]);
+    assert!(
+        ran.code == 4 && failed(&ran.documents()[0]).contains(&"removals".to_owned()),
+        "{ran:?}"
+    );
 }
 
 #[test]

@@ -165,13 +165,50 @@ fn settings_lie_beside_the_store_or_are_named() {
     assert_eq!(text(&named["status"]), "created");
     folder.write("treering.toml", "[scan.all]\nlow = \"block\"\n");
     assert_eq!(folder.run(&["remember", "x\u{ad}1"]).code, 4);
-    folder.write("treering.toml", "[quotas]\nitems = 5\n");
-    let ran = folder.run(&["remember", "x"]);
-    assert!(ran.code == 1 && ran.err.contains("line 2"), "{ran:?}");
     assert_eq!(
         folder.run(&["remember", "x", "--settings", "nofile.toml"]).code,
         1
     );
+}
+
+#[test]
+fn a_found_settings_file_only_makes_stricter_and_never_fails_a_verb() {
+    let folder = Folder::with_store();
+    let unknown = "[quotas]\nitems = 5\n";
+    folder.write("treering.toml", unknown);
+    let ran = folder.run(&["recall", "tea"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for part in ["treering.toml", "line 2", "`quotas.items`", "`quotas.items_max`"] {
+        assert!(ran.err.contains(part), "{ran:?}");
+    }
+    folder.write("named.toml", unknown);
+    let ran = folder.run(&["recall", "tea", "--settings", "named.toml"]);
+    assert!(ran.code == 1 && ran.err.contains("named.toml: line 2"), "{ran:?}");
+    // Times of zero would let three passes forget everything.
+    let times = "[decay]\nsummary_after = \"0s\"\nkeywords_after = \"0s\"\nforget_after = \"0s\"\n";
+    folder.write("treering.toml", times);
+    folder.write("named.toml", times);
+    folder.json(&["remember", "Vera drinks green tea in the morning.", "--id", "tea"]);
+    for _ in 0..3 {
+        assert_eq!(folder.json(&["decay"])["moves"], serde_json::json!([]));
+    }
+    let refused = folder.refused(1, &["decay", "--settings", "named.toml"]);
+    assert!(
+        text(&refused["message"]).contains("from 1h to 36500d"),
+        "{refused}"
+    );
+    folder.write(
+        "treering.toml",
+        "[quotas]\ntext_chars_max = 9_000_000\n[facts]\nenabled = true\n",
+    );
+    let long = "tea ".repeat(300_000);
+    let ran = folder.feed(&["remember", "-", "--json"], &long);
+    assert!(ran.code == 1 && ran.err.contains("over_limit"), "{}", ran.err);
+    // The file is read only if it is a regular file, because a read of a pipe never ends.
+    fs::remove_file(folder.path("treering.toml")).unwrap();
+    folder.make_pipe("treering.toml");
+    let ran = folder.run(&["recall", "tea"]);
+    assert!(ran.code == 0 && ran.err.contains("not a regular file"), "{ran:?}");
 }
 
 #[test]

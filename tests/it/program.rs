@@ -49,6 +49,12 @@ impl Folder {
         fs::write(path, text).unwrap();
     }
 
+    /// Makes a named pipe in the folder. A read of the pipe never ends, because nobody writes into it.
+    pub(crate) fn make_pipe(&self, name: &str) {
+        let made = Command::new("mkfifo").arg(self.path(name)).status().unwrap();
+        assert!(made.success());
+    }
+
     /// Returns a command that runs the program in the folder.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));

@@ -15,16 +15,23 @@
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
+//!
+//! # Invariants
+//! - POL-1: a policy that the user did not name refuses every change that the standard policy refuses, and runs no
+//!   program.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::agent::settings::fault;
+use crate::agent::settings::{Quotas, fault};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::Verdict;
+
+/// The longest time limit of a program, in seconds: a day.
+const SECONDS_MAX: f64 = 86_400.0;
 
 /// The checks of a change.
 ///
@@ -106,6 +113,16 @@ named! {
 impl Refuse {
     pub(super) fn verdict(self) -> Option<Verdict> {
         Verdict::from_name(self.name())
+    }
+
+    /// Returns a number that is higher if more verdicts refuse a change.
+    fn strictness(self) -> u8 {
+        match self {
+            Self::Never => 0,
+            Self::Block => 1,
+            Self::Quarantine => 2,
+            Self::Flag => 3,
+        }
     }
 }
 
@@ -206,7 +223,7 @@ pub struct CommandCheck {
     pub name: String,
     /// The program and its arguments.
     pub run: Vec<String>,
-    /// The time limit of the program in seconds. Default: 30.
+    /// The time limit of the program in seconds, at most a day. Default: 30.
     #[serde(default = "CommandCheck::usual_seconds")]
     pub seconds: f64,
 }
@@ -235,22 +252,93 @@ impl Policy {
     /// `InvalidInput` (code `bad_policy`) if a key is unknown or a value is invalid. The error describes the fault.
     pub fn parse(text: &str) -> Result<Self> {
         let read: Self = toml::from_str(text).map_err(|error| bad(fault(text, &error)))?;
-        let shares = [read.change.removed_share_max, read.change.rewritten_share_max];
-        let is_share = |share: f64| (0.0..=1.0).contains(&share);
-        if !shares.into_iter().flatten().all(is_share) {
-            return Err(bad("a share must be from 0 to 1"));
+        let limits = &read.change;
+        for (key, share) in [
+            ("removed_share_max", limits.removed_share_max),
+            ("rewritten_share_max", limits.rewritten_share_max),
+        ] {
+            if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+                return Err(bad(format!("`change.{key}` must be a number from 0 to 1")));
+            }
         }
-        if let Some(command) = read.commands.iter().find(|command| command.run.is_empty()) {
-            return Err(bad(format!("the command '{}' is empty", command.name)));
-        }
-        let is_time = |command: &&CommandCheck| command.seconds.is_finite() && command.seconds > 0.0;
-        if let Some(command) = read.commands.iter().find(|command| !is_time(command)) {
-            return Err(bad(format!(
-                "the time limit of the command '{}' must be positive",
-                command.name
-            )));
+        for command in &read.commands {
+            let name = &command.name;
+            if command.run.is_empty() {
+                return Err(bad(format!("the command '{name}' is empty")));
+            }
+            if !(command.seconds > 0.0 && command.seconds <= SECONDS_MAX) {
+                let bounds = format!("more than 0 and at most {SECONDS_MAX}");
+                return Err(bad(format!("`seconds` of the command '{name}' must be {bounds}")));
+            }
         }
         Ok(read)
+    }
+
+    /// Parses a policy as [`Self::parse`] does, from a file that the user did not name (POL-1). `quotas` are the quotas
+    /// of the agent.
+    ///
+    /// # Errors
+    /// The errors of [`Self::parse`]; `Denied` (code `policy_not_allowed`) if a key is less strict than in the standard
+    /// policy. The error names every such key.
+    pub(crate) fn parse_found(text: &str, quotas: &Quotas) -> Result<Self> {
+        let found = Self::parse(text)?;
+        let keys = found.looser_keys(quotas);
+        if keys.is_empty() {
+            return Ok(found);
+        }
+        let keys = keys.join(", ");
+        let text = format!("these keys need a policy that was passed with --policy: {keys}");
+        let hint =
+            "nothing was changed; read the file, then pass it with --policy FILE, or remove these keys";
+        Err(Error::denied(ErrorCode::PolicyNotAllowed, text).with_hint(hint))
+    }
+
+    /// Returns the keys whose values are less strict than in the standard policy, and `command` if the policy runs a
+    /// program.
+    fn looser_keys(&self, quotas: &Quotas) -> Vec<&'static str> {
+        fn is_over<T: PartialOrd>(found: Option<T>, standard: Option<T>) -> bool {
+            standard.is_some_and(|standard| found.is_none_or(|found| found > standard))
+        }
+        let standard = Self::default();
+        let (change, usual) = (&self.change, &standard.change);
+        let (items_max, chars_max) = (self.quota.items_max, self.quota.text_chars_max);
+        let keys = [
+            ("change.free", change.free > usual.free),
+            (
+                "change.removed_max",
+                is_over(change.removed_max, usual.removed_max),
+            ),
+            (
+                "change.removed_share_max",
+                is_over(change.removed_share_max, usual.removed_share_max),
+            ),
+            (
+                "change.rewritten_max",
+                is_over(change.rewritten_max, usual.rewritten_max),
+            ),
+            (
+                "change.rewritten_share_max",
+                is_over(change.rewritten_share_max, usual.rewritten_share_max),
+            ),
+            (
+                "scan.refuse",
+                self.scan.refuse.strictness() < standard.scan.refuse.strictness(),
+            ),
+            (
+                "quota.items_max",
+                items_max.is_some_and(|max| max > quotas.items_max),
+            ),
+            (
+                "quota.text_chars_max",
+                chars_max.is_some_and(|max| max > quotas.text_chars_max),
+            ),
+            ("pinned.keep", !self.pinned.keep),
+            ("pinned.contradictions", !self.pinned.contradictions),
+            ("trust.keep_higher", !self.trust.keep_higher),
+            ("command", !self.commands.is_empty()),
+        ];
+        let looser = keys.into_iter().filter(|(_, is_looser)| *is_looser);
+        looser.map(|(key, _)| key).collect()
     }
 }
 

@@ -1,26 +1,25 @@
 //! Parses settings from a TOML file. A missing key has its default, or the value of the profile.
 //!
+//! `rules.rs` checks every key and value first. A fault in a file that the user named is an error. A fault in a file that
+//! was found is skipped, so that such a file can neither make a verb fail nor make a setting less strict.
+//!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
-//!
-//! # Limits
-//! A `treering.toml` in a folder may enable the extraction of facts, and change limits and times. This adds no risk,
-//! because a person who can write that file could also place a whole store there.
-//!
-//! # Invariants
-//! - SET-1: an unknown key at any depth is refused. The error contains the key and its line.
 
 use std::collections::BTreeMap;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+use toml::de::DeTable;
 
+use super::rules::{Fault, check, line_at};
 use super::{DecaySettings, Quotas, Secrets, Settings};
 use crate::agent::notes::rank::NoteSettings;
 use crate::agent::session::attribution::AttributionSettings;
 use crate::agent::session::extraction::FactSettings;
 use crate::error::{Error, ErrorCode, Result};
-use crate::scan::{Category, Severity, Verdict};
+use crate::scan::{Category, Severity, Verdict, VerdictTable};
 
 /// The content of a settings file.
 #[derive(Default, Deserialize)]
@@ -28,7 +27,7 @@ use crate::scan::{Category, Severity, Verdict};
 struct File {
     profile: Profile,
     secrets: Secrets,
-    quotas: Quotas,
+    quotas: toml::Table,
     scan: BTreeMap<Categories, BTreeMap<Severity, Verdict>>,
     decay: DecaySettings,
     notes: NoteSettings,
@@ -66,21 +65,63 @@ impl Settings {
     ///
     /// # Errors
     /// `InvalidInput` (code `bad_settings`) if the text is not TOML, a key is unknown, or a value has the wrong type or
-    /// range. The error contains the line.
+    /// is out of its bounds. The error contains the line and the bounds.
     pub fn from_toml(text: &str) -> Result<Self> {
-        let file: File = toml::from_str(text).map_err(|error| bad(text, &error))?;
+        let mut table = DeTable::parse(text).map_err(|error| bad(fault(text, &error)))?;
+        match check(table.get_mut(), text, false).into_iter().next() {
+            Some(Fault { line, why }) => Err(bad(format!("line {line}: {why}"))),
+            None => Self::from_table(table).map_err(|error| bad(fault(text, &error))),
+        }
+    }
+
+    /// Parses settings as [`Self::from_toml`] does, from a file that the user did not name. Skips and returns every
+    /// fault, and every value that is less strict than the standard (SET-2).
+    pub(crate) fn from_found_toml(text: &str) -> (Self, Vec<Fault>) {
+        let mut table = match DeTable::parse(text) {
+            Ok(table) => table,
+            Err(error) => return (Self::default(), vec![skipped(text, &error)]),
+        };
+        let mut faults = check(table.get_mut(), text, true);
+        let verdicts = verdicts_of(table.get_ref(), text);
+        let mut settings = Self::from_table(table).unwrap_or_else(|error| {
+            faults.push(skipped(text, &error));
+            Self::default()
+        });
+        let raised = settings.scan.raise_to(&VerdictTable::default());
+        let weakens = |(_, named, severity): &(usize, Option<Category>, Severity)| {
+            let is_in = |category: Category| named.is_none_or(|named| named == category);
+            raised
+                .iter()
+                .any(|(category, at)| at == severity && is_in(*category))
+        };
+        faults.extend(
+            verdicts
+                .into_iter()
+                .filter(weakens)
+                .map(|(line, named, severity)| {
+                    let (table, severity) = (named.map_or("all", Category::name), severity.name());
+                    let key = format!("scan.{table}.{severity}");
+                    let why = format!(
+                        "`{key}` would weaken the scan in a file that was not passed with --settings"
+                    );
+                    Fault { line, why }
+                }),
+        );
+        faults.sort();
+        (settings, faults)
+    }
+
+    fn from_table(table: Spanned<DeTable<'_>>) -> std::result::Result<Self, toml::de::Error> {
+        let file = File::deserialize(toml::de::Deserializer::from(table))?;
         let mut settings = Self {
             secrets: file.secrets,
-            quotas: file.quotas,
+            quotas: over_profile(file.profile, file.quotas)?,
             decay: file.decay,
             notes: file.notes,
             facts: file.facts,
             attribution: file.attribution,
             ..Self::default()
         };
-        if file.profile == Profile::Blocks {
-            settings.quotas = over_blocks(text).map_err(|error| bad(text, &error))?;
-        }
         for (Categories(named), verdicts) in file.scan {
             for category in Category::ALL {
                 if named.is_none_or(|named| named == category) {
@@ -94,28 +135,56 @@ impl Settings {
     }
 }
 
-/// Returns the quotas of the profile `blocks`, overridden by the quotas of the file.
-fn over_blocks(text: &str) -> std::result::Result<Quotas, toml::de::Error> {
-    let mut quotas = toml::Table::try_from(Quotas::BLOCKS).map_err(toml::de::Error::custom)?;
-    let given: toml::Table = toml::from_str(text)?;
-    if let Some(toml::Value::Table(given)) = given.get("quotas") {
-        quotas.extend(given.clone());
+/// Returns the verdicts that a file sets, each with its line, its category (`None` for all) and its severity.
+fn verdicts_of(table: &DeTable<'_>, text: &str) -> Vec<(usize, Option<Category>, Severity)> {
+    let mut verdicts = Vec::new();
+    let scan = table.get("scan").and_then(|scan| scan.get_ref().as_table());
+    for (category, inner) in scan.into_iter().flatten() {
+        for (severity, _) in inner.get_ref().as_table().into_iter().flatten() {
+            let line = line_at(text, severity.span().start);
+            let named = Category::from_name(category.get_ref());
+            verdicts.extend(Severity::from_name(severity.get_ref()).map(|severity| (line, named, severity)));
+        }
     }
+    verdicts
+}
+
+/// Returns the quotas of a profile, overridden by the quotas of the file.
+fn over_profile(profile: Profile, given: toml::Table) -> std::result::Result<Quotas, toml::de::Error> {
+    let quotas = match profile {
+        Profile::Default => Quotas::default(),
+        Profile::Blocks => Quotas::BLOCKS,
+    };
+    let mut quotas = toml::Table::try_from(quotas).map_err(toml::de::Error::custom)?;
+    quotas.extend(given);
     quotas.try_into()
 }
 
-fn bad(text: &str, error: &toml::de::Error) -> Error {
-    Error::invalid(fault(text, error))
+fn bad(why: String) -> Error {
+    Error::invalid(why)
         .with_code(ErrorCode::BadSettings)
-        .with_hint("docs/agent/remember.md lists the settings")
+        .with_hint("docs/agent/settings.md lists the settings and their bounds")
+}
+
+/// Returns the fault of a file that cannot be read as a whole.
+fn skipped(text: &str, error: &toml::de::Error) -> Fault {
+    Fault {
+        line: line_of(text, error),
+        why: format!("the whole file is skipped: {}", reason(error)),
+    }
 }
 
 /// Formats an error of the TOML parser as one sentence with the number of the line.
 pub(in crate::agent) fn fault(text: &str, error: &toml::de::Error) -> String {
-    let at = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = text[..at].matches('\n').count() + 1;
-    let why = error.message().lines().collect::<Vec<_>>().join("; ");
-    format!("line {line}: {why}")
+    format!("line {}: {}", line_of(text, error), reason(error))
+}
+
+fn line_of(text: &str, error: &toml::de::Error) -> usize {
+    line_at(text, error.span().map_or(0, |span| span.start))
+}
+
+fn reason(error: &toml::de::Error) -> String {
+    error.message().lines().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -162,15 +231,14 @@ mod tests {
         assert_eq!(verdict(all), Verdict::Allow);
         let but = format!("[scan.override]\nhigh = \"block\"\n{all}");
         assert_eq!(verdict(&but), Verdict::Block);
-        let mut scan = Settings::from_toml(&but).unwrap().scan;
-        let raised = scan.raise_to(&crate::scan::VerdictTable::default());
-        assert!(raised.contains(&(Category::Execute, Severity::High)));
-        assert_eq!(scan.get(Category::Override, Severity::High), Verdict::Block);
-        assert_eq!(scan.get(Category::Execute, Severity::High), Verdict::Block);
-        assert_eq!(scan.raise_to(&crate::scan::VerdictTable::default()), []);
+        let (found, faults) = Settings::from_found_toml(&but);
+        assert_eq!(found.scan.get(Category::Override, Severity::High), Verdict::Block);
+        assert_eq!(found.scan.get(Category::Execute, Severity::High), Verdict::Block);
+        let lines: Vec<_> = faults.iter().map(|fault| fault.line).collect();
+        assert_eq!(lines, [4, 5, 6], "{faults:?}");
     }
 
-    /// INVARIANT SET-1: an unknown key is refused. The error contains the key and its line.
+    /// INVARIANT SET-1: an unknown key is a fault, with the key and its line.
     #[test]
     fn a_mistake_is_told_with_its_line() {
         for (text, line) in [

@@ -4,8 +4,10 @@
 //! Layer 7, inside `agent`. Pure.
 
 mod file;
+mod rules;
 
 pub(in crate::agent) use self::file::fault;
+pub(crate) use self::rules::Fault;
 
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 use serde::de::Error;
@@ -132,12 +134,16 @@ pub struct Settings {
 /// Parses a duration, for example `"24h"` or `"30d"`. Returns microseconds.
 pub(in crate::agent) fn micros<'de, D: Deserializer<'de>>(input: D) -> Result<i64, D::Error> {
     let text = String::deserialize(input)?;
-    let span = text.parse::<Span>().ok();
-    let length = span.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()).ok());
-    let length = length.filter(|length| *length >= SignedDuration::ZERO);
-    length
-        .and_then(|length| i64::try_from(length.as_micros()).ok())
-        .ok_or_else(|| D::Error::custom("not a duration such as \"24h\", \"30d\" or \"90s\""))
+    parse_micros(&text).ok_or_else(|| D::Error::custom("not a duration such as \"24h\", \"30d\" or \"90s\""))
+}
+
+fn parse_micros(text: &str) -> Option<i64> {
+    let length = text
+        .parse::<Span>()
+        .ok()?
+        .to_duration(SpanRelativeTo::days_are_24_hours());
+    let length = length.ok().filter(|length| *length >= SignedDuration::ZERO)?;
+    i64::try_from(length.as_micros()).ok()
 }
 
 /// Parses a number that must be finite and not negative.

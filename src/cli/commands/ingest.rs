@@ -10,7 +10,7 @@ use super::prelude::*;
 use crate::answers::commits::{Ingested, SkippedFile, Tally};
 use std::collections::HashSet;
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 
 use unicode_normalization::UnicodeNormalization as _;
@@ -18,6 +18,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::put::tally_text;
 use crate::cli::errors::input_error;
+use crate::cli::input::open_regular;
 use crate::engine::{Committed, Progress, Writer};
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
 
@@ -342,7 +343,9 @@ fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
     let name = known_path(file)?;
     let mut bytes = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
+    let read = open_regular(file)?
+        .take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let text = format!("{name} has more than {} MiB", FILE_BYTES_MAX >> 20);

@@ -6,6 +6,7 @@
 use crate::agent::RecallQuery;
 use crate::agent::guard::{self, Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
+use crate::cli::agent_context::read_found;
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::errors::DENIED;
@@ -23,8 +24,9 @@ const POLICY_BYTES_MAX: u64 = 1 << 20;
 ///
 /// # Notes
 /// `stage` reads a change from JSON Lines, and `check` checks it by a policy. `commit` checks the change again, and
-/// commits the whole change after a snapshot, or nothing. The policy is --policy FILE, else guard.toml next to the
-/// store's folder, else the standard policy. Exit code 4: a check refused the change.
+/// commits the whole change after a snapshot, or nothing. The policy is --policy FILE, else the standard policy, which
+/// guard.toml next to the store's folder can only make stricter. Exit code 4: a check refused the change, or guard.toml
+/// has a key that needs --policy.
 ///
 /// # Examples
 /// ```text
@@ -97,8 +99,8 @@ pub(crate) enum GuardVerb {
         /// The lines of the change; - reads standard input
         #[arg(long, value_name = "FILE")]
         jsonl: PathBuf,
-        /// The policy file, whose rules state which writers may overwrite which objects, in TOML [default: guard.toml
-        /// in the parent folder of the store, else the standard policy]
+        /// The policy file, whose rules state which writers may overwrite which objects, in TOML [default: the
+        /// standard policy, made stricter by guard.toml in the parent folder of the store]
         #[arg(long, value_name = "FILE")]
         policy: Option<PathBuf>,
     },
@@ -168,8 +170,8 @@ pub(crate) enum GuardVerb {
 pub(crate) struct GuardWith {
     /// The name of the staged change
     pub(crate) name: String,
-    /// The policy file of the checks, in TOML [default: guard.toml in the parent folder of the store, else the standard
-    /// policy]
+    /// The policy file of the checks, in TOML [default: the standard policy, made stricter by guard.toml in the parent
+    /// folder of the store]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
 }
@@ -202,8 +204,8 @@ pub(crate) struct GuardRecall {
     pub(crate) exit_code: bool,
 }
 
-fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>) -> Done {
-    let rules = read_policy(context, policy)?.trust;
+fn stage(context: &mut Context, name: &str, jsonl: &Path, named: Option<&Path>) -> Done {
+    let rules = policy(context, named)?.trust;
     let agent = context.agent_to_write()?;
     let mut input = open_input(context, jsonl)?;
     let mut reader = Lines::of(&mut *input);
@@ -217,7 +219,7 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
 }
 
 fn check(context: &mut Context, verb: GuardWith) -> Done {
-    let checks = Checks::new(policy(context, &verb)?);
+    let checks = Checks::new(policy(context, verb.policy.as_deref())?);
     let agent = context.agent_to_read()?;
     let report = guard::check_staged(&agent, &verb.name, &checks, &context.writer())?;
     let answer = GuardReport::new(verb.name, report);
@@ -226,7 +228,7 @@ fn check(context: &mut Context, verb: GuardWith) -> Done {
 }
 
 fn commit(context: &mut Context, verb: GuardWith) -> Done {
-    let checks = Checks::new(policy(context, &verb)?);
+    let checks = Checks::new(policy(context, verb.policy.as_deref())?);
     let agent = context.agent_to_write()?;
     let guarded = guard::commit_staged(&agent, &verb.name, &checks, &context.writer())?;
     let (report, committed) = match guarded {
@@ -313,38 +315,20 @@ fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()
     Ok(())
 }
 
-/// Returns the policy that checks a change.
-fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
-    let policy = read_policy(context, verb.policy.as_deref())?;
-    if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
-        // A folder from another person can contain a store and a policy file, whose commands must not run without
-        // consent.
-        let text = format!(
-            "{POLICY_FILE} was not passed with --policy, so its command '{}' may not run",
-            command.name
-        );
-        let refused = Error::denied(ErrorCode::CommandNotAllowed, text);
-        let hint = "read the file, then allow its commands with --policy FILE";
-        return Err(refused.with_hint(hint));
-    }
-    Ok(policy)
-}
-
-/// Reads the named policy file, else the policy file next to the store. Without either, returns the standard policy.
-fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
-    let found = match named {
-        Some(file) => Some(file.to_owned()),
-        None => {
-            let store = context.store()?;
-            let beside = store.parent().map(|folder| folder.join(POLICY_FILE));
-            beside.filter(|file| file.is_file() && !context.options.untrusted_store)
-        }
+/// Reads the policy file that the user named, else the one beside the store, which may only make the standard policy
+/// stricter. Without either, returns the standard policy.
+fn policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
+    let (file, policy) = if let Some(file) = named {
+        let bytes = read_input(context, file, POLICY_BYTES_MAX)?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the policy is not UTF-8"));
+        (file.to_owned(), text.and_then(|text| Policy::parse(&text)))
+    } else {
+        context.store()?;
+        let Some(file) = context.beside_store(POLICY_FILE) else {
+            return Ok(Policy::default());
+        };
+        let (text, (settings, _)) = (read_found(&file)?, context.settings()?);
+        (file, Policy::parse_found(&text, &settings.quotas))
     };
-    let Some(file) = found else {
-        return Ok(Policy::default());
-    };
-    let bytes = read_input(context, &file, POLICY_BYTES_MAX)?;
-    let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the policy is not UTF-8"));
-    let policy = text.and_then(|text| Policy::parse(&text));
     policy.map_err(|error| error.context(file.display()))
 }
