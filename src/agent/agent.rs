@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::judge::Judge;
 use super::remember::DuplicateIndex;
 use super::search::{RecallIndex, Vectors};
 use super::settings::Settings;
@@ -24,6 +25,7 @@ pub struct Agent {
     names_key: [u8; 32],
     recall_index: Arc<RecallIndex>,
     duplicate_index: Arc<Mutex<Option<DuplicateIndex>>>,
+    judge: Option<Arc<dyn Judge>>,
 }
 
 impl Agent {
@@ -41,6 +43,7 @@ impl Agent {
             names_key: keyed(&key, b"treering names made of texts"),
             recall_index: Arc::default(),
             duplicate_index: Arc::default(),
+            judge: None,
         }
     }
 
@@ -52,6 +55,18 @@ impl Agent {
     pub fn with_embedder(mut self, name: &str, embedder: Arc<dyn Embedder + Send + Sync>) -> Result<Self> {
         self.recall_index = Arc::new(RecallIndex::with_vectors(Vectors::new(name, embedder)?));
         Ok(self)
+    }
+
+    /// Lets `judge` decide whether a new item contradicts or repeats a stored item.
+    #[must_use]
+    pub fn with_judge(mut self, judge: impl Judge + 'static) -> Self {
+        self.judge = Some(Arc::new(judge));
+        self
+    }
+
+    /// Returns the judge of the host.
+    pub(super) fn judge(&self) -> Option<&dyn Judge> {
+        self.judge.as_deref()
     }
 
     /// Returns the memory below the agent. Writes through this memory are not scanned or redacted, ignore the quotas,

@@ -53,6 +53,7 @@ pub(crate) mod forget;
 pub(crate) mod guard;
 pub(crate) mod import;
 mod item;
+mod judge;
 mod markdown;
 pub(crate) mod notes;
 mod remember;
@@ -81,6 +82,7 @@ pub use guard::{
     Refuse, Report, ScanRules, TrustRules,
 };
 pub use item::{Citation, Item, NewItem, Sensitivity};
+pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 pub(crate) use remember::follow_lines;
 pub use remember::{

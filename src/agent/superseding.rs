@@ -13,85 +13,197 @@
 //! # Invariants
 //! - SUP-1: an item supersedes no item that is more trusted or in another scope. An expired item supersedes nothing.
 //! - SUP-2: in a cycle of items that supersede each other, no item of the cycle supersedes the newest item.
+//! - SUP-3: a [`Superseding`] reads each item and follows each claim at most once.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use super::decay;
+use super::followed::key_at;
 use super::item::{Item, unless_erased};
 use crate::engine::View;
-use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Id, Object, Time};
+use crate::error::Result;
+use crate::object::{Id, Object, Origin, Time};
 use crate::recall::Key;
-
-/// The maximum number of items that the search for a cycle visits.
-const STEPS_MAX: usize = 32;
-
-/// Checks whether `new` supersedes `old` in the state of `view`. The attribute `supersedes` of `new` must name `old`.
-///
-/// # Errors
-/// `Corrupt` or `Io` if an object cannot be read.
-pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool> {
-    // SUP-2: in a cycle of claims, no item of the cycle supersedes the newest item.
-    Ok(may_supersede(view, new, old)
-        && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
-}
-
-/// Checks whether the object with the key `new` supersedes the object with the key `old`. Returns false if either
-/// object is absent or was erased.
-///
-/// # Errors
-/// `Corrupt` or `Io` if an object cannot be read.
-pub(super) fn supersedes_at(view: &View, new: &Key, old: &Key) -> Result<bool> {
-    match (object_at(view, new)?, object_at(view, old)?) {
-        (Some(new), Some(old)) => supersedes(view, &new, &old),
-        _ => Ok(false),
-    }
-}
 
 /// Returns the object with a key, or `None` if the object is absent or was erased.
 pub(super) fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
     unless_erased(view.object_at(&key.0))
 }
 
-/// Checks whether expiry, scope and trust allow `new` to supersede `old` (SUP-1).
-fn may_supersede(view: &View, new: &Object, old: &Object) -> bool {
-    let is_over = new.expires().is_some_and(|expires| expires <= view.now());
-    !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
+/// Decides which items of one state supersede which, and remembers what it has read.
+pub(super) struct Superseding<'a> {
+    view: &'a View,
+    /// The place of each item in `items`; `None` for an item that is absent or was erased.
+    places: HashMap<Key, Option<usize>>,
+    items: Vec<Known>,
+    /// The number of items that the search for cycles has entered.
+    entered: usize,
 }
 
-/// Checks whether a chain of valid claims to supersede leads from the item `from` to the item `to`.
-fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
-    let mut waiting = vec![from.clone()];
-    let mut seen = BTreeSet::new();
-    while let Some(new) = waiting.pop() {
-        for id in Item::from(new.clone()).supersedes() {
-            if id == to.id().as_str() && may_supersede(view, &new, to) {
-                return Ok(true);
-            }
-            if seen.len() >= STEPS_MAX || !seen.insert(id.clone()) {
-                continue;
-            }
-            let found = Id::new(&id).and_then(|id| view.get(&id));
-            let old = found.or_else(|error| match error.kind() {
-                // The item in `supersedes` was erased, or the text is not a valid id.
-                ErrorKind::NotFound | ErrorKind::InvalidInput => Ok(None),
-                _ => Err::<_, Error>(error),
-            })?;
-            waiting.extend(old.filter(|old| may_supersede(view, &new, old)));
+/// What is known of an item.
+struct Known {
+    key: Key,
+    scope: String,
+    origin: Origin,
+    is_expired: bool,
+    /// The time of the last write and the id. Writes of decay do not count. The id orders items of the same commit.
+    written: (Time, Id),
+    /// The place of the item in the order of the search for cycles; `None` before the search.
+    order: Option<usize>,
+    /// The least order that the search reached from the item so far.
+    reached: usize,
+    /// The number of the item's cycle; `None` before the search has finished. An item in no cycle has a number of its
+    /// own.
+    cycle: Option<usize>,
+}
+
+/// An item whose claims the search for cycles is following.
+struct Step {
+    place: usize,
+    claimed: Vec<Key>,
+}
+
+impl<'a> Superseding<'a> {
+    pub(super) fn new(view: &'a View) -> Self {
+        Self {
+            view,
+            places: HashMap::new(),
+            items: Vec::new(),
+            entered: 0,
         }
     }
-    Ok(false)
-}
 
-/// Returns the time of the last write of an object, and the id of the object. Writes of decay do not count. The id
-/// orders items of the same commit.
-fn written(view: &View, object: &Object) -> Result<(Time, String)> {
-    let item = Item::from(object.clone());
-    Ok((decay::written(view, &item)?, object.id().to_string()))
+    /// Checks whether the item `new` supersedes the item `old`. The attribute `supersedes` of `new` must name `old`.
+    /// Returns false if either item is absent or was erased.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(super) fn supersedes(&mut self, new: &Key, old: &Key) -> Result<bool> {
+        let (Some(new), Some(old)) = (self.place(new)?, self.place(old)?) else {
+            return Ok(false);
+        };
+        if !self.may_supersede(new, old) {
+            return Ok(false);
+        }
+        if self.items[new].written > self.items[old].written {
+            return Ok(true);
+        }
+        // SUP-2: `new` claims `old`, so both are in one cycle exactly if claims lead from `old` back to `new`.
+        if self.items[old].cycle.is_none()
+            && let Err(error) = self.find_cycles(old)
+        {
+            self.forget_search();
+            return Err(error);
+        }
+        Ok(self.items[new].cycle != self.items[old].cycle)
+    }
+
+    /// Checks whether expiry, scope and trust allow `new` to supersede `old` (SUP-1).
+    fn may_supersede(&self, new: usize, old: usize) -> bool {
+        let (new, old) = (&self.items[new], &self.items[old]);
+        !new.is_expired && new.scope == old.scope && !old.origin.is_above(new.origin)
+    }
+
+    fn place(&mut self, key: &Key) -> Result<Option<usize>> {
+        if let Some(place) = self.places.get(key) {
+            return Ok(*place);
+        }
+        let place = match object_at(self.view, key)? {
+            Some(object) => {
+                self.items.push(self.known(key, object)?);
+                Some(self.items.len() - 1)
+            }
+            None => None,
+        };
+        self.places.insert(*key, place);
+        Ok(place)
+    }
+
+    fn known(&self, key: &Key, object: Object) -> Result<Known> {
+        let item = Item::from(object);
+        let object = item.object();
+        Ok(Known {
+            key: *key,
+            scope: object.scope().to_owned(),
+            origin: object.origin(),
+            is_expired: object.expires().is_some_and(|expires| expires <= self.view.now()),
+            written: (decay::written(self.view, &item)?, object.id().clone()),
+            order: None,
+            reached: 0,
+            cycle: None,
+        })
+    }
+
+    /// Returns the keys of the items that an item claims to supersede.
+    fn claimed(&self, place: usize) -> Result<Vec<Key>> {
+        let object = object_at(self.view, &self.items[place].key)?;
+        let ids = object
+            .map(|object| Item::from(object).supersedes())
+            .unwrap_or_default();
+        let ids = ids.iter().filter_map(|id| Id::new(id).ok());
+        Ok(ids.map(|id| key_at(&self.view.key(&id))).collect())
+    }
+
+    /// Finds the cycles of all items to which valid claims lead from `start`: the strongly connected components, by
+    /// Tarjan's algorithm without recursion.
+    fn find_cycles(&mut self, start: usize) -> Result<()> {
+        let mut open = Vec::new();
+        let mut steps = vec![self.enter(start, &mut open)?];
+        while let Some(step) = steps.last_mut() {
+            let place = step.place;
+            if let Some(key) = step.claimed.pop() {
+                let Some(old) = self.place(&key)? else { continue };
+                if self.items[old].cycle.is_some() || !self.may_supersede(place, old) {
+                    continue;
+                }
+                match self.items[old].order {
+                    Some(order) => self.items[place].reached = self.items[place].reached.min(order),
+                    None => steps.push(self.enter(old, &mut open)?),
+                }
+                continue;
+            }
+            steps.pop();
+            let (order, reached) = (self.items[place].order, self.items[place].reached);
+            if let Some(step) = steps.last() {
+                let before = &mut self.items[step.place].reached;
+                *before = reached.min(*before);
+            }
+            // Nothing leads further back, so the items since this one are its cycle.
+            while order == Some(reached)
+                && let Some(member) = open.pop()
+            {
+                self.items[member].cycle = order;
+                if member == place {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, place: usize, open: &mut Vec<usize>) -> Result<Step> {
+        let claimed = self.claimed(place)?;
+        let item = &mut self.items[place];
+        (item.order, item.reached) = (Some(self.entered), self.entered);
+        self.entered += 1;
+        open.push(place);
+        Ok(Step { place, claimed })
+    }
+
+    /// Forgets a search that failed, so that the next one begins anew.
+    fn forget_search(&mut self) {
+        for item in &mut self.items {
+            if item.cycle.is_none() {
+                item.order = None;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::agent::envelope::EnvelopeRequest;
     use crate::agent::{Agent, NewItem, Reach, RecallQuery, RememberOptions, Settings, Status};
@@ -130,6 +242,67 @@ mod tests {
             sorted(hits.map(|hit| hit.id.to_string()).collect()),
             sorted(shown.map(|one| one.id).collect()),
         )
+    }
+
+    /// INVARIANT SUP-2: in a cycle of any length, no item of the cycle supersedes the newest item.
+    #[test]
+    fn in_a_long_circle_the_newest_stays() {
+        let agent = agent();
+        let person = Origin::DirectUser;
+        let name = |number: usize| format!("n{number:03}");
+        // Each item supersedes the one before, and the oldest supersedes the newest.
+        for number in 0..100 {
+            let before = name((number + 99) % 100);
+            put(&agent, &name(number), "the office is in Oslo", &[&before], person);
+        }
+        let newest = vec![name(99)];
+        assert_eq!(standing(&agent, "the office is in"), (newest.clone(), newest));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        /// INVARIANTS SUP-1 and SUP-2 on random claims, against a search of all paths.
+        #[test]
+        fn claims_count_as_the_rules_say(
+            items in prop::collection::vec((0..2_usize, any::<bool>(), prop::collection::vec(0..8_usize, 0..4)), 1..8)
+        ) {
+            let agent = agent();
+            let name = |number: usize| format!("n{number}");
+            let class = |number: usize| [Origin::DirectUser, Origin::ToolExternal][items[number].0];
+            for (number, (_, is_over, claims)) in items.iter().enumerate() {
+                let mut item = NewItem::new("text");
+                item.supersedes = claims.iter().map(|old| Id::new(&name(*old)).unwrap()).collect();
+                item.expires = is_over.then_some(Time::from_micros(1));
+                let object = item.into_object(Id::new(&name(number)).unwrap()).unwrap();
+                drop(agent.memory().put(object, &Writer::of(class(number))).unwrap());
+            }
+            let claims = |new: usize, old: usize| {
+                let (_, is_over, claims) = &items[new];
+                !is_over && claims.contains(&old) && !class(old).is_above(class(new))
+            };
+            // `leads[from][to]`: whether valid claims lead from one item to the other.
+            let count = items.len();
+            let mut leads: Vec<Vec<bool>> = (0..count).map(|from| (0..count).map(|to| claims(from, to)).collect()).collect();
+            for middle in 0..count {
+                for from in 0..count {
+                    for to in 0..count {
+                        leads[from][to] |= leads[from][middle] && leads[middle][to];
+                    }
+                }
+            }
+            let view = agent.memory().view();
+            let key = |number: usize| key_at(&view.key(&Id::new(&name(number)).unwrap()));
+            let mut superseding = Superseding::new(&view);
+            for new in 0..count {
+                for old in (0..count).filter(|old| items[new].2.contains(old)) {
+                    // The items were written in the order of their numbers.
+                    let expected = claims(new, old) && (new > old || !leads[old][new]);
+                    prop_assert_eq!(superseding.supersedes(&key(new), &key(old)).unwrap(), expected, "{} {}", new, old);
+                }
+            }
+            prop_assert!(superseding.items.len() <= count, "SUP-3");
+        }
     }
 
     fn says(agent: &Agent, text: &str) -> Status {

@@ -98,6 +98,8 @@ codes! {
     InvalidInput = "invalid_input",
     /// The operating system refused a call.
     Io = "io",
+    /// The judge of the host failed.
+    JudgeFailed = "judge_failed",
     /// Two ids have the same key path.
     KeyPathTaken = "key_path_taken",
     /// The idempotency key was already used for another text.

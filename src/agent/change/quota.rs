@@ -22,6 +22,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::agent::agent::Agent;
 use crate::agent::item::counts_in_quota;
+use crate::agent::superseding::Superseding;
 use crate::engine::{Draft, Query, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
@@ -71,8 +72,11 @@ impl Quota {
         let half = (object.scope.clone(), origin.is_trusted());
         let view = draft.base().clone();
         let mut staged = self.staged.get(&half).copied().unwrap_or(0);
+        let mut superseding = Superseding::new(&view);
         for old in superseded.iter().filter(|old| counts_in(old, &half, view.now())) {
-            if !is_superseded(agent, &view, old.id())? && self.freed.insert(old.id().clone()) {
+            if !is_superseded(agent, &view, old.id(), &mut superseding)?
+                && self.freed.insert(old.id().clone())
+            {
                 staged -= 1;
             }
         }
@@ -105,10 +109,11 @@ impl Quota {
         }
         let view = draft.base().clone();
         let (mut live, mut expired) = (0, Vec::new());
+        let mut superseding = Superseding::new(&view);
         for object in view.query(&Query::default().scope(half.0.clone()).with_expired())? {
             let object = object?;
             if counts_in(&object, half, view.now()) {
-                live += i64::from(!is_superseded(agent, &view, object.id())?);
+                live += i64::from(!is_superseded(agent, &view, object.id(), &mut superseding)?);
             } else if counts_in(&object, half, Time::from_micros(i64::MIN)) {
                 expired.push(object);
             }
@@ -130,8 +135,8 @@ impl Quota {
     }
 }
 
-fn is_superseded(agent: &Agent, view: &View, id: &Id) -> Result<bool> {
-    agent.with_duplicate_index(view, |known| known.is_superseded(&known.key_of(id)))
+fn is_superseded(agent: &Agent, view: &View, id: &Id, superseding: &mut Superseding<'_>) -> Result<bool> {
+    agent.with_duplicate_index(view, |known| known.is_superseded(&known.key_of(id), superseding))
 }
 
 /// Checks whether an object belongs to this half of a scope and counts towards its quota at the time `now`.

@@ -22,17 +22,18 @@ use super::document::Shown;
 use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use super::selection::choose;
+use crate::agent::followed::key_at;
 use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::search;
 use crate::agent::session::root_session;
-use crate::agent::superseding::supersedes;
+use crate::agent::superseding::Superseding;
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach, RecallQuery};
 use crate::digest::Root;
 use crate::engine::{Memory, Query, View};
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Scope, Time};
-use crate::recall::tokens;
+use crate::recall::{Key, tokens};
 use crate::scan::{Category, Scanner, Severity};
 
 /// The maximum number of candidates of a section. More candidates would not fit into a usual budget.
@@ -210,8 +211,8 @@ fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) 
 #[derive(Default)]
 struct Candidates {
     sections: HashMap<Section, Vec<Waiting>>,
-    /// For each id, the objects that claim to supersede it.
-    superseded: HashMap<String, Vec<Object>>,
+    /// For each id, the keys of the objects that claim to supersede it.
+    superseded: HashMap<String, Vec<Key>>,
     omitted: Omitted,
 }
 
@@ -263,7 +264,7 @@ impl Candidates {
         let others = item.supersedes().into_iter();
         for old in others.filter(|old| old != item.object().id().as_str()) {
             let claims = self.superseded.entry(old).or_default();
-            claims.push(item.object().clone());
+            claims.push(key_at(&view.key(item.object().id())));
         }
         if item.sensitivity() > request.sensitivity_max {
             self.omitted.sensitive += 1;
@@ -299,6 +300,7 @@ impl Candidates {
     /// Returns the records of the highest-ranked candidates of each section, without superseded candidates (MKE-2).
     fn finish(mut self, view: &View, scanner: &Scanner) -> Result<(Vec<Record>, Omitted)> {
         let mut all = Vec::new();
+        let mut superseding = Superseding::new(view);
         for (section, mut waiting) in std::mem::take(&mut self.sections) {
             waiting.sort_unstable();
             let mut left = CANDIDATES_MAX;
@@ -308,9 +310,9 @@ impl Candidates {
                     self.omitted.beside += 1;
                     continue;
                 };
-                let mut is_superseded = false;
+                let (key, mut is_superseded) = (key_at(&view.key(&one.id)), false);
                 for new in self.superseded.get(one.id.as_str()).into_iter().flatten() {
-                    is_superseded = is_superseded || supersedes(view, new, &object)?;
+                    is_superseded = is_superseded || superseding.supersedes(new, &key)?;
                 }
                 if is_superseded {
                     self.omitted.superseded += 1;

@@ -1,10 +1,9 @@
-//! The built-in checks of a change: kinds, trust, scan, counts, quotas, and pinned items.
+//! The built-in checks of a change: kinds, trust, scan, quotas, and pinned items.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::policy::{KindRules, QuotaLimits};
 use super::report::Failure;
@@ -17,7 +16,6 @@ use crate::agent::{Agent, Item};
 use crate::engine::Query;
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope};
-use crate::recall;
 use crate::scan::Verdict;
 
 /// Checks that each object has the attributes and the length of text that its kind requires.
@@ -116,33 +114,6 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
     Ok(Failure::about(ids, why, advice))
 }
 
-/// Limits the objects with the kind of change `word`, by number and by their share of all objects. The share is not
-/// limited for up to `free` objects.
-pub(super) fn touched(
-    turn: &Turn<'_>,
-    word: &str,
-    free: u64,
-    most: Option<u64>,
-    share_most: Option<f64>,
-) -> Option<Failure> {
-    let before = turn.draft.base().len();
-    let touched = turn.changes.iter().filter(|one| one.kind().name() == word);
-    let ids: Vec<String> = touched.map(|one| one.id.to_string()).collect();
-    let count = ids.len() as u64;
-    let share = count as f64 / before.max(1) as f64;
-    let why = match (most, share_most) {
-        (Some(most), _) if count > most => format!("{count} objects are {word}; at most {most} are allowed"),
-        (_, Some(most)) if count > free && share > most => format!(
-            "{count} of {before} objects are {word} ({:.0} %); at most {:.0} % are allowed",
-            share * 100.0,
-            most * 100.0
-        ),
-        _ => return None,
-    };
-    let advice = "change fewer objects, or ask a person whether to split the change";
-    Failure::about(ids, why, advice)
-}
-
 /// Returns the scope of an object and whether it is trusted, which together determine its quota (ROO-3). Returns `None`
 /// if the object counts towards no quota.
 fn place(object: &Object) -> Option<(&str, bool)> {
@@ -237,45 +208,4 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
     let advice = "leave the pinned items unchanged, or ask a person to unpin them first";
     let why = "a pinned item would be removed, changed or superseded".to_owned();
     Ok(Failure::about(ids, why, advice))
-}
-
-/// Refuses new texts that contradict a pinned item of their scope or of the global scope.
-pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Option<Failure> {
-    let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
-    for (number, (id, item)) in (0_u128..).zip(pinned) {
-        let document = recall::Document {
-            key: recall::Key(number.to_le_bytes()),
-            scope: item.object().scope(),
-            text: item.text(),
-            ..recall::Document::default()
-        };
-        // If the index is full, the remaining pinned items are not compared.
-        if index.put(&document).is_ok() {
-            by_key.insert(document.key, (id, item));
-        }
-    }
-    let mut scratch = recall::Scratch::default();
-    let (mut ids, mut pairs) = (Vec::new(), Vec::new());
-    for (changed, object) in turn.written() {
-        let text = object.content().unwrap_or_default();
-        if index.is_empty() || text.is_empty() || pinned.contains_key(object.id().as_str()) {
-            continue;
-        }
-        let scopes = [object.scope(), Scope::GLOBAL];
-        let near = index.near(text, Some(&scopes), None, &mut scratch, |key| {
-            by_key.get(key).map(|(_, item)| Cow::Borrowed(item.text()))
-        });
-        let mut conflicts = near.iter().filter_map(|one| match one.relation {
-            recall::Relation::Conflict(how) => Some((by_key.get(&one.key)?.0, how)),
-            _ => None,
-        });
-        if let Some((id, how)) = conflicts.next() {
-            ids.push(changed.id.to_string());
-            pairs.push(format!("'{}' against '{id}' ({how})", changed.id));
-        }
-    }
-    pairs.truncate(3);
-    let advice = "change the text to agree with the pinned item, or ask a person which one is right";
-    let why = format!("new texts contradict pinned items: {}", pairs.join(", "));
-    Failure::about(ids, why, advice)
 }

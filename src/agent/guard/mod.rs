@@ -15,6 +15,8 @@
 
 mod checks;
 mod command;
+mod contradictions;
+mod counts;
 mod policy;
 mod recall_check;
 mod report;
@@ -201,17 +203,16 @@ impl Agent {
         let why = format!("{erased} staged versions were erased after the change was staged");
         let advice = "drop the staged change, and stage the wanted parts again";
         report.add("whole", (erased > 0).then(|| Failure::new(why, advice)));
-        let limits = &policy.change;
-        let (most, share_most) = (limits.removed_max, limits.removed_share_max);
-        let removals = checks::touched(&turn, "removed", limits.free, most, share_most);
-        report.add("removals", removals);
-        let (most, share_most) = (limits.rewritten_max, limits.rewritten_share_max);
-        let rewrites = checks::touched(&turn, "changed", limits.free, most, share_most);
-        report.add("rewrites", rewrites);
+        report.add("removals", counts::removals(&turn, &policy.change)?);
+        report.add("rewrites", counts::rewrites(&turn, &policy.change)?);
         report.add("quota", checks::quota(self, &turn, &policy.quota)?);
         report.add("kinds", checks::kinds(&turn, &policy.kinds));
         if policy.trust.keep_higher {
             report.add("trust", checks::trust(&turn)?);
+        }
+        if policy.trust.contradictions {
+            let contradictions = contradictions::of_trusted(self, &turn)?;
+            report.add("trust_contradictions", contradictions);
         }
         if let Some(worst) = policy.scan.refuse.verdict() {
             report.add("scan", checks::scan(self, &turn, worst)?);
@@ -222,7 +223,7 @@ impl Agent {
                 report.add("pinned", checks::kept(&turn, &pinned)?);
             }
             if policy.pinned.contradictions {
-                let contradictions = checks::contradictions(&turn, &pinned);
+                let contradictions = contradictions::of_pinned(self, &turn, &pinned)?;
                 report.add("contradictions", contradictions);
             }
         }

@@ -35,7 +35,7 @@ const SECONDS_MAX: f64 = 86_400.0;
 
 /// The checks of a change.
 ///
-/// The default policy limits the shares of removed and rewritten objects. It refuses text that the scan quarantines or
+/// The default policy limits the numbers and the shares of removed and rewritten objects. It refuses text that the scan quarantines or
 /// blocks, texts that exceed a quota, and changes to pinned or more trusted objects. It has no rules for kinds, and
 /// runs no programs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -58,17 +58,20 @@ pub struct Policy {
     pub commands: Vec<CommandCheck>,
 }
 
-/// Limits on the number of objects that a change removes or rewrites.
+/// Limits on the number of objects that a change removes or rewrites. A share counts the objects of one kind, one scope
+/// and one side of trust (trusted or untrusted). The limits on numbers count all objects except those of transcripts and
+/// documents. A superseded object counts as rewritten.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeLimits {
-    /// The number of objects that may be removed, or rewritten, without regard to the limits of the share. Default: 10.
+    /// The number of objects of a kind and scope that may be removed, or rewritten, without regard to the limits of the
+    /// share. Default: 5.
     pub free: u64,
-    /// The maximum number of removed objects. Default: no limit.
+    /// The maximum number of removed objects; `None` means no limit. Default: 100.
     pub removed_max: Option<u64>,
     /// The maximum share of removed objects, from 0 to 1. Default: 0.5.
     pub removed_share_max: Option<f64>,
-    /// The maximum number of rewritten objects. Default: no limit.
+    /// The maximum number of rewritten objects; `None` means no limit. Default: 100.
     pub rewritten_max: Option<u64>,
     /// The maximum share of rewritten objects, from 0 to 1. Default: 0.5.
     pub rewritten_share_max: Option<f64>,
@@ -77,10 +80,10 @@ pub struct ChangeLimits {
 impl Default for ChangeLimits {
     fn default() -> Self {
         Self {
-            free: 10,
-            removed_max: None,
+            free: 5,
+            removed_max: Some(100),
             removed_share_max: Some(0.5),
-            rewritten_max: None,
+            rewritten_max: Some(100),
             rewritten_share_max: Some(0.5),
         }
     }
@@ -161,11 +164,17 @@ impl Default for PinnedRules {
 pub struct TrustRules {
     /// Whether to refuse a writer who rewrites, removes or supersedes a more trusted object. Default: true.
     pub keep_higher: bool,
+    /// Whether to refuse a new text that contradicts a more trusted item of its scope or of the global scope. Texts of
+    /// transcripts and documents are not compared. Default: true.
+    pub contradictions: bool,
 }
 
 impl Default for TrustRules {
     fn default() -> Self {
-        Self { keep_higher: true }
+        Self {
+            keep_higher: true,
+            contradictions: true,
+        }
     }
 }
 
@@ -335,6 +344,7 @@ impl Policy {
             ("pinned.keep", !self.pinned.keep),
             ("pinned.contradictions", !self.pinned.contradictions),
             ("trust.keep_higher", !self.trust.keep_higher),
+            ("trust.contradictions", !self.trust.contradictions),
             ("command", !self.commands.is_empty()),
         ];
         let looser = keys.into_iter().filter(|(_, is_looser)| *is_looser);

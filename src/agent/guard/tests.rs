@@ -1,5 +1,6 @@
 //! Tests of accepted and refused changes. A refused change must leave the state unchanged.
 
+mod counts;
 mod on_head;
 
 use super::*;
@@ -122,7 +123,7 @@ fn too_many_removals_and_rewrites_are_refused() {
         ["removals"]
     );
     assert_eq!(
-        failed(&agent, "change.removed_share_max = 0.1", &writer(), remove(10)),
+        failed(&agent, "change.removed_share_max = 0.1", &writer(), remove(5)),
         [""; 0],
         "free"
     );
@@ -266,6 +267,93 @@ fn pinned_items_stay_and_are_not_contradicted() {
         "Perhaps the build server should listen on port 9090",
     );
     assert_eq!(failed(&agent, "", &writer(), putting(guess)), [""; 0]);
+}
+
+#[test]
+fn the_less_trusted_do_not_contradict_the_more_trusted() {
+    let agent = agent();
+    put(&agent, object("office", "fact", "The office is in Oslo"));
+    let mut over = object("old", "fact", "The office has four rooms");
+    over.expires = Some(crate::object::Time::from_micros(1));
+    put(&agent, over);
+    // Untrusted texts that are nearer do not hide the trusted one (CON-1).
+    let outside = || Writer::of(Origin::ToolExternal);
+    for number in 0..20 {
+        let near = object(&format!("near{number}"), "fact", "The office is in Bergen");
+        drop(agent.memory().put(near, &outside()).unwrap());
+    }
+    let moved = || putting(object("new", "fact", "The office is in Bergen"));
+    for writer in [outside(), Writer::of(Origin::Model)] {
+        assert_eq!(failed(&agent, "", &writer, moved()), ["trust_contradictions"]);
+    }
+    assert_eq!(failed(&agent, "", &Writer::user(), moved()), [""; 0]);
+    let off = "trust.contradictions = false";
+    assert_eq!(
+        failed(
+            &agent,
+            off,
+            &outside(),
+            putting(object("b", "fact", "The office is in Bergen"))
+        ),
+        [""; 0]
+    );
+    for (kind, text) in [
+        ("fact", "The office has a garden"),
+        ("fact", "The office has five rooms"),
+        ("entry", "The office is in Bergen"),
+    ] {
+        assert_eq!(
+            failed(&agent, "", &outside(), putting(object("c", kind, text))),
+            [""; 0],
+            "{text}"
+        );
+    }
+}
+
+/// Contradicts every text with the word `against`, and cannot decide about `broken`.
+struct Simple;
+
+impl crate::agent::Judge for Simple {
+    fn judge(&self, old: &crate::agent::Item, new: &NewItem) -> Result<crate::agent::Judgement> {
+        use crate::agent::Judgement;
+        assert!(!old.text().is_empty());
+        if new.text.contains("broken") {
+            return Err(Error::new(ErrorKind::Io, "no model answers"));
+        }
+        let is_against = new.text.contains("against");
+        Ok(if is_against {
+            Judgement::Contradiction
+        } else {
+            Judgement::Unrelated
+        })
+    }
+}
+
+#[test]
+fn the_judge_of_the_host_decides_instead_of_the_rules() {
+    let agent = agent().with_judge(Simple);
+    put(&agent, pinned("rule", "The office is in Oslo"));
+    let user = Writer::user;
+    let new = |text: &str| putting(object("new", "fact", text));
+    assert_eq!(
+        failed(&agent, "", &user(), new("against the office")),
+        ["contradictions"]
+    );
+    assert_eq!(
+        failed(&agent, "", &user(), new("The office is in Bergen")),
+        [""; 0]
+    );
+    let checks = Checks::default();
+    let before = agent.memory().view().root();
+    let error = agent
+        .attempt(&user(), new("The office is broken"), &checks)
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Io, ErrorCode::JudgeFailed),
+        "{error}"
+    );
+    assert_eq!(agent.memory().view().root(), before);
 }
 
 #[test]
@@ -508,7 +596,10 @@ fn who_stages_is_who_is_trusted() {
     let stored = agent.memory().view().get(&id("a")).unwrap().unwrap();
     assert_eq!(stored.origin(), Origin::ToolExternal);
     put(&agent, object("rule", "rule", "be kind"));
-    let free = TrustRules { keep_higher: false };
+    let free = TrustRules {
+        keep_higher: false,
+        ..TrustRules::default()
+    };
     let remove = || lines(&agent, "{\"remove\":\"rule\"}");
     let refused = stage(&agent, "other", remove(), &TrustRules::default(), &outside).unwrap_err();
     assert_eq!(

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::followed::{Followed, key_at};
 use crate::agent::item::{Item, counts_in_quota};
-use crate::agent::superseding::{object_at, supersedes_at};
+use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::words::collapsed;
 use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Memory, Version};
@@ -142,13 +142,18 @@ impl DuplicateIndex {
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
         let now = self.view.now();
+        let mut superseding = Superseding::new(&self.view);
         for &(_, key) in self.value().texts.range((hash, FIRST)..=(hash, LAST)) {
             let Some(object) = object_at(&self.view, &key)? else {
                 continue;
             };
             // KNT-1: texts with the same hash may differ, so `has_text` compares the text.
             let is_live = object.expires().is_none_or(|expires| expires > now);
-            if is_live && has_text(&object, wanted) && !self.is_superseded(&key)? && accept(&object) {
+            if is_live
+                && has_text(&object, wanted)
+                && !self.is_superseded(&key, &mut superseding)?
+                && accept(&object)
+            {
                 return Ok(Some(object));
             }
         }
@@ -160,13 +165,18 @@ impl DuplicateIndex {
         key_at(&self.view.key(id))
     }
 
-    /// Checks whether another item supersedes the item with this key.
+    /// Checks whether another item supersedes the item with this key. `superseding` must be of the state of this index;
+    /// it remembers what it reads for the next call.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    pub(in crate::agent) fn is_superseded(&self, key: &Key) -> Result<bool> {
+    pub(in crate::agent) fn is_superseded(
+        &self,
+        key: &Key,
+        superseding: &mut Superseding<'_>,
+    ) -> Result<bool> {
         for (_, new) in self.value().superseded.range((*key, FIRST)..=(*key, LAST)) {
-            if supersedes_at(&self.view, new, key)? {
+            if superseding.supersedes(new, key)? {
                 return Ok(true);
             }
         }

@@ -6,20 +6,19 @@
 //! # Limits
 //! - A merged item does not record the session of each sentence. The log contains these sessions.
 
-use std::borrow::Cow;
-
 use super::intake::{Intake, owner_of};
 use super::{Agent, Alike};
 use crate::agent::change::review::{Reviewed, review};
 use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, add_new, citations_value, texts};
+use crate::agent::judge::relation;
 use crate::agent::search::key_of;
-use crate::agent::superseding::object_at;
+use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
 use crate::error::{ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Value};
-use crate::recall::{self, Key};
+use crate::recall::{self, Key, Similarity};
 use crate::scan::Verdict;
 
 /// The items that are similar to a new item.
@@ -41,27 +40,48 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
     let scope = item.scope.as_str();
     let itself = key_of(agent.memory(), id.as_str());
     let found = agent.with_index(view, |index, scratch| {
-        let text_of = |key: &Key| {
-            let object = object_at(view, key).unwrap_or_else(|error| {
-                failed.get_or_insert(error);
-                None
-            })?;
+        let relate = |key: &Key, compare: &dyn Fn(&str) -> Similarity| -> Result<_> {
+            let Some(object) = object_at(view, key)? else {
+                return Ok(None);
+            };
             let is_expired = object.expires().is_some_and(|expires| expires <= now);
-            let is_compared = object.kind() == item.kind.as_str() && !is_expired;
-            is_compared.then(|| Cow::Owned(object.content().unwrap_or_default().to_owned()))
+            if object.kind() != item.kind.as_str() || is_expired {
+                return Ok(None);
+            }
+            let similarity = compare(object.content().unwrap_or_default());
+            Ok(Some((similarity, relation(agent, &object, item, &similarity)?)))
         };
-        Ok(index.near(&item.text, Some(&[scope]), Some(&itself), scratch, text_of))
+        let mut relate = |key: &Key, compare: &dyn Fn(&str) -> Similarity| {
+            // After a failure, no other item is compared.
+            let related = if failed.is_none() {
+                relate(key, compare)
+            } else {
+                Ok(None)
+            };
+            related.unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            })
+        };
+        Ok(index.compared(
+            &item.text,
+            Some(&[scope]),
+            &|key| *key != itself,
+            scratch,
+            &mut relate,
+        ))
     })?;
     if let Some(error) = failed {
         return Err(error);
     }
     let mut near = Near::default();
+    let mut superseding = Superseding::new(view);
     for one in found {
         let Some(object) = object_at(view, &one.key)? else {
             continue;
         };
         if item.supersedes.contains(object.id())
-            || agent.with_duplicate_index(view, |known| known.is_superseded(&one.key))?
+            || agent.with_duplicate_index(view, |known| known.is_superseded(&one.key, &mut superseding))?
         {
             continue;
         }

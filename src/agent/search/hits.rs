@@ -18,7 +18,7 @@ use super::indexed::Content;
 use super::query::{RecallHit, RecallQuery, Recalled};
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
-use crate::agent::superseding::{object_at, supersedes_at};
+use crate::agent::superseding::{Superseding, object_at};
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
@@ -44,7 +44,7 @@ pub(in crate::agent) fn search(
         content: indexed.value(),
         now: view.now(),
         accepted: RefCell::default(),
-        links: RefCell::default(),
+        superseding: RefCell::new(Superseding::new(view)),
     };
     let answer = recall_index.lend(|scratch| search.answer(recall_index.embedder(), scratch));
     let mut found = Found::new(agent.memory(), view, query, &answer.terms);
@@ -88,8 +88,7 @@ struct Search<'a> {
     now: Time,
     /// For each object that was checked, whether the object meets the conditions of the query.
     accepted: RefCell<HashMap<Key, bool>>,
-    /// Pairs of a new and an old item, and whether the new item supersedes the old item.
-    links: RefCell<HashMap<(Key, Key), bool>>,
+    superseding: RefCell<Superseding<'a>>,
 }
 
 impl Search<'_> {
@@ -146,7 +145,7 @@ impl Search<'_> {
         if !self.query.include_expired && expiry.is_some_and(|at| *at <= self.now.as_micros()) {
             return false;
         }
-        if !self.query.include_superseded && self.successors(key).is_ok_and(|ids| !ids.is_empty()) {
+        if !self.query.include_superseded && self.has_successor(key).unwrap_or(false) {
             return false;
         }
         if self.among.is_none() && !self.query.looks_at_objects() {
@@ -165,12 +164,24 @@ impl Search<'_> {
         accepted
     }
 
-    /// Checks whether the item `new` supersedes the item `old`, which `new` names in `supersedes`. Caches the result.
+    /// Checks whether the item `new` supersedes the item `old`, which `new` names in `supersedes`.
     fn supersedes(&self, new: &Key, old: &Key) -> Result<bool> {
-        let known = self.links.borrow().get(&(*new, *old)).copied();
-        let counts = known.map_or_else(|| supersedes_at(self.view, new, old), Ok)?;
-        self.links.borrow_mut().insert((*new, *old), counts);
-        Ok(counts)
+        self.superseding.borrow_mut().supersedes(new, old)
+    }
+
+    /// Checks whether an item within the reach of the query supersedes an item.
+    fn has_successor(&self, key: &Key) -> Result<bool> {
+        for successor in self.content.index.superseded_by(key) {
+            if self.supersedes(&successor, key)? && self.in_reach(&successor)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns an object if it is within the reach of the query.
+    fn in_reach(&self, key: &Key) -> Result<Option<Object>> {
+        Ok(object_at(self.view, key)?.filter(|object| self.query.reach.has(object.scope())))
     }
 
     /// Returns the ids of the items that supersede an item. Omits items outside the reach of the query.
@@ -180,10 +191,7 @@ impl Search<'_> {
             if !self.supersedes(&successor, key)? {
                 continue;
             }
-            let object = object_at(self.view, &successor)?;
-            if let Some(object) = object.filter(|object| self.query.reach.has(object.scope())) {
-                ids.push(object.id().clone());
-            }
+            ids.extend(self.in_reach(&successor)?.map(|object| object.id().clone()));
         }
         Ok(ids)
     }

@@ -28,6 +28,8 @@ named! {
         Opposite => "they use opposite words",
         /// They give one attribute two values.
         Value => "they give different values",
+        /// The judge of the host says so. No comparison of this module returns it.
+        Judge => "the judge of the host says so",
     }
 }
 

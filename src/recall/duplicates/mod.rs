@@ -203,14 +203,33 @@ impl Index {
         scratch: &mut Scratch,
         mut text_of: impl FnMut(&Key) -> Option<std::borrow::Cow<'t, str>>,
     ) -> Vec<Near> {
-        let new = Words::new(text);
         let filter = |key: &Key| except != Some(key);
-        let nearest = self.nearest(text, scopes, &filter, NEAREST, scratch);
+        let mut compared = |key: &Key, compare: &dyn Fn(&str) -> Similarity| {
+            let similarity = compare(&text_of(key)?);
+            Some((similarity, similarity.relation()))
+        };
+        self.compared(text, scopes, &filter, scratch, &mut compared)
+    }
+
+    /// Returns the documents of `scopes` that `filter` accepts and that are related to `text`, the most similar first.
+    ///
+    /// `relate` gets the key of a document and a function that compares a text with `text`. It returns the comparison and
+    /// the decision about the document, or `None` to skip the document.
+    pub(crate) fn compared(
+        &self,
+        text: &str,
+        scopes: Option<&[&str]>,
+        filter: &dyn Fn(&Key) -> bool,
+        scratch: &mut Scratch,
+        relate: &mut dyn FnMut(&Key, &dyn Fn(&str) -> Similarity) -> Option<(Similarity, Relation)>,
+    ) -> Vec<Near> {
+        let new = Words::new(text);
+        let compare = |old: &str| compare(&new, &Words::new(old));
+        let nearest = self.nearest(text, scopes, filter, NEAREST, scratch);
         let mut near: Vec<Near> = nearest
             .into_iter()
             .filter_map(|key| {
-                let similarity = compare(&new, &Words::new(&text_of(&key)?));
-                let relation = similarity.relation();
+                let (similarity, relation) = relate(&key, &compare)?;
                 (relation != Relation::Different).then_some(Near {
                     key,
                     similarity,
