@@ -1,5 +1,7 @@
 //! Trust on the command line: the guard, promotion, quarantine, the audit log and the envelope.
 
+use std::os::unix::ffi::OsStrExt as _;
+
 use serde_json::Value;
 
 use crate::program::{Folder, text};
@@ -312,6 +314,13 @@ fn a_block_from_outside_comes_back_from_its_file_as_what_it_was() {
     assert_eq!(folder.run(&["import", "bad"]).code, 1);
     folder.write("bad/good.md", "---\n---\n\nSay no\n");
     assert_eq!(folder.run(&["import", "bad"]).code, 0);
+    // A name that a block cannot have is told.
+    folder.write("bad/.hidden.md", "tea");
+    let not_utf8 = std::ffi::OsStr::from_bytes(b"bad/caf\xe9.md");
+    std::fs::write(folder.path("").join(not_utf8), "tea").unwrap();
+    let ran = folder.run(&["import", "bad"]);
+    assert!(ran.err.contains(".hidden.md (hidden)"), "{ran:?}");
+    assert!(format!("{ran:?}").contains("is not UTF-8"), "{ran:?}");
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     let ran = folder.run(&["ingest", "in"]);
     assert!(
         ran.err
-            .contains(" (in/a.org, in/sub/b.md) are missing; they may belong")
+            .contains(" (in/a.org, in/sub/b.md) are missing; the documents may belong")
             && ran.err.contains("--prune PATH"),
         "{}",
         ran.err
@@ -323,4 +323,38 @@ fn what_the_memory_does_not_take_is_named_and_can_be_left_out() {
     }
     let ran = folder.run(&["ingest", "in", "--skip-bad"]);
     assert!(ran.err.contains("in/b.org:3: "), "{ran:?}");
+}
+
+#[test]
+fn a_pipe_is_refused_instead_of_read_for_ever() {
+    let folder = Folder::with_store();
+    folder.make_pipe("pipe.md");
+    for arguments in [
+        &["ingest", "pipe.md"][..],
+        &["ingest", "/dev/zero", "--format", "org"],
+    ] {
+        let error = folder.refused(1, arguments);
+        assert_eq!(error["code"], "not_regular_file", "{error}");
+    }
+    folder.write("a.md", "# Tea\n");
+    let answer = folder.json(&["ingest", "a.md", "pipe.md", "--skip-bad"]);
+    assert_eq!(
+        (&answer["documents"], &answer["skipped"][0]["path"]),
+        (&1.into(), &"pipe.md".into())
+    );
+}
+
+#[test]
+fn what_a_folder_hides_is_named_and_read_on_request() {
+    let folder = Folder::with_store();
+    for path in ["in/a.md", "in/.b.md", "in/.hidden/c.md", "in/.git/d.md"] {
+        folder.write(path, "# Tea\n");
+    }
+    folder.make_pipe("in/pipe.md");
+    std::os::unix::fs::symlink("a.md", folder.path("in/link.md")).unwrap();
+    let ran = folder.run(&["ingest", "in"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let named = "left out 4 paths: in/link.md (a symbolic link), in/pipe.md (a special file), in/.b.md (hidden), in/.hidden (hidden)";
+    assert!(ran.err.contains(named) && ran.err.contains("--hidden"), "{ran:?}");
+    assert_eq!(folder.json(&["ingest", "in", "--hidden"])["documents"], 3);
 }

@@ -16,6 +16,7 @@ use std::io::{self, Read as _};
 use unicode_normalization::UnicodeNormalization as _;
 use walkdir::{DirEntry, WalkDir};
 
+use super::left_out::{LeftOut, is_hidden, is_never_read};
 use super::put::tally_text;
 use crate::cli::errors::input_error;
 use crate::cli::input::open_regular;
@@ -36,7 +37,8 @@ const SUPPORTED: &str = ".org, .md and .jsonl are supported; pass the format of 
 /// The formats are Org, Markdown and JSON Lines.
 ///
 /// # Notes
-/// Reads every .org, .md and .jsonl file below a folder. Ingesting a document again updates its changed objects and
+/// Reads every .org, .md and .jsonl file below a folder. Leaves out hidden names (without --hidden), links and special
+/// files, and names them. Ingesting a document again updates its changed objects and
 /// removes the objects that the document no longer contains; unchanged input makes no commit. All changes are one
 /// commit, after a snapshot in the ring of your lane (snap:0).
 ///
@@ -58,6 +60,9 @@ pub(crate) struct Ingest {
     /// Skip and report unreadable files; without this option, an unreadable file makes the whole call fail
     #[arg(long)]
     pub(crate) skip_bad: bool,
+    /// Also read hidden files and folders, whose names begin with a dot
+    #[arg(long)]
+    pub(crate) hidden: bool,
     /// The scope of the objects
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
@@ -249,7 +254,7 @@ fn known_path(path: &Path) -> Result<String> {
 
 fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) -> Result<Read> {
     let mut read = Read::default();
-    let files = files_of(context, &verb.paths, format, &mut read)?;
+    let files = files_of(context, verb, format, &mut read)?;
     let progress = context.output.progress();
     let mut seen = HashSet::new();
     for (done, file) in (0..).zip(&files) {
@@ -285,16 +290,16 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
 /// Returns the files at the given paths, and the documents below given folders.
 fn files_of(
     context: &mut Context,
-    paths: &[PathBuf],
+    verb: &Ingest,
     format: Option<Format>,
     read: &mut Read,
 ) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in paths {
+    let (mut files, mut left_out) = (Vec::new(), LeftOut::default());
+    for path in &verb.paths {
         let metadata = fs::metadata(path).map_err(|error| input_error(path, error))?;
         if metadata.is_dir() {
             let mut below = Vec::new();
-            add_folder(path, &mut below)?;
+            add_folder(path, verb.hidden, &mut below, &mut left_out)?;
             read.folders.push(known_path(path)?);
             let known = below.iter().filter_map(|file| known_path(file).ok());
             read.found.extend(known);
@@ -313,6 +318,10 @@ fn files_of(
             return Err(refused(ErrorCode::UnsupportedDocument, text, SUPPORTED));
         }
     }
+    left_out.note(
+        context,
+        "--hidden reads hidden names, and a link is read if you name it",
+    );
     Ok(files)
 }
 
@@ -322,21 +331,43 @@ fn form_of(path: &Path) -> Option<Format> {
     Format::from_path(&path.to_string_lossy())
 }
 
-/// Adds the documents below a folder in the order of their names. Skips hidden files, symlinks and special files.
-fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let is_shown =
-        |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
+/// Adds the documents below a folder in the order of their names. Leaves out symlinks, special files and, without
+/// `with_hidden`, hidden names.
+fn add_folder(
+    folder: &Path,
+    with_hidden: bool,
+    files: &mut Vec<PathBuf>,
+    left_out: &mut LeftOut,
+) -> Result<()> {
+    let mut hidden = LeftOut::default();
+    let is_read = |entry: &DirEntry| {
+        let name = entry.file_name();
+        let is_never = is_never_read(name);
+        if entry.depth() == 0 || !is_never && (with_hidden || !is_hidden(name)) {
+            return true;
+        }
+        if !is_never && (entry.file_type().is_dir() || form_of(entry.path()).is_some()) {
+            hidden.add(&shown(entry.path()), "hidden");
+        }
+        false
+    };
     let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
-    for entry in entries.filter_entry(is_shown) {
+    for entry in entries.filter_entry(is_read) {
         let entry = entry.map_err(|error| {
             let at = shown(error.path().unwrap_or(folder));
             let cause = error.into_io_error().unwrap_or(io::ErrorKind::Other.into());
             Error::io(format_args!("reading the folder {at}"), cause)
         })?;
-        if entry.file_type().is_file() && form_of(entry.path()).is_some() {
+        let (kind, is_document) = (entry.file_type(), form_of(entry.path()).is_some());
+        if kind.is_file() && is_document {
             files.push(entry.into_path());
+        } else if kind.is_symlink() && (is_document || entry.path().is_dir()) {
+            left_out.add(&shown(entry.path()), "a symbolic link");
+        } else if is_document && !kind.is_dir() && !kind.is_file() {
+            left_out.add(&shown(entry.path()), "a special file");
         }
     }
+    left_out.append(hidden);
     Ok(())
 }
 
@@ -381,15 +412,28 @@ mod tests {
         }
         std::os::unix::fs::symlink(at("z.org"), at("link.org")).unwrap();
         std::os::unix::fs::symlink(folder.path(), at("loop")).unwrap();
-        let mut files = Vec::new();
-        add_folder(folder.path(), &mut files).unwrap();
-        let names: Vec<_> = files
-            .iter()
-            .map(|file| file.strip_prefix(folder.path()).unwrap())
-            .collect();
+        fs::create_dir_all(at(".git")).unwrap();
+        let walk = |with_hidden| {
+            let (mut files, mut left_out) = (Vec::new(), LeftOut::default());
+            add_folder(folder.path(), with_hidden, &mut files, &mut left_out).unwrap();
+            let below = |path: &Path| shown(path.strip_prefix(folder.path()).unwrap());
+            let names: Vec<_> = files.iter().map(|file| below(file)).collect();
+            let left_out: Vec<_> = left_out
+                .paths()
+                .iter()
+                .map(|path| below(Path::new(path)))
+                .collect();
+            (names, left_out)
+        };
+        let (names, left_out) = walk(false);
+        assert_eq!(names, ["a.md", "b/c.org", "b/deep/x.jsonl", "z.org"]);
+        let links = ["link.org (a symbolic link)", "loop (a symbolic link)"];
         assert_eq!(
-            names,
-            ["a.md", "b/c.org", "b/deep/x.jsonl", "z.org"].map(Path::new)
+            left_out,
+            [&links[..], &[".hidden (hidden)", ".secret.org (hidden)"]].concat()
         );
+        let (names, left_out) = walk(true);
+        assert_eq!(names.len(), 6, "{names:?}");
+        assert_eq!(left_out, links);
     }
 }

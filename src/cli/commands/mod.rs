@@ -61,6 +61,7 @@ mod ingest;
 mod init;
 mod inspect;
 mod lanes;
+mod left_out;
 mod lineage;
 mod list;
 mod log;

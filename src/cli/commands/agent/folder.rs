@@ -9,15 +9,18 @@
 //! # Invariants
 //! - BFD-1: below the named folder, no symlink is followed.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::agent::blocks::FoundFile;
+use crate::cli::commands::left_out::{LeftOut, is_hidden, is_never_read};
 use crate::cli::context::shown;
 use crate::cli::errors::refused;
 use crate::error::{Error, ErrorCode, Result};
@@ -132,10 +135,10 @@ impl Folder {
         moved
     }
 
-    /// Returns every file that may be a block, in the order of paths. Skips hidden names and other extensions. Symlinks
-    /// and unreadable files are entries with an error.
-    pub(super) fn files(&self) -> Result<Vec<FoundFile>> {
-        let mut found: Vec<FoundFile> = Vec::new();
+    /// Returns every file that may be a block, in the order of paths, and the hidden paths that may be blocks. Skips
+    /// other extensions. Symlinks, unreadable files and names that are not UTF-8 are entries with an error.
+    pub(super) fn files(&self) -> Result<(Vec<FoundFile>, LeftOut)> {
+        let (mut found, mut hidden): (Vec<FoundFile>, _) = (Vec::new(), LeftOut::default());
         let mut bytes = 0;
         let mut waiting = vec![String::new()];
         while let Some(prefix) = waiting.pop() {
@@ -144,8 +147,18 @@ impl Folder {
                 Vec::new()
             });
             for (name, kind) in names {
-                let path = format!("{prefix}{name}");
-                if kind == FileType::Directory {
+                let path = format!("{prefix}{}", name.to_string_lossy());
+                let is_folder = kind == FileType::Directory;
+                if is_hidden(&name) {
+                    // The unfinished files of `write` have another ending, so no note names them.
+                    if !is_never_read(&name) && (is_folder || path.ends_with(ENDING)) {
+                        hidden.add(&path, "hidden");
+                    }
+                } else if name.to_str().is_none() {
+                    if is_folder || path.ends_with(ENDING) {
+                        found.push(bad(&path, "the name is not UTF-8"));
+                    }
+                } else if kind == FileType::Directory {
                     waiting.push(format!("{path}/"));
                 } else if kind == FileType::Symlink {
                     found.push(bad(&path, "the path is a symlink, which is not followed"));
@@ -164,7 +177,7 @@ impl Folder {
             }
         }
         found.sort_by(|one: &FoundFile, other| one.path.cmp(&other.path));
-        Ok(found)
+        Ok((found, hidden))
     }
 
     fn too_much(&self, what: impl std::fmt::Display) -> Error {
@@ -176,7 +189,7 @@ impl Folder {
         )
     }
 
-    fn list(&self, prefix: &str) -> io::Result<Vec<(String, FileType)>> {
+    fn list(&self, prefix: &str) -> io::Result<Vec<(OsString, FileType)>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let folder = match prefix.strip_suffix('/') {
             None => rustix::fs::openat(&self.top, ".", flags, Mode::empty())?,
@@ -188,8 +201,8 @@ impl Folder {
         let mut names = Vec::new();
         for entry in Dir::read_from(&folder)? {
             let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with('.') {
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            if name == "." || name == ".." {
                 continue;
             }
             let kind = match entry.file_type() {

@@ -126,7 +126,11 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
         as_me: verb.as_me,
     };
     let folder = Folder::open(&verb.path, false)?;
-    let files = folder.files()?;
+    let (files, hidden) = folder.files()?;
+    hidden.note(
+        context,
+        "no block has a hidden name, so rename these files to import them",
+    );
     if verb.prune && !verb.force && files.is_empty() {
         let path = shown(&verb.path);
         let text = format!("{path} contains no block, and --prune would remove every block");
