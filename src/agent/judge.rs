@@ -75,7 +75,7 @@ pub(super) fn relation(
     agent: &Agent,
     old: &Object,
     new: &NewItem,
-    similarity: &Similarity,
+    similarity: Similarity,
 ) -> Result<Relation> {
     let Some(judge) = agent.judge() else {
         return Ok(similarity.relation());

@@ -16,6 +16,7 @@ mod index;
 mod query;
 mod text;
 
+pub(crate) use duplicates::Compare;
 #[cfg(any(test, feature = "testing"))]
 pub use duplicates::similarity;
 pub use duplicates::{Contradiction, MERGE, Near, Relation, Similarity};

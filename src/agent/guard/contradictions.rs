@@ -19,7 +19,7 @@ use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::{Agent, Item};
 use crate::error::{Error, Result};
 use crate::object::{Object, Origin, Scope};
-use crate::recall::{Contradiction, Key, Relation, Similarity};
+use crate::recall::{Compare, Contradiction, Key, Relation};
 
 /// The number of contradictions that the reason names.
 const NAMED_MAX: usize = 3;
@@ -113,18 +113,15 @@ impl Contradictions<'_> {
         // CON-1: the filter selects before the nearest items are chosen.
         let filter = |old: &Key| *old != itself && self.or_failed((self.is_above)(old, new)).unwrap_or(false);
         let near = self.agent.with_index(view, |index, scratch| {
-            let relate = |old: &Key, compare: &dyn Fn(&str) -> Similarity| -> Result<_> {
+            let relate = |old: &Key, compare: Compare<'_>| -> Result<_> {
                 let is_live = |old: &Object| old.expires().is_none_or(|expires| expires > view.now());
                 let Some(old) = object_at(view, old)?.filter(is_live) else {
                     return Ok(None);
                 };
                 let similarity = compare(old.content().unwrap_or_default());
-                Ok(Some((
-                    similarity,
-                    relation(self.agent, &old, &item, &similarity)?,
-                )))
+                Ok(Some((similarity, relation(self.agent, &old, &item, similarity)?)))
             };
-            let mut relate = |old: &Key, compare: &dyn Fn(&str) -> Similarity| {
+            let mut relate = |old: &Key, compare: Compare<'_>| {
                 let is_going_on = self.failed.borrow().is_none();
                 is_going_on.then(|| self.or_failed(relate(old, compare)))??
             };

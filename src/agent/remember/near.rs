@@ -18,7 +18,7 @@ use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
 use crate::error::{ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Value};
-use crate::recall::{self, Key, Similarity};
+use crate::recall::{self, Compare, Key};
 use crate::scan::Verdict;
 
 /// The items that are similar to a new item.
@@ -40,7 +40,7 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
     let scope = item.scope.as_str();
     let itself = key_of(agent.memory(), id.as_str());
     let found = agent.with_index(view, |index, scratch| {
-        let relate = |key: &Key, compare: &dyn Fn(&str) -> Similarity| -> Result<_> {
+        let relate = |key: &Key, compare: Compare<'_>| -> Result<_> {
             let Some(object) = object_at(view, key)? else {
                 return Ok(None);
             };
@@ -49,9 +49,9 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
                 return Ok(None);
             }
             let similarity = compare(object.content().unwrap_or_default());
-            Ok(Some((similarity, relation(agent, &object, item, &similarity)?)))
+            Ok(Some((similarity, relation(agent, &object, item, similarity)?)))
         };
-        let mut relate = |key: &Key, compare: &dyn Fn(&str) -> Similarity| {
+        let mut relate = |key: &Key, compare: Compare<'_>| {
             // After a failure, no other item is compared.
             let related = if failed.is_none() {
                 relate(key, compare)

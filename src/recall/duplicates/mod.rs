@@ -190,6 +190,11 @@ pub struct Near {
     pub relation: Relation,
 }
 
+/// A function that compares a text with a new text.
+pub(crate) type Compare<'a> = &'a dyn Fn(&str) -> Similarity;
+/// A function that compares a document with a new text, and decides about the pair. `None` skips the document.
+pub(crate) type Relate<'a> = &'a mut dyn FnMut(&Key, Compare<'_>) -> Option<(Similarity, Relation)>;
+
 impl Index {
     /// Returns the duplicates and contradictions of `text` among the documents of `scopes`, the most similar first.
     ///
@@ -204,7 +209,7 @@ impl Index {
         mut text_of: impl FnMut(&Key) -> Option<std::borrow::Cow<'t, str>>,
     ) -> Vec<Near> {
         let filter = |key: &Key| except != Some(key);
-        let mut compared = |key: &Key, compare: &dyn Fn(&str) -> Similarity| {
+        let mut compared = |key: &Key, compare: Compare<'_>| {
             let similarity = compare(&text_of(key)?);
             Some((similarity, similarity.relation()))
         };
@@ -213,15 +218,14 @@ impl Index {
 
     /// Returns the documents of `scopes` that `filter` accepts and that are related to `text`, the most similar first.
     ///
-    /// `relate` gets the key of a document and a function that compares a text with `text`. It returns the comparison and
-    /// the decision about the document, or `None` to skip the document.
+    /// `relate` gets the key of each document, at most eight.
     pub(crate) fn compared(
         &self,
         text: &str,
         scopes: Option<&[&str]>,
         filter: &dyn Fn(&Key) -> bool,
         scratch: &mut Scratch,
-        relate: &mut dyn FnMut(&Key, &dyn Fn(&str) -> Similarity) -> Option<(Similarity, Relation)>,
+        relate: Relate<'_>,
     ) -> Vec<Near> {
         let new = Words::new(text);
         let compare = |old: &str| compare(&new, &Words::new(old));
