@@ -268,6 +268,18 @@ impl Store {
         })))
     }
 
+    /// Returns the commit that first wrote the version of an entry, if that commit is kept.
+    ///
+    /// # Errors
+    /// The errors of [`Self::updated`].
+    pub(crate) fn writer_of(&self, entry: &Entry) -> Result<Option<Arc<CommitEntry>>> {
+        let Some(time) = self.updated(entry)? else {
+            return Ok(None);
+        };
+        // STO-1: no two commits have the same time.
+        Ok(self.at_time(time)?.filter(|commit| commit.commit.time == time))
+    }
+
     /// Returns the indexes of the kept commits whose digest is between `low` and `high`, in the order of the digests.
     /// If `by_root` is true, compares roots instead, and returns the newest commit of each root.
     ///

@@ -155,6 +155,121 @@ fn answers_fit_the_terminal() {
 }
 
 #[test]
+fn a_narrow_table_keeps_what_changed_and_who() {
+    let folder = Folder::with_store();
+    let writer = [
+        "--session",
+        "night-run",
+        "--actor",
+        "vera",
+        "--source",
+        "https://wiki.example/page",
+    ];
+    let reason = "because ".repeat(20);
+    let put = [
+        "put",
+        "web",
+        "--kind",
+        "fact",
+        "--content",
+        "text",
+        "--trust",
+        "untrusted",
+        "-m",
+        &reason,
+    ];
+    folder.json(&[&put[..], &writer].concat());
+    let seen = |columns: usize, arguments: &str| on_terminal(&folder, columns, arguments);
+    for arguments in [
+        "log --limit 1",
+        "audit --limit 1",
+        "debug -c 'log --limit 1'",
+        "debug -c 'audit --limit 1'",
+    ] {
+        let Some(narrow) = seen(80, arguments) else {
+            println!("skipped: this machine has no program `script`");
+            return;
+        };
+        let row = narrow.lines().find(|line| line.contains("put")).unwrap();
+        for part in ["+1", "~0", "-0", " ! ", "night-run", "now", "..."] {
+            assert!(row.contains(part), "{arguments} lacks {part} at 80: {narrow}");
+        }
+        assert!(row.chars().count() <= 80 && !row.contains("wiki"), "{narrow}");
+        let wide = seen(200, arguments).unwrap();
+        assert!(
+            wide.contains("vera") && wide.contains("https://wiki.example"),
+            "{wide}"
+        );
+    }
+}
+
+#[test]
+fn a_table_marks_what_is_untrusted_and_says_so() {
+    let folder = Folder::with_store();
+    folder.put("own", "mine");
+    folder.json(&[
+        "put",
+        "web",
+        "--kind",
+        "note",
+        "--content",
+        "theirs",
+        "--trust",
+        "untrusted",
+    ]);
+    for arguments in [
+        "list",
+        "list --recent",
+        "tree",
+        "find e",
+        "log",
+        "audit",
+        "history web",
+        "diff seq:1",
+    ] {
+        let ran = folder.run(&arguments.split(' ').collect::<Vec<_>>());
+        let marked: Vec<&str> = ran
+            .out
+            .lines()
+            .filter(|line| line.split(' ').any(|word| word == "!"))
+            .collect();
+        assert_eq!(marked.len(), 1, "{arguments}: {ran:?}");
+        assert!(
+            !marked[0].contains("mine") && ran.err.contains("! marks what is untrusted"),
+            "{ran:?}"
+        );
+        let agent = folder.run(&[arguments, "--agent"].join(" ").split(' ').collect::<Vec<_>>());
+        assert!(!agent.err.contains("untrusted"), "{agent:?}");
+    }
+    let own = folder.run(&["list", "--at", "seq:1"]);
+    assert!(
+        !own.out.contains('!') && !own.err.contains("untrusted"),
+        "{own:?}"
+    );
+    let agent = folder.run(&["list", "--agent"]).out;
+    assert!(
+        agent.contains("\ntool_external\tweb\t"),
+        "a model reads the name of the class: {agent}"
+    );
+}
+
+#[test]
+fn the_tour_breaks_no_word() {
+    let Some(narrow) = on_terminal(&Folder::new(), 60, "tour") else {
+        println!("skipped: this machine has no program `script`");
+        return;
+    };
+    let sentences = include_str!("../../src/cli/tour/steps.txt").lines();
+    let told = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in sentences.filter(|line| line.ends_with('.')) {
+        assert!(told.contains(sentence), "{sentence} is broken in {narrow}");
+        let last = sentence.rsplit(' ').next().unwrap();
+        let line = narrow.lines().find(|line| line.ends_with(last)).unwrap();
+        assert!(line.chars().count() <= 60, "{line}");
+    }
+}
+
+#[test]
 fn a_model_reads_few_tokens() {
     let folder = Folder::with_store();
     folder.put("a", "one\ntwo");
@@ -167,15 +282,18 @@ fn a_model_reads_few_tokens() {
         ran.out.lines().map(str::to_owned).collect()
     };
     let log = lines(&["log", "--agent"]);
-    assert_eq!(log[0], "seq\tcommit\top\t+\t~\t-\tlane\twhen\tsnapshots\treason");
+    assert_eq!(
+        log[0],
+        "seq\tcommit\top\t+\t~\t-\ttrust\tlane\tactor\tsource\twhen\tsnapshots\treason"
+    );
     assert!(
-        log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\tdefault\t"),
+        log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\t\tdefault\t"),
         "{log:?}"
     );
     assert!(log[3].ends_with("Z\tgood"), "{log:?}");
     assert_eq!(
         lines(&["--agent", "list"]),
-        ["id\tkind\tscope\tgist", "a\tnote\tglobal\tone two"]
+        ["trust\tid\tkind\tscope\tgist", "\ta\tnote\tglobal\tone two"]
     );
     assert!(lines(&["get", "a", "--agent"]).contains(&"kind: note".to_owned()));
     assert!(lines(&["head", "--agent"])[1].len() < 24, "a digest is short");

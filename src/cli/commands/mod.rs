@@ -82,6 +82,7 @@ mod tree;
 mod trust_store;
 mod undo;
 mod verify;
+mod written_by;
 
 use std::fmt::Display;
 
