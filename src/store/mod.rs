@@ -16,6 +16,7 @@ mod catalog;
 mod checkpoint;
 mod checkpointing;
 mod commits;
+mod id_changes;
 mod lane;
 mod records;
 mod references;
@@ -48,6 +49,7 @@ pub(crate) use checkpoint::{
 };
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
+pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
@@ -312,6 +314,20 @@ impl Store {
         self.base.as_ref().map_or(Ok(None), |base| {
             base.ask(|checkpoint| checkpoint.first_written(key))
         })
+    }
+
+    /// Returns a time before which no kept commit contains the id. Returns `None` if no kept commit contains the id.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a state or the checkpoint cannot be read.
+    fn earliest(&self, key: &KeyPath) -> Result<Option<i64>> {
+        if let Some(entry) = self.state(&*self.head()?)?.get(key, self)? {
+            return Ok(Some(entry.created));
+        }
+        // A rollback that is not flushed yet may have removed the id, so the time of its first write is not known.
+        let is_flushed = self.catalog.read_recursive().left.is_empty();
+        let written = self.first_written(key)?;
+        Ok(written.or((!is_flushed).then_some(i64::MIN)))
     }
 
     /// Returns the runs of thinned commits, oldest first.
