@@ -96,7 +96,11 @@ impl IdChanges {
     /// `Corrupt` or `Io` if a commit, a state or the log cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<IdChange>> {
         while let Some(index) = self.newer.next_back() {
-            let Some(commit) = self.store.commit_at(index)?.filter(|commit| self.may_change(commit)) else {
+            let Some(commit) = self
+                .store
+                .commit_at(index)?
+                .filter(|commit| self.may_change(commit))
+            else {
                 return Ok(None);
             };
             let before = self.store.commit_below(index)?;
@@ -150,7 +154,9 @@ impl IdChanges {
         }
         let older = end.checked_sub(1).map(|before| self.states[before]);
         let mut run = Run {
-            first: older.as_ref().map_or(Ok(None), |older| self.stored_entry(older.seq))?,
+            first: older
+                .as_ref()
+                .map_or(Ok(None), |older| self.stored_entry(older.seq))?,
             changes: Vec::new(),
         };
         let (from, since) = older.map_or((Position::START, 0), |older| (older.position, older.seq + 1));

@@ -326,7 +326,8 @@ pub(super) fn follow_id(
         after = match digest {
             None => None,
             Some(digest) => {
-                let place = place.map_or_else(|| store.records.find_trace(digest), |place| Ok(Some(place)))?;
+                let place =
+                    place.map_or_else(|| store.records.find_trace(digest), |place| Ok(Some(place)))?;
                 let place = place.ok_or_else(|| missing_version(digest))?.to_u64();
                 let created = created.or(before.map(|entry| entry.created));
                 Some(Entry {

@@ -269,6 +269,42 @@ fn the_tour_breaks_no_word() {
     }
 }
 
+#[cfg(feature = "agent")]
+#[test]
+fn the_first_commands_of_the_help_work_in_an_empty_folder() {
+    let folder = Folder::new();
+    let help = run_with(&folder, &["--help"], &[("COLUMNS", "200")]).out;
+    let (_, start) = help.split_once("Start here, or with treering tour:\n").unwrap();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_treering"))
+        .parent()
+        .unwrap();
+    let path = format!("{}:/usr/bin:/bin", program.display());
+    assert_eq!(start.lines().count(), 2, "{start}");
+    for line in start.lines() {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-ec", line]).current_dir(folder.path("."));
+        shell
+            .env_clear()
+            .env("PATH", &path)
+            .env("HOME", folder.path("home"));
+        let ran = Ran::of(&shell.output().unwrap());
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+    }
+    let recalled = folder.run(&["recall", "where", "is", "the", "office"]);
+    assert!(recalled.out.contains("the office is in Oslo"), "{recalled:?}");
+}
+
+#[test]
+fn init_names_the_verb_of_an_agent_as_the_next_step() {
+    let ran = Folder::new().run(&["init"]);
+    let next = if cfg!(feature = "agent") {
+        "treering remember TEXT"
+    } else {
+        "treering put ID"
+    };
+    assert!(ran.err.contains(next), "{ran:?}");
+}
+
 #[test]
 fn a_model_reads_few_tokens() {
     let folder = Folder::with_store();

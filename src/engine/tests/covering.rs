@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::gc::{HOUR, kept, live, on_disk, options, tight, told};
 use super::{id, note, put};
 use crate::Result;
-use crate::engine::upkeep::checkpointing::checkpoint;
 use crate::digest::{CommitDigest, ObjectDigest};
+use crate::engine::upkeep::checkpointing::checkpoint;
 use crate::engine::{Erasing, Memory, Revision, VerifyDepth, Writer};
 use crate::object::{Id, Op};
 use crate::testing::random::SplitMix64;
@@ -89,7 +89,10 @@ fn changes_of_every_state(memory: &Memory, id: &Id) -> Vec<(Option<ObjectDigest>
         standings.push((entry.map(|entry| ObjectDigest::from_bytes(entry.digest)), commit));
     }
     let older = standings.iter().skip(1).map(|(digest, _)| *digest).chain([None]);
-    let changed = standings.iter().zip(older).filter(|((digest, _), older)| digest != older);
+    let changed = standings
+        .iter()
+        .zip(older)
+        .filter(|((digest, _), older)| digest != older);
     changed.map(|(standing, _)| *standing).collect()
 }
 
