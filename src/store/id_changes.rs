@@ -124,7 +124,8 @@ impl IdChanges {
                 return Ok(None);
             }
             self.runs_left = run;
-            self.waiting = self.run(run)?.changes.clone();
+            let found = self.run(run)?;
+            self.waiting.clone_from(&found.changes);
         }
     }
 

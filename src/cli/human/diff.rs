@@ -55,10 +55,10 @@ pub(crate) fn change_lines(
         (Some(_), Some(_)) => ('~', Meaning::Changed),
         (Some(_), None) => ('-', Meaning::Bad),
     };
-    let header = match is_untrusted(old, new) {
-        true => format!("{mark} {} {UNTRUSTED}", one_line(id)),
-        false => format!("{mark} {}", one_line(id)),
-    };
+    let mut header = format!("{mark} {}", one_line(id));
+    if is_untrusted(old, new) {
+        header = format!("{header} {UNTRUSTED}");
+    }
     let painted = style.paint(meaning, &header);
     match (old, new) {
         (Some(old), Some(new)) => {
