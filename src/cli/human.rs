@@ -27,8 +27,8 @@ const SHORT_DIGITS: usize = 12;
 const GAP: usize = 2;
 /// The smallest width of a text column.
 const COLUMN_MIN: usize = 8;
-/// The width to which a [`spare`] column shrinks before another column is omitted.
-const SPARE_MIN: usize = 16;
+/// The width to which columns shrink before a column is omitted. The longest op has this width.
+const COLUMN_CUT: usize = 14;
 /// The largest width of a padded column. A longer text shifts only the cells that follow in its line.
 const COLUMN_MAX: usize = 40;
 /// The mark of what an untrusted writer wrote, and the name of its column.
@@ -204,11 +204,12 @@ impl Table {
     }
 }
 
-/// Returns column widths that together fit into `room` characters. The width of an omitted column is 0. First cuts the
-/// spare columns, then omits the minor columns, then narrows the widest text columns.
+/// Returns column widths that together fit into `room` characters. The width of an omitted column is 0. Cuts the
+/// spare columns first, then the widest columns. If that is not enough, omits the minor columns, then cuts further.
 fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
     let mut widths = widths.to_vec();
-    narrow(&mut widths, row, room, |cell| cell.spare, SPARE_MIN);
+    narrow(&mut widths, row, room, |cell| cell.spare, COLUMN_CUT);
+    narrow(&mut widths, row, room, |cell| !cell.right, COLUMN_CUT);
     let mut minor: Vec<usize> = (0..row.len()).filter(|index| row[*index].minor > 0).collect();
     minor.sort_by_key(|index| Reverse((row[*index].minor, *index)));
     for index in minor {
@@ -381,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn free_text_is_cut_before_a_column_goes_and_the_largest_rank_goes_first() {
+    fn free_text_is_cut_first_and_the_largest_rank_goes_first() {
         let row = [
             number(7),
             minor(1, plain("commit")),
@@ -392,8 +393,9 @@ mod tests {
         let natural = [2, 8, 20, 20, 40];
         assert_eq!(fitted(&natural, &row, 98), natural);
         assert_eq!(fitted(&natural, &row, 80), [2, 8, 20, 20, 22]);
-        assert_eq!(fitted(&natural, &row, 70), [2, 8, 20, 0, 16]);
-        assert_eq!(fitted(&natural, &row, 50), [2, 0, 20, 0, 16]);
+        assert_eq!(fitted(&natural, &row, 72), [2, 8, 20, 20, 14]);
+        assert_eq!(fitted(&natural, &row, 50), [2, 8, 14, 0, 14]);
+        assert_eq!(fitted(&natural, &row, 36), [2, 0, 14, 0, 14]);
     }
 
     #[test]
@@ -407,8 +409,8 @@ mod tests {
         ];
         let natural = [40, 8, 3, 20, 40];
         assert_eq!(fitted(&natural, &row, 200), natural);
-        assert_eq!(fitted(&natural, &row, 100), [40, 8, 3, 0, 40]);
-        assert_eq!(fitted(&natural, &row, 87), [40, 0, 3, 0, 40]);
+        let cut = fitted(&natural, &row, 100);
+        assert_eq!((cut[1], cut[2], cut[3], total(&cut)), (8, 3, 20, 100 + GAP));
         let narrow = fitted(&natural, &row, 40);
         assert_eq!((narrow[1], narrow[2], narrow[3]), (0, 3, 0));
         assert_eq!(

@@ -101,10 +101,13 @@ fn on_terminal(folder: &Folder, columns: usize, arguments: &str) -> Option<Strin
         .args(["-qec", &line, "/dev/null"])
         .current_dir(folder.path("."));
     command
+        .env_clear()
+        .env("HOME", folder.path("home"))
+        .env("PATH", "/usr/bin:/bin")
         .env("NO_COLOR", "1")
-        .env_remove("COLUMNS")
         .stdin(std::process::Stdio::null());
-    let output = command.output().ok().filter(|output| output.status.success())?;
+    let output = command.output().ok()?;
+    assert!(output.status.success(), "{arguments}: {output:?}");
     Some(String::from_utf8(output.stdout).unwrap().replace('\r', ""))
 }
 
@@ -131,6 +134,10 @@ fn answers_fit_the_terminal() {
             "history b",
             "diff seq:1 seq:3",
             "log --refs",
+            "audit",
+            "lanes",
+            "tree",
+            "debug -c log",
             "--help",
         ] {
             let Some(seen) = on_terminal(&folder, columns, arguments) else {

@@ -99,8 +99,8 @@ pub(super) fn writer_columns(lane: &str, actor: Option<&str>, source: Option<&st
     let source = cut(source.unwrap_or_default(), SOURCE_MAX);
     vec![
         ("lane", plain(lane)),
-        ("actor", minor(2, optional(actor))),
-        ("source", minor(3, plain(source))),
+        ("actor", minor(6, optional(actor))),
+        ("source", minor(7, plain(source))),
     ]
 }
 

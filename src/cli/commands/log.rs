@@ -149,9 +149,9 @@ impl Graph {
         };
         let reason = recorded(line.reason.as_deref(), line.reason_erased, line.reason_lost);
         let mut cells = vec![
-            ("", drawing(graph)),
+            ("", minor(4, drawing(graph))),
             ("seq", number(line.seq)),
-            ("commit", minor(1, named(context.short(line.commit.as_bytes())))),
+            ("commit", minor(5, named(context.short(line.commit.as_bytes())))),
             ("op", plain(op)),
         ];
         cells.extend(count_columns(line.counts));
@@ -163,9 +163,9 @@ impl Graph {
             source.as_deref(),
         ));
         cells.extend([
-            ("when", context.when(line.time)),
-            ("snapshots", named(snapshots.unwrap_or_default())),
-            ("reason", spare(optional(reason.as_deref()))),
+            ("when", minor(3, context.when(line.time))),
+            ("snapshots", minor(2, named(snapshots.unwrap_or_default()))),
+            ("reason", minor(1, spare(optional(reason.as_deref())))),
         ]);
         cells
     }
@@ -174,7 +174,7 @@ impl Graph {
 /// Returns the row that counts thinned commits, below the row of a commit.
 fn thinned_cells(above: &Columns, thinned: u64) -> Columns {
     let cell = |(name, above): &(&'static str, Cell)| match *name {
-        "" => drawing(":"),
+        "" => minor(4, drawing(":")),
         "op" => coloured(Meaning::Quiet, format!("... {thinned} thinned ...")),
         _ => blank(above),
     };

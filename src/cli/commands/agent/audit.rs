@@ -108,9 +108,9 @@ fn cells_of(row: &AuditLine, context: &Context) -> Columns {
         commit.source.as_deref(),
     ));
     cells.extend([
-        ("when", context.when(commit.time)),
-        ("objects", spare(named(objects))),
-        ("reason", spare(optional(commit.reason.as_deref()))),
+        ("when", minor(3, context.when(commit.time))),
+        ("objects", minor(2, spare(named(objects)))),
+        ("reason", minor(1, spare(optional(commit.reason.as_deref())))),
     ]);
     cells
 }
