@@ -253,8 +253,8 @@ fn laid_out(output: &Output, row: &[Cell], widths: &[usize]) -> String {
         let padding = " ".repeat(width.saturating_sub(text.chars().count()));
         column += text.chars().count() + padding.len() + GAP;
         let text = match cell.meaning {
-            Some(meaning) => output.paint(meaning, text),
-            None => text,
+            Some(meaning) if !text.is_empty() => output.paint(meaning, text),
+            _ => text,
         };
         match (cell.right, last) {
             (true, _) => line.extend([padding, text]),

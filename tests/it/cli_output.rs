@@ -202,6 +202,11 @@ fn a_narrow_table_keeps_what_changed_and_who() {
             assert!(row.contains(part), "{arguments} lacks {part} at 80: {narrow}");
         }
         assert!(row.chars().count() <= 80 && !row.contains("wiki"), "{narrow}");
+        let agent = seen(80, &format!("{arguments} --agent")).unwrap();
+        assert!(
+            agent.contains("https://wiki.example/page") && agent.contains(reason.trim_end()),
+            "{agent}"
+        );
         let wide = seen(200, arguments).unwrap();
         assert!(
             wide.contains("vera") && wide.contains("https://wiki.example"),

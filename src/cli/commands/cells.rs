@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::cli::context::Context;
 use crate::cli::errors::Done;
-use crate::cli::human::{self, Cell, Columns, UNTRUSTED, coloured, cut, minor, plain, right};
+use crate::cli::human::{self, Cell, Columns, UNTRUSTED, coloured, minor, plain, right, spare};
 use crate::cli::output::{Meaning, Mode};
 use crate::error::Result;
 use crate::object::Origin;
@@ -16,8 +16,6 @@ use crate::store::ChangeCounts;
 
 /// The JSON fields that contain the name of a row.
 const NAMES: [&str; 6] = ["id", "name", "lane", "session", "frame", "file"];
-/// The largest number of characters of a source in a table.
-const SOURCE_MAX: usize = 24;
 /// The JSON fields that contain a time.
 const TIMES: [&str; 2] = ["time", "last"];
 
@@ -96,11 +94,10 @@ pub(super) fn recorded(text: Option<&str>, is_erased: bool, is_lost: bool) -> Op
 /// Returns the columns of who wrote: the lane, and where there is room the actor of a session, and the source.
 pub(super) fn writer_columns(lane: &str, actor: Option<&str>, source: Option<&str>) -> Columns {
     let actor = actor.filter(|actor| *actor != lane);
-    let source = cut(source.unwrap_or_default(), SOURCE_MAX);
     vec![
         ("lane", plain(lane)),
         ("actor", minor(6, optional(actor))),
-        ("source", minor(7, plain(source))),
+        ("source", minor(7, spare(optional(source)))),
     ]
 }
 

@@ -109,8 +109,8 @@ fn cells_of(row: &AuditLine, context: &Context) -> Columns {
     ));
     cells.extend([
         ("when", minor(3, context.when(commit.time))),
-        ("objects", minor(2, spare(named(objects)))),
-        ("reason", minor(1, spare(optional(commit.reason.as_deref())))),
+        ("objects", minor(1, spare(named(objects)))),
+        ("reason", minor(2, spare(optional(commit.reason.as_deref())))),
     ]);
     cells
 }
