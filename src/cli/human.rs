@@ -11,8 +11,6 @@ pub(crate) use self::diff::{change_lines, erased_line, is_untrusted, without_id}
 pub(crate) use self::style::{Style, wrapped};
 pub(crate) use self::timeline::{Mark, Timeline};
 
-use std::cmp::Reverse;
-
 use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
 use crate::engine::CommitInfo;
@@ -208,17 +206,21 @@ impl Table {
 /// spare columns first, then the widest columns. If that is not enough, omits the minor columns, then cuts further.
 fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
     let mut widths = widths.to_vec();
-    narrow(&mut widths, row, room, |cell| cell.spare, COLUMN_CUT);
-    narrow(&mut widths, row, room, |cell| !cell.right, COLUMN_CUT);
     let mut minor: Vec<usize> = (0..row.len()).filter(|index| row[*index].minor > 0).collect();
-    minor.sort_by_key(|index| Reverse((row[*index].minor, *index)));
-    for index in minor {
-        if total(&widths) > room + GAP {
-            widths[index] = 0;
+    minor.sort_by_key(|index| (row[*index].minor, *index));
+    loop {
+        let mut cut = widths.clone();
+        narrow(&mut cut, row, room, |cell| cell.spare, COLUMN_CUT);
+        narrow(&mut cut, row, room, |cell| !cell.right, COLUMN_CUT);
+        if total(&cut) <= room + GAP {
+            return cut;
         }
+        let Some(omitted) = minor.pop() else {
+            narrow(&mut cut, row, room, |cell| !cell.right, COLUMN_MIN);
+            return cut;
+        };
+        widths[omitted] = 0;
     }
-    narrow(&mut widths, row, room, |cell| !cell.right, COLUMN_MIN);
-    widths
 }
 
 /// Returns the width of a line with these columns, and the gap behind each shown column.
@@ -394,8 +396,8 @@ mod tests {
         assert_eq!(fitted(&natural, &row, 98), natural);
         assert_eq!(fitted(&natural, &row, 80), [2, 8, 20, 20, 22]);
         assert_eq!(fitted(&natural, &row, 72), [2, 8, 20, 20, 14]);
-        assert_eq!(fitted(&natural, &row, 50), [2, 8, 14, 0, 14]);
-        assert_eq!(fitted(&natural, &row, 36), [2, 0, 14, 0, 14]);
+        assert_eq!(fitted(&natural, &row, 50), [2, 8, 20, 0, 14]);
+        assert_eq!(fitted(&natural, &row, 36), [2, 0, 16, 0, 14]);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use crate::object::lane_of;
 /// Lists the newest change first.
 ///
 /// # Notes
-/// --actor A, --session S and --source SRC list only the changes by that writer.
+/// --actor A, --session S and --source SRC list only the changes by that writer. The mark ! stands before an untrusted
+/// writer: a tool, a document or an import.
 ///
 /// # Examples
 /// ```text
