@@ -172,6 +172,29 @@ fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
 }
 
 #[test]
+fn a_history_reads_no_further_back_than_the_first_write() -> Result<()> {
+    let disk = SimDisk::new(5);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    put(&memory, "o/old", "one");
+    for step in 0..600 {
+        put(&memory, &format!("n/{}", step % 50), &format!("text {step}"));
+    }
+    put(&memory, "o/new", "one");
+    put(&memory, "o/new", "two");
+    cover(&memory);
+    let read = |name: &str| -> Result<(usize, u64)> {
+        let reader = on_disk(&disk, options(1).read_only(true), false)?;
+        let before = disk.reads();
+        let found = reader.history(&id(name))?.len();
+        Ok((found, disk.reads() - before))
+    };
+    let (old, new, none) = (read("o/old")?, read("o/new")?, read("o/none")?);
+    assert_eq!((old.0, new.0, none.0), (1, 2, 0));
+    assert!(new.1 < old.1 && none.1 == 0, "{old:?} {new:?} {none:?}");
+    Ok(())
+}
+
+#[test]
 fn the_second_newest_checkpoint_serves_if_the_newest_is_gone_or_rubbish() -> Result<()> {
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true)?;
