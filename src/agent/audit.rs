@@ -13,9 +13,9 @@ use std::ops::ControlFlow;
 
 use super::Agent;
 use super::item::unless_erased;
-use crate::engine::{Change, CommitInfo, Memory, Revision, View};
-use crate::error::{ErrorKind, Result};
-use crate::object::{Commit, Id, Time};
+use crate::engine::{Change, CommitInfo, Memory, Revision, View, WrittenBy};
+use crate::error::Result;
+use crate::object::{Id, Time};
 
 /// The maximum number of changed ids in a line.
 const IDS_SHOWN: usize = 20;
@@ -23,12 +23,8 @@ const IDS_SHOWN: usize = 20;
 /// The conditions on the listed commits. A commit must meet every condition that is not `None`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AuditRequest {
-    /// Only commits by this actor.
-    pub actor: Option<String>,
-    /// Only commits in this session.
-    pub session: Option<String>,
-    /// Only commits from this source.
-    pub source: Option<String>,
+    /// Only commits by these writers.
+    pub by: WrittenBy,
     /// Only commits that changed an object of this kind.
     pub kind: Option<String>,
     /// Only commits of this operation.
@@ -82,18 +78,11 @@ impl Audit {
     /// Returns the line of a commit, or `None` if the commit does not match. Tests cheap conditions first.
     fn line(&self, info: CommitInfo) -> Result<Option<Audited>> {
         let (commit, wanted) = (&info.commit, &self.request);
-        let fits = |wanted: &Option<String>, found: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
-        };
         if commit.seq > self.newest
-            || !fits(&wanted.actor, commit.actor.as_deref())
-            || !fits(&wanted.session, commit.session.as_deref())
-            || !fits(&wanted.op, Some(commit.op.as_str()))
+            || !wanted.by.made(&self.memory, commit)
+            || wanted.op.as_deref().is_some_and(|op| op != commit.op.as_str())
             || wanted.until.is_some_and(|until| commit.time > until)
         {
-            return Ok(None);
-        }
-        if wanted.source.is_some() && self.source(commit)? != wanted.source {
             return Ok(None);
         }
         Ok(self.ids(&info)?.map(|ids| Audited { info, ids }))
@@ -138,15 +127,6 @@ impl Audit {
         }
         Ok(false)
     }
-
-    /// Returns the source of a commit, or `None` if the commit has no source or the source was erased.
-    fn source(&self, commit: &Commit) -> Result<Option<String>> {
-        let source = commit.source.map(|digest| self.memory.text(&digest));
-        match source.transpose() {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            source => source,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -190,6 +170,11 @@ mod tests {
         let agent = Agent::new(memory.clone(), Settings::default());
         let text = |text: &str| Some(text.to_owned());
         let all = AuditRequest::default;
+        let by = |set: fn(&mut WrittenBy)| {
+            let mut by = WrittenBy::default();
+            set(&mut by);
+            by
+        };
         assert_eq!(
             seqs(&agent, all()),
             [3, 2, 1, 0],
@@ -199,7 +184,7 @@ mod tests {
             seqs(
                 &agent,
                 AuditRequest {
-                    actor: text("ada"),
+                    by: by(|by| by.actor = Some("ada".to_owned())),
                     ..all()
                 }
             ),
@@ -209,7 +194,7 @@ mod tests {
             seqs(
                 &agent,
                 AuditRequest {
-                    session: text("s1"),
+                    by: by(|by| by.session = Some("s1".to_owned())),
                     ..all()
                 }
             ),
@@ -219,7 +204,7 @@ mod tests {
             seqs(
                 &agent,
                 AuditRequest {
-                    source: text("mail"),
+                    by: by(|by| by.source = Some("mail".to_owned())),
                     ..all()
                 }
             ),

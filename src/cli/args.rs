@@ -105,6 +105,18 @@ pub(crate) fn reads() -> Vec<Arg> {
     shared(&["at", "degraded"])
 }
 
+/// Returns the shared options of a verb that reads a store and lists only what certain writers wrote.
+pub(crate) fn reads_by_writer() -> Vec<Arg> {
+    let options = shared(&["at", "degraded", "actor", "session", "source"]);
+    let described = options.into_iter().map(|option| match option.get_id().as_str() {
+        "actor" => option.help("Only what this actor wrote"),
+        "session" => option.help("Only what this session wrote; its lane also names snap:N"),
+        "source" => option.help("Only what was written from this source"),
+        _ => option,
+    });
+    described.collect()
+}
+
 /// Returns the shared options of a verb that commits.
 pub(crate) fn writes() -> Vec<Arg> {
     shared(&["source", "trust", "wait", "reason"])

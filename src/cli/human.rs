@@ -7,7 +7,7 @@ mod diff;
 mod style;
 mod timeline;
 
-pub(crate) use self::diff::{change_lines, erased_line, without_id};
+pub(crate) use self::diff::{change_lines, erased_line, is_untrusted, without_id};
 pub(crate) use self::style::{Style, wrapped};
 pub(crate) use self::timeline::{Mark, Timeline};
 
@@ -25,8 +25,12 @@ const SHORT_DIGITS: usize = 12;
 const GAP: usize = 2;
 /// The smallest width of a text column.
 const COLUMN_MIN: usize = 8;
+/// The width to which columns shrink before a column is omitted. The longest op has this width.
+const COLUMN_CUT: usize = 14;
 /// The largest width of a padded column. A longer text shifts only the cells that follow in its line.
 const COLUMN_MAX: usize = 40;
+/// The mark of what an untrusted writer wrote, and the name of its column.
+pub(crate) const UNTRUSTED: &str = "!";
 /// The number of rows that a table aligns and writes together.
 pub(crate) const ROWS_ALIGNED: usize = 256;
 
@@ -53,8 +57,10 @@ pub(crate) struct Cell {
     text: String,
     meaning: Option<Meaning>,
     right: bool,
-    /// Whether the table may omit the cell's column on a narrow terminal.
-    minor: bool,
+    /// The rank of a column that a narrow terminal may omit; the largest rank goes first. A column of rank 0 stays.
+    minor: u8,
+    /// Whether the column is the first to be narrowed.
+    spare: bool,
     /// Whether the cell is a diagram, drawn next to the other columns.
     drawing: bool,
 }
@@ -75,9 +81,22 @@ pub(crate) fn drawing(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// Marks a cell as minor, so a narrow terminal omits its column.
-pub(crate) fn minor(cell: Cell) -> Cell {
-    Cell { minor: true, ..cell }
+/// Gives a cell a rank, so a narrow terminal may omit its column. The column with the largest rank goes first.
+pub(crate) fn minor(rank: u8, cell: Cell) -> Cell {
+    Cell { minor: rank, ..cell }
+}
+
+/// Marks a cell with free text, such as a reason, which a narrow terminal cuts before it omits any column.
+pub(crate) fn spare(cell: Cell) -> Cell {
+    Cell { spare: true, ..cell }
+}
+
+/// Returns a cell without a text, in the column of `cell`.
+pub(crate) fn blank(cell: &Cell) -> Cell {
+    Cell {
+        text: String::new(),
+        ..*cell
+    }
 }
 
 /// Returns a cell in the colour of its meaning.
@@ -111,6 +130,8 @@ pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,
     widths: Vec<usize>,
     written: u64,
+    /// Whether a row has the mark [`UNTRUSTED`].
+    is_marked: bool,
 }
 
 impl Table {
@@ -124,6 +145,9 @@ impl Table {
             };
             self.rows.push(columns.iter().map(heading).collect());
         }
+        self.is_marked |= columns
+            .iter()
+            .any(|(name, cell)| *name == UNTRUSTED && !cell.text.is_empty());
         self.rows
             .push(columns.into_iter().map(|(_, cell)| cell).collect());
         if self.rows.len() >= ROWS_ALIGNED {
@@ -133,9 +157,13 @@ impl Table {
         }
     }
 
-    /// Writes the waiting rows, and returns the number of all written rows, including the row of headings.
+    /// Writes the waiting rows and the meaning of the mark in them. Returns the number of all written rows, including the
+    /// row of headings.
     pub(crate) fn end(mut self, output: &mut Output) -> Result<u64> {
         self.write(output)?;
+        if self.is_marked {
+            output.note_untrusted();
+        }
         Ok(self.written)
     }
 
@@ -174,27 +202,42 @@ impl Table {
     }
 }
 
-/// Returns column widths that together fit into `room` characters. The width of an omitted column is 0. Omits the minor
-/// columns first, then narrows the widest text columns.
+/// Returns column widths that together fit into `room` characters. The width of an omitted column is 0. Cuts the
+/// spare columns first, then the widest columns. If that is not enough, omits the minor columns, then cuts further.
 fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
     let mut widths = widths.to_vec();
-    let total = |widths: &[usize]| {
-        let shown = widths.iter().filter(|width| **width > 0);
-        shown.map(|width| width + GAP).sum::<usize>()
-    };
-    for (index, _) in row.iter().enumerate().filter(|(_, cell)| cell.minor).rev() {
-        if total(&widths) > room + GAP {
-            widths[index] = 0;
+    let mut minor: Vec<usize> = (0..row.len()).filter(|index| row[*index].minor > 0).collect();
+    minor.sort_by_key(|index| (row[*index].minor, *index));
+    loop {
+        let mut cut = widths.clone();
+        narrow(&mut cut, row, room, |cell| cell.spare, COLUMN_CUT);
+        narrow(&mut cut, row, room, |cell| !cell.right, COLUMN_CUT);
+        if total(&cut) <= room + GAP {
+            return cut;
         }
+        let Some(omitted) = minor.pop() else {
+            narrow(&mut cut, row, room, |cell| !cell.right, COLUMN_MIN);
+            return cut;
+        };
+        widths[omitted] = 0;
     }
-    while total(&widths) > room + GAP {
-        let columns = widths.iter_mut().zip(row).filter(|(_, cell)| !cell.right);
+}
+
+/// Returns the width of a line with these columns, and the gap behind each shown column.
+fn total(widths: &[usize]) -> usize {
+    let shown = widths.iter().filter(|width| **width > 0);
+    shown.map(|width| width + GAP).sum()
+}
+
+/// Narrows the widest of the columns that `may` selects until the line fits, or none is wider than `least`.
+fn narrow(widths: &mut [usize], row: &[Cell], room: usize, may: impl Fn(&Cell) -> bool, least: usize) {
+    while total(widths) > room + GAP {
+        let columns = widths.iter_mut().zip(row).filter(|(_, cell)| may(cell));
         match columns.map(|(width, _)| width).max() {
-            Some(widest) if *widest > COLUMN_MIN => *widest -= 1,
+            Some(widest) if *widest > least => *widest -= 1,
             _ => break,
         }
     }
-    widths
 }
 
 fn laid_out(output: &Output, row: &[Cell], widths: &[usize]) -> String {
@@ -212,8 +255,8 @@ fn laid_out(output: &Output, row: &[Cell], widths: &[usize]) -> String {
         let padding = " ".repeat(width.saturating_sub(text.chars().count()));
         column += text.chars().count() + padding.len() + GAP;
         let text = match cell.meaning {
-            Some(meaning) => output.paint(meaning, text),
-            None => text,
+            Some(meaning) if !text.is_empty() => output.paint(meaning, text),
+            _ => text,
         };
         match (cell.right, last) {
             (true, _) => line.extend([padding, text]),
@@ -341,18 +384,35 @@ mod tests {
     }
 
     #[test]
+    fn free_text_is_cut_first_and_the_largest_rank_goes_first() {
+        let row = [
+            number(7),
+            minor(1, plain("commit")),
+            plain("lane"),
+            minor(2, plain("source")),
+            spare(plain("reason")),
+        ];
+        let natural = [2, 8, 20, 20, 40];
+        assert_eq!(fitted(&natural, &row, 98), natural);
+        assert_eq!(fitted(&natural, &row, 80), [2, 8, 20, 20, 22]);
+        assert_eq!(fitted(&natural, &row, 72), [2, 8, 20, 20, 14]);
+        assert_eq!(fitted(&natural, &row, 50), [2, 8, 20, 0, 14]);
+        assert_eq!(fitted(&natural, &row, 36), [2, 0, 16, 0, 14]);
+    }
+
+    #[test]
     fn columns_fit_the_terminal_minor_ones_last() {
         let row = [
             plain("id"),
-            minor(plain("digest")),
+            minor(1, plain("digest")),
             number(1),
-            minor(plain("lane")),
+            minor(1, plain("lane")),
             plain("gist"),
         ];
         let natural = [40, 8, 3, 20, 40];
         assert_eq!(fitted(&natural, &row, 200), natural);
-        assert_eq!(fitted(&natural, &row, 100), [40, 8, 3, 0, 40]);
-        assert_eq!(fitted(&natural, &row, 87), [40, 0, 3, 0, 40]);
+        let cut = fitted(&natural, &row, 100);
+        assert_eq!((cut[1], cut[2], cut[3], total(&cut)), (8, 3, 20, 100 + GAP));
         let narrow = fitted(&natural, &row, 40);
         assert_eq!((narrow[1], narrow[2], narrow[3]), (0, 3, 0));
         assert_eq!(

@@ -17,6 +17,7 @@ mod diagram;
 mod errors;
 mod human;
 mod input;
+mod nearest;
 mod open_store;
 mod output;
 mod overview;

@@ -416,6 +416,16 @@ impl Output {
         self.note_for_people("nothing_found", "nothing found");
     }
 
+    /// Prints the meaning of the mark [`human::UNTRUSTED`] for people.
+    pub(crate) fn note_untrusted(&mut self) {
+        if self.mode == Mode::Table {
+            self.note(
+                "untrusted",
+                "! marks what is untrusted: it came from a tool, a document or an import",
+            );
+        }
+    }
+
     /// Returns a progress bar on standard error for long work. Returns `None` without a terminal.
     pub(crate) fn progress(&self) -> Option<Arc<dyn Fn(Progress) + Send + Sync>> {
         if self.is_json() || !io::stderr().is_terminal() {

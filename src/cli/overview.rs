@@ -59,7 +59,7 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
         );
         lines.extend(hanging(&line, 17, width));
     }
-    lines.extend(["", "Start here:"].map(String::from));
+    lines.extend(["", "Start here, or with treering tour:"].map(String::from));
     for line in START.lines() {
         lines.extend(hanging(&format!("  {line}"), 4, width));
     }

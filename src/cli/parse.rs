@@ -26,7 +26,10 @@ use crate::error::{Error, Result};
 const TAKEN_BY_SOME: [(&str, &str); 6] = [
     ("at", "only verbs that read a store accept this option"),
     ("degraded", "only verbs that read a store accept this option"),
-    ("source", "only verbs that commit accept this option"),
+    (
+        "source",
+        "only verbs that commit, or list by writer, accept this option",
+    ),
     ("trust", "only verbs that commit accept this option"),
     ("reason", "only verbs that commit accept this option"),
     ("wait", "only verbs that write accept this option"),

@@ -168,6 +168,11 @@ impl Base {
         })
     }
 
+    /// Returns the stored states, oldest first. The last one is the state of the newest commit in the checkpoint.
+    pub(super) fn states(&self) -> Result<Vec<StateRow>> {
+        self.ask(|checkpoint| checkpoint.states().iter().collect())
+    }
+
     /// Returns the newest stored state up to commit `seq`, and the batch of the next stored state. If there is no later
     /// stored state, returns the last batch that the checkpoint covers.
     pub(super) fn state_upto(&self, seq: u64) -> Result<(Option<StateRow>, u64)> {

@@ -16,6 +16,7 @@ mod catalog;
 mod checkpoint;
 mod checkpointing;
 mod commits;
+mod id_changes;
 mod lane;
 mod records;
 mod references;
@@ -48,6 +49,7 @@ pub(crate) use checkpoint::{
 };
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
+pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
@@ -268,6 +270,18 @@ impl Store {
         })))
     }
 
+    /// Returns the commit that first wrote the version of an entry, if that commit is kept.
+    ///
+    /// # Errors
+    /// The errors of [`Self::updated`].
+    pub(crate) fn writer_of(&self, entry: &Entry) -> Result<Option<Arc<CommitEntry>>> {
+        let Some(time) = self.updated(entry)? else {
+            return Ok(None);
+        };
+        // STO-1: no two commits have the same time.
+        Ok(self.at_time(time)?.filter(|commit| commit.commit.time == time))
+    }
+
     /// Returns the indexes of the kept commits whose digest is between `low` and `high`, in the order of the digests.
     /// If `by_root` is true, compares roots instead, and returns the newest commit of each root.
     ///
@@ -300,6 +314,20 @@ impl Store {
         self.base.as_ref().map_or(Ok(None), |base| {
             base.ask(|checkpoint| checkpoint.first_written(key))
         })
+    }
+
+    /// Returns a time before which no kept commit contains the id. Returns `None` if no kept commit contains the id.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a state or the checkpoint cannot be read.
+    fn earliest(&self, key: &KeyPath) -> Result<Option<i64>> {
+        if let Some(entry) = self.state(&*self.head()?)?.get(key, self)? {
+            return Ok(Some(entry.created));
+        }
+        // A rollback that is not flushed yet may have removed the id, so the time of its first write is not known.
+        let is_flushed = self.catalog.read_recursive().left.is_empty();
+        let written = self.first_written(key)?;
+        Ok(written.or((!is_flushed).then_some(i64::MIN)))
     }
 
     /// Returns the runs of thinned commits, oldest first.

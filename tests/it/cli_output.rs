@@ -101,10 +101,13 @@ fn on_terminal(folder: &Folder, columns: usize, arguments: &str) -> Option<Strin
         .args(["-qec", &line, "/dev/null"])
         .current_dir(folder.path("."));
     command
+        .env_clear()
+        .env("HOME", folder.path("home"))
+        .env("PATH", "/usr/bin:/bin")
         .env("NO_COLOR", "1")
-        .env_remove("COLUMNS")
         .stdin(std::process::Stdio::null());
-    let output = command.output().ok().filter(|output| output.status.success())?;
+    let output = command.output().ok()?;
+    assert!(output.status.success(), "{arguments}: {output:?}");
     Some(String::from_utf8(output.stdout).unwrap().replace('\r', ""))
 }
 
@@ -131,6 +134,10 @@ fn answers_fit_the_terminal() {
             "history b",
             "diff seq:1 seq:3",
             "log --refs",
+            "audit",
+            "lanes",
+            "tree",
+            "debug -c log",
             "--help",
         ] {
             let Some(seen) = on_terminal(&folder, columns, arguments) else {
@@ -155,6 +162,162 @@ fn answers_fit_the_terminal() {
 }
 
 #[test]
+fn a_narrow_table_keeps_what_changed_and_who() {
+    let folder = Folder::with_store();
+    let writer = [
+        "--session",
+        "night-run",
+        "--actor",
+        "vera",
+        "--source",
+        "https://wiki.example/page",
+    ];
+    let reason = "because ".repeat(20);
+    let put = [
+        "put",
+        "web",
+        "--kind",
+        "fact",
+        "--content",
+        "text",
+        "--trust",
+        "untrusted",
+        "-m",
+        &reason,
+    ];
+    folder.json(&[&put[..], &writer].concat());
+    let seen = |columns: usize, arguments: &str| on_terminal(&folder, columns, arguments);
+    for arguments in [
+        "log --limit 1",
+        "audit --limit 1",
+        "debug -c 'log --limit 1'",
+        "debug -c 'audit --limit 1'",
+    ] {
+        let Some(narrow) = seen(80, arguments) else {
+            println!("skipped: this machine has no program `script`");
+            return;
+        };
+        let row = narrow.lines().find(|line| line.contains("put")).unwrap();
+        for part in ["+1", "~0", "-0", " ! ", "night-run", "now", "..."] {
+            assert!(row.contains(part), "{arguments} lacks {part} at 80: {narrow}");
+        }
+        assert!(row.chars().count() <= 80 && !row.contains("wiki"), "{narrow}");
+        let agent = seen(80, &format!("{arguments} --agent")).unwrap();
+        assert!(
+            agent.contains("https://wiki.example/page") && agent.contains(reason.trim_end()),
+            "{agent}"
+        );
+        let wide = seen(200, arguments).unwrap();
+        assert!(
+            wide.contains("vera") && wide.contains("https://wiki.example"),
+            "{wide}"
+        );
+    }
+}
+
+#[test]
+fn a_table_marks_what_is_untrusted_and_says_so() {
+    let folder = Folder::with_store();
+    folder.put("own", "mine");
+    folder.json(&[
+        "put",
+        "web",
+        "--kind",
+        "note",
+        "--content",
+        "theirs",
+        "--trust",
+        "untrusted",
+    ]);
+    for arguments in [
+        "list",
+        "list --recent",
+        "tree",
+        "find e",
+        "log",
+        "audit",
+        "history web",
+        "diff seq:1",
+    ] {
+        let ran = folder.run(&arguments.split(' ').collect::<Vec<_>>());
+        let marked: Vec<&str> = ran
+            .out
+            .lines()
+            .filter(|line| line.split(' ').any(|word| word == "!"))
+            .collect();
+        assert_eq!(marked.len(), 1, "{arguments}: {ran:?}");
+        assert!(
+            !marked[0].contains("mine") && ran.err.contains("! marks what is untrusted"),
+            "{ran:?}"
+        );
+        let agent = folder.run(&[arguments, "--agent"].join(" ").split(' ').collect::<Vec<_>>());
+        assert!(!agent.err.contains("untrusted"), "{agent:?}");
+    }
+    let own = folder.run(&["list", "--at", "seq:1"]);
+    assert!(
+        !own.out.contains('!') && !own.err.contains("untrusted"),
+        "{own:?}"
+    );
+    let agent = folder.run(&["list", "--agent"]).out;
+    assert!(
+        agent.contains("\ntool_external\tweb\t"),
+        "a model reads the name of the class: {agent}"
+    );
+}
+
+#[test]
+fn the_tour_breaks_no_word() {
+    let Some(narrow) = on_terminal(&Folder::new(), 60, "tour") else {
+        println!("skipped: this machine has no program `script`");
+        return;
+    };
+    let sentences = include_str!("../../src/cli/tour/steps.txt").lines();
+    let told = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in sentences.filter(|line| line.ends_with('.')) {
+        assert!(told.contains(sentence), "{sentence} is broken in {narrow}");
+        let last = sentence.rsplit(' ').next().unwrap();
+        let line = narrow.lines().find(|line| line.ends_with(last)).unwrap();
+        assert!(line.chars().count() <= 60, "{line}");
+    }
+}
+
+#[cfg(feature = "agent")]
+#[test]
+fn the_first_commands_of_the_help_work_in_an_empty_folder() {
+    let folder = Folder::new();
+    let help = run_with(&folder, &["--help"], &[("COLUMNS", "200")]).out;
+    let (_, start) = help.split_once("Start here, or with treering tour:\n").unwrap();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_treering"))
+        .parent()
+        .unwrap();
+    let path = format!("{}:/usr/bin:/bin", program.display());
+    assert_eq!(start.lines().count(), 2, "{start}");
+    for line in start.lines() {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-ec", line]).current_dir(folder.path("."));
+        shell
+            .env_clear()
+            .env("PATH", &path)
+            .env("HOME", folder.path("home"));
+        let ran = Ran::of(&shell.output().unwrap());
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+    }
+    let recalled = folder.run(&["recall", "where", "is", "the", "office"]);
+    assert!(recalled.out.contains("the office is in Oslo"), "{recalled:?}");
+}
+
+#[test]
+fn init_names_the_verb_of_an_agent_as_the_next_step() {
+    let ran = Folder::new().run(&["init"]);
+    let next = if cfg!(feature = "agent") {
+        "treering remember TEXT"
+    } else {
+        "treering put ID"
+    };
+    assert!(ran.err.contains(next), "{ran:?}");
+}
+
+#[test]
 fn a_model_reads_few_tokens() {
     let folder = Folder::with_store();
     folder.put("a", "one\ntwo");
@@ -167,15 +330,18 @@ fn a_model_reads_few_tokens() {
         ran.out.lines().map(str::to_owned).collect()
     };
     let log = lines(&["log", "--agent"]);
-    assert_eq!(log[0], "seq\tcommit\top\t+\t~\t-\tlane\twhen\tsnapshots\treason");
+    assert_eq!(
+        log[0],
+        "seq\tcommit\top\t+\t~\t-\ttrust\tlane\tactor\tsource\twhen\tsnapshots\treason"
+    );
     assert!(
-        log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\tdefault\t"),
+        log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\t\tdefault\t"),
         "{log:?}"
     );
     assert!(log[3].ends_with("Z\tgood"), "{log:?}");
     assert_eq!(
         lines(&["--agent", "list"]),
-        ["id\tkind\tscope\tgist", "a\tnote\tglobal\tone two"]
+        ["trust\tid\tkind\tscope\tgist", "\ta\tnote\tglobal\tone two"]
     );
     assert!(lines(&["get", "a", "--agent"]).contains(&"kind: note".to_owned()));
     assert!(lines(&["head", "--agent"])[1].len() < 24, "a digest is short");

@@ -48,6 +48,8 @@ mod cli_system;
 mod cli_time;
 #[cfg(feature = "cli")]
 mod cli_tour;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_writers;
 #[cfg(feature = "agent")]
 mod contradictions;
 #[cfg(feature = "cli")]

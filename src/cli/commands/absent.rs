@@ -3,9 +3,13 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use crate::cli::nearest::nearest;
 use crate::engine::{HistoryEntry, Memory, View};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Id;
+
+/// The number of ids that are compared with a mistyped id.
+const IDS_COMPARED: usize = 20_000;
 
 /// Returns the error for an object that is missing from a state. `other` is a change of the object in another commit.
 /// The hint names that commit.
@@ -15,9 +19,11 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
     match other.map(|other| (other.commit.commit.seq, other)) {
         None => match memory.damage() {
             Some(damage) => cannot_be_said(&format!("the object '{id}' exists"), damage),
-            None => error.with_hint(
-                "no commit that can be read contains this object; treering list lists the objects",
-            ),
+            None => error.with_hint(match nearest_ids(view, id) {
+                Some(ids) => format!("the nearest ids are {ids}"),
+                None => "no commit that can be read contains this object; treering list lists the objects"
+                    .to_owned(),
+            }),
         },
         Some((when, other)) => {
             let what = match (other.digest, other.commit.commit.op.as_str()) {
@@ -29,6 +35,21 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
             error.with_hint(format!("commit seq:{when} {what}: see treering history '{id}'"))
         }
     }
+}
+
+/// Adds the ids that are most like `id` to the error of a verb that did not find `id` at the head.
+pub(super) fn with_nearest(error: Error, memory: &Memory, id: &Id) -> Error {
+    let is_missing = error.kind() == ErrorKind::NotFound && error.code() == ErrorCode::NotFound;
+    match nearest_ids(&memory.view(), id).filter(|_| is_missing) {
+        Some(ids) => error.with_hint(format!("the nearest ids are {ids}")),
+        None => error,
+    }
+}
+
+/// Returns the ids of the state that are most like `id`. Looks only at the first [`IDS_COMPARED`] objects.
+pub(super) fn nearest_ids(view: &View, id: &Id) -> Option<String> {
+    let objects = view.objects().take(IDS_COMPARED).filter_map(Result::ok);
+    nearest(id.as_str(), objects.map(|object| object.id().to_string()))
 }
 
 /// Returns the error for a search that stopped at damage. The object may exist in a commit after the damage, so the

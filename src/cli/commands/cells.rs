@@ -8,9 +8,10 @@ use serde_json::Value as Json;
 
 use crate::cli::context::Context;
 use crate::cli::errors::Done;
-use crate::cli::human::{self, Cell, Columns, coloured, minor, plain, right};
-use crate::cli::output::Meaning;
+use crate::cli::human::{self, Cell, Columns, UNTRUSTED, coloured, minor, plain, right, spare};
+use crate::cli::output::{Meaning, Mode};
 use crate::error::Result;
+use crate::object::Origin;
 use crate::store::ChangeCounts;
 
 /// The JSON fields that contain the name of a row.
@@ -90,10 +91,29 @@ pub(super) fn recorded(text: Option<&str>, is_erased: bool, is_lost: bool) -> Op
     }
 }
 
+/// Returns the columns of who wrote: the lane, and where there is room the actor of a session, and the source.
+pub(super) fn writer_columns(lane: &str, actor: Option<&str>, source: Option<&str>) -> Columns {
+    let actor = actor.filter(|actor| *actor != lane);
+    vec![
+        ("lane", plain(lane)),
+        ("actor", minor(6, optional(actor))),
+        ("source", minor(7, spare(optional(source)))),
+    ]
+}
+
+/// Returns the column with the mark of what is untrusted. A model gets the name of the class instead of the mark.
+pub(super) fn trust_column(trust: Origin, context: &Context) -> (&'static str, Cell) {
+    let is_shown = !trust.is_trusted();
+    let mark = |text| coloured(Meaning::Changed, if is_shown { text } else { "" });
+    match context.output.mode() {
+        Mode::Table => (UNTRUSTED, mark(UNTRUSTED)),
+        _ => ("trust", mark(trust.name())),
+    }
+}
+
 /// Returns the columns of added, changed and removed objects.
 pub(super) fn count_columns(counts: ChangeCounts) -> Columns {
-    let cell =
-        |meaning, sign: &'static str, count| (sign, minor(coloured(meaning, format!("{sign}{count}"))));
+    let cell = |meaning, sign: &'static str, count| (sign, coloured(meaning, format!("{sign}{count}")));
     vec![
         cell(Meaning::Good, "+", counts.added),
         cell(Meaning::Changed, "~", counts.changed),

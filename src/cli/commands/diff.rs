@@ -4,19 +4,25 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::cli::human::{change_lines, erased_line};
+use super::written_by::check_known;
+use crate::cli::human::{change_lines, erased_line, is_untrusted};
 use crate::engine::Change;
 
 /// Show how two states differ
+///
+/// # Notes
+/// --actor A, --session S and --source SRC show only the objects whose version in the second state that writer wrote, or
+/// that it removed. The mark ! stands behind the id of an untrusted object: of a tool, a document or an import.
 ///
 /// # Examples
 /// ```text
 /// treering diff snap:0
 /// treering diff @-5 @-2 --json
 /// treering diff release-1 --exit-code
+/// treering diff before --session night-run
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), verbatim_doc_comment)]
+#[command(args = args::reads_by_writer(), verbatim_doc_comment)]
 pub(crate) struct Diff {
     /// The older state, before the changes
     #[arg(value_name = "REV")]
@@ -46,7 +52,16 @@ impl Verb for Diff {
             Some(to) => context.view_of(&memory, to)?,
             None => context.view(&memory)?,
         };
-        let changes = memory.diff(&older, &newer)?;
+        let by = context.written_by();
+        let mut changes = Vec::new();
+        for change in memory.diff(&older, &newer)? {
+            if by.wrote(&memory, &newer, &change.id)? {
+                changes.push(change);
+            }
+        }
+        if changes.is_empty() {
+            check_known(&memory, &by)?;
+        }
         let limit = self.limit.unwrap_or(usize::MAX);
         show_changes(&mut context.output, &older, &newer, &changes, limit)?;
         let differs = self.exit_code && !changes.is_empty();
@@ -62,6 +77,7 @@ pub(in crate::cli) fn show_changes(
     changes: &[Change],
     limit: usize,
 ) -> Result<()> {
+    let mut is_marked = false;
     for change in changes.iter().take(limit) {
         if output.json(change)? {
             continue;
@@ -71,8 +87,12 @@ pub(in crate::cli) fn show_changes(
             continue;
         }
         let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
+        is_marked |= is_untrusted(old.as_ref(), new.as_ref());
         let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
         lines.into_iter().try_for_each(|line| output.line(line))?;
+    }
+    if is_marked {
+        output.note_untrusted();
     }
     summary(output, changes);
     Ok(())

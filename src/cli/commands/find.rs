@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::cells::trust_column;
 use super::prelude::*;
 use crate::digest::TextDigest;
 use crate::engine::TextRecord;
@@ -44,6 +45,7 @@ pub(crate) struct Find {
 pub(crate) struct Holder {
     id: String,
     kind: String,
+    origin: Origin,
     /// The field or attribute with the match.
     r#where: String,
     /// The match with the text around it.
@@ -80,7 +82,11 @@ impl Verb for Find {
         }
         let view = context.view(&memory)?;
         let found = search_state(context, &view, &wanted);
-        context.table(found.take(most), &["id", "kind", "where", "found"])
+        context.rows(found.take(most), |row, context| {
+            let mut cells = columns(row, &["id", "kind", "where", "found"], context);
+            cells.insert(0, trust_column(row.origin, context));
+            cells
+        })
     }
 }
 
@@ -97,6 +103,7 @@ fn search_state<'a>(
         Some(Holder {
             id: object.id().to_string(),
             kind: object.kind().to_owned(),
+            origin: object.origin(),
             r#where,
             found,
         })

@@ -9,13 +9,14 @@ use std::time::Duration;
 use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::open_store::StoreFolder;
+use crate::engine::WrittenBy;
 use crate::object::lane_of;
 
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Prints each new commit, until the user stops the verb, the store is moved, or `limit` commits were printed.
-pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Done {
+/// Prints each new commit of the writers, until the user stops the verb, the store is moved, or `limit` commits were printed.
+pub(super) fn follow(context: &mut Context, memory: &Memory, by: &WrittenBy, limit: usize) -> Done {
     let folder = StoreFolder::new(context.store()?);
     let mut seen = memory.view().commit().commit.seq;
     let note = format!("waiting for commits after seq:{seen}; Ctrl-C stops");
@@ -29,9 +30,13 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
         folder.check()?;
         let newest = memory.refresh()?.commit().commit.seq;
         while seen < newest && left > 0 {
-            (seen, left) = (seen + 1, left - 1);
+            seen += 1;
             match memory.resolve(&Revision::Seq(seen), "") {
-                Ok(info) => say_line(context, &LogLine::of(memory, &info)?)?,
+                Ok(info) if by.made(memory, &info.commit) => {
+                    left -= 1;
+                    say_line(context, &LogLine::of(memory, &info)?)?;
+                }
+                Ok(_) => {}
                 // Skips a commit that a strict gc thinned before this verb printed it.
                 Err(error) if error.code() == ErrorCode::Thinned => {}
                 Err(error) => return Err(error),

@@ -3,8 +3,10 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use super::cells::trust_column;
 use super::prelude::*;
 use crate::answers::history::HistoryLine;
+use crate::cli::human::spare;
 use crate::engine::HistoryEntry;
 use crate::object::lane_of;
 
@@ -12,14 +14,19 @@ use crate::object::lane_of;
 ///
 /// Lists the newest change first.
 ///
+/// # Notes
+/// --actor A, --session S and --source SRC list only the changes by that writer. The mark ! stands before an untrusted
+/// writer: a tool, a document or an import.
+///
 /// # Examples
 /// ```text
 /// treering history tea
 /// treering history tea --long
+/// treering history tea --session night-run
 /// treering history tea --limit 3 --json
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), verbatim_doc_comment)]
+#[command(args = args::reads_by_writer(), verbatim_doc_comment)]
 pub(crate) struct History {
     /// The object whose changes are listed
     id: String,
@@ -45,14 +52,19 @@ impl Verb for History {
         if entries.peek().is_none() {
             return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()));
         }
+        let by = context.written_by();
+        let is_by = |entry: &HistoryEntry| {
+            by.is_everyone() || entry.maker().is_some_and(|maker| by.made(&memory, &maker.commit))
+        };
+        let entries = entries.filter(|entry| entry.as_ref().map_or(true, is_by));
         let entries = entries.take(self.limit.unwrap_or(usize::MAX));
         let lines = entries.map(|entry| HistoryLine::of(&memory, &entry?));
-        context.rows(lines, |line, context| {
+        context.rows_by(&memory, &by, lines, |line, context| {
             let mut cells = cells_of(line, context);
             if self.long {
-                cells.push(("trust", optional(line.trust.map(Origin::name))));
-                cells.push(("source", minor(optional(line.source.as_deref()))));
-                cells.push(("reason", optional(line.reason.as_deref())));
+                cells.push(("class", optional(line.trust.map(Origin::name))));
+                cells.push(("source", minor(1, optional(line.source.as_deref()))));
+                cells.push(("reason", spare(optional(line.reason.as_deref()))));
             }
             cells
         })
@@ -76,6 +88,7 @@ fn cells_of(row: &HistoryLine, context: &Context) -> Columns {
         ("seq", right(format!("{seq}{}", row.seq))),
         ("version", version),
         ("op", plain(row.op.as_deref().unwrap_or("thinned"))),
+        trust_column(row.trust.unwrap_or(Origin::DirectUser), context),
         ("lane", plain(lane)),
         ("when", context.when(row.time)),
     ]

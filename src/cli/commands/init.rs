@@ -38,7 +38,11 @@ impl Verb for Init {
             "created a store in {} (hash {}, format {FORMAT})",
             answer.store, self.hash
         );
-        let next = "next: treering put ID --kind KIND --content TEXT, or treering ingest PATH";
+        let next = if cfg!(feature = "agent") {
+            "next: treering remember TEXT, or treering ingest PATH"
+        } else {
+            "next: treering put ID --kind KIND --content TEXT, or treering ingest PATH"
+        };
         context.say_with_note(&answer, text, "next", next)
     }
 }

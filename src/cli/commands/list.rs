@@ -7,8 +7,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::attributes::attribute;
+use super::cells::trust_column;
 use super::prelude::*;
 use crate::answers::objects::Listed;
+use crate::cli::human::spare;
 use crate::engine::Query;
 
 /// The number of objects that `--recent` lists without `--limit`.
@@ -16,14 +18,19 @@ const RECENT: usize = 10;
 
 /// List objects that match filters
 ///
+/// # Notes
+/// --actor A, --session S and --source SRC list only the objects whose version that writer wrote. The
+/// mark ! stands before an untrusted object: of a tool, a document or an import.
+///
 /// # Examples
 /// ```text
 /// treering list --kind task --attr state=open
 /// treering list --prefix notes/ --limit 20 --json
 /// treering list --at 2026-11-21T09:00:00Z
+/// treering list --session night-run
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), verbatim_doc_comment)]
+#[command(args = args::reads_by_writer(), verbatim_doc_comment)]
 pub(crate) struct List {
     /// Only objects of this kind
     #[arg(long, value_name = "KIND")]
@@ -61,7 +68,8 @@ impl Verb for List {
     const ANSWERS: &'static [Form] = &[form::<Listed>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let query = self.query()?;
+        let by = context.written_by();
+        let query = self.query(!by.is_everyone())?;
         let (memory, view) = context.open_view()?;
         let since = moment(context, &memory, self.since.as_deref())?;
         let until = moment(context, &memory, self.until.as_deref())?;
@@ -72,6 +80,11 @@ impl Verb for List {
         let mut found = false;
         let mut matches = view.query(&query)?;
         let rows = matches.by_ref().inspect(|_| found = true);
+        let is_by = |object: &Object| by.wrote(&memory, &view, &Id::new(object.id().as_str())?);
+        let rows = rows.filter_map(|object| match object {
+            Ok(object) => is_by(&object).map(|is_by| is_by.then_some(object)).transpose(),
+            error => Some(error),
+        });
         let rows = rows.map(|object| Listed::of(&view, object?));
         let rows = rows.filter(|row| row.as_ref().map_or(true, is_wanted));
         let cells = |row: &Listed, context: &Context| cells_of(row, self.recent, context);
@@ -91,15 +104,15 @@ impl Verb for List {
             let note = "all matching objects have expired; --include-expired also lists expired objects";
             context.output.note("expired", note);
         } else if shown == 0 {
-            context.output.nothing_found();
+            context.nothing_by(&memory, &by)?;
         }
         Ok(DONE)
     }
 }
 
 impl List {
-    fn query(&self) -> Result<Query> {
-        let is_filtered = self.since.is_some() || self.until.is_some() || self.recent;
+    fn query(&self, by_writer: bool) -> Result<Query> {
+        let is_filtered = by_writer || self.since.is_some() || self.until.is_some() || self.recent;
         let attributes = self.attributes.iter().map(|text| attribute(text));
         Ok(Query {
             not_kinds: Vec::new(),
@@ -118,12 +131,13 @@ impl List {
 /// Returns the columns of an object. The last column is the time of the change with `--recent`, else the scope.
 fn cells_of(row: &Listed, is_recent: bool, context: &Context) -> Columns {
     let (id, kind) = (("id", named(&row.id)), ("kind", plain(&row.kind)));
-    let gist = ("gist", coloured(Meaning::Quiet, gist(&row.object)));
+    let trust = trust_column(row.origin, context);
+    let gist = ("gist", spare(coloured(Meaning::Quiet, gist(&row.object))));
     if is_recent {
         let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
-        return vec![("updated", updated), id, kind, gist];
+        return vec![("updated", updated), trust, id, kind, gist];
     }
-    vec![id, kind, ("scope", plain(&row.scope)), gist]
+    vec![trust, id, kind, ("scope", plain(&row.scope)), gist]
 }
 
 /// Objects by the time of their change, newest first, then by id.

@@ -5,28 +5,29 @@
 
 use std::collections::HashMap;
 
-use super::cells::recorded;
+use super::cells::{recorded, trust_column, writer_columns};
 use super::follow::follow;
 use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
-use crate::cli::args::LaneOptions;
-use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing};
-use crate::engine::ReferenceInfo;
+use crate::cli::human::{Cell, Mark, ROWS_ALIGNED, Timeline, blank, drawing, spare};
+use crate::engine::{ReferenceInfo, WrittenBy};
 
 /// List the commits, newest first
 ///
 /// # Notes
-/// --actor A and --session S show only the commits of that actor or session.
+/// --actor A, --session S and --source SRC list only the commits of that writer. The mark ! stands before an untrusted
+/// writer: a tool, a document or an import.
 ///
 /// # Examples
 /// ```text
 /// treering log --limit 10
 /// treering log --session night-run --since 2h
+/// treering log --source mail
 /// treering log --at snap:0 --op rollback --json
 /// treering log --refs
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), verbatim_doc_comment)]
+#[command(args = args::reads_by_writer(), verbatim_doc_comment)]
 pub(crate) struct Log {
     /// Print at most N rows
     #[arg(long, value_name = "N")]
@@ -35,7 +36,7 @@ pub(crate) struct Log {
     #[arg(long, conflicts_with_all = ["refs", "until"])]
     follow: bool,
     /// List the references instead of the commits: snapshots, drafts, rejected changes
-    #[arg(long, conflicts_with = "op")]
+    #[arg(long, conflicts_with_all = ["op", "source"])]
     refs: bool,
     /// Only commits of this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
@@ -57,11 +58,16 @@ impl Verb for Log {
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
         if self.follow {
-            return follow(context, &memory, self.limit.unwrap_or(usize::MAX));
+            return follow(
+                context,
+                &memory,
+                &context.written_by(),
+                self.limit.unwrap_or(usize::MAX),
+            );
         }
         let now = memory.view().now();
         let wanted = Wanted {
-            lane: context.options.lane.clone(),
+            by: context.written_by(),
             since: time::given(self.since.as_deref(), now)?,
             until: time::given(self.until.as_deref(), now)?,
         };
@@ -71,7 +77,8 @@ impl Verb for Log {
         let newest = context.view(&memory)?.commit().commit.seq;
         let is_wanted = |CommitInfo { commit, .. }: &CommitInfo| {
             commit.seq <= newest
-                && wanted.has(commit.actor.as_deref(), commit.session.as_deref(), commit.time)
+                && wanted.has(commit.time)
+                && wanted.by.made(&memory, commit)
                 && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
         };
         let commits = memory
@@ -86,7 +93,9 @@ impl Verb for Log {
         };
         let mut commits = first.into_iter().map(Ok).chain(commits).peekable();
         let mut table = Table::default();
+        let mut is_empty = true;
         while let Some(info) = commits.next().transpose()? {
+            is_empty = false;
             let line = LogLine::of(&memory, &info)?;
             if context.output.json(&line)? {
                 continue;
@@ -103,8 +112,9 @@ impl Verb for Log {
                 table.row(&mut context.output, row)?;
             }
         }
-        if table.end(&mut context.output)? == 0 {
-            context.output.nothing_found();
+        table.end(&mut context.output)?;
+        if is_empty {
+            context.nothing_by(&memory, &wanted.by)?;
         }
         Ok(DONE)
     }
@@ -139,17 +149,23 @@ impl Graph {
         };
         let reason = recorded(line.reason.as_deref(), line.reason_erased, line.reason_lost);
         let mut cells = vec![
-            ("", drawing(graph)),
+            ("", minor(4, drawing(graph))),
             ("seq", number(line.seq)),
-            ("commit", minor(named(context.short(line.commit.as_bytes())))),
+            ("commit", minor(5, named(context.short(line.commit.as_bytes())))),
             ("op", plain(op)),
         ];
         cells.extend(count_columns(line.counts));
+        cells.push(trust_column(line.trust, context));
+        let source = recorded(line.source.as_deref(), line.source_erased, line.source_lost);
+        cells.extend(writer_columns(
+            info.lane(),
+            line.actor.as_deref(),
+            source.as_deref(),
+        ));
         cells.extend([
-            ("lane", minor(plain(info.lane()))),
-            ("when", context.when(line.time)),
-            ("snapshots", named(snapshots.unwrap_or_default())),
-            ("reason", optional(reason.as_deref())),
+            ("when", minor(3, context.when(line.time))),
+            ("snapshots", minor(2, named(snapshots.unwrap_or_default()))),
+            ("reason", minor(1, spare(optional(reason.as_deref())))),
         ]);
         cells
     }
@@ -157,28 +173,24 @@ impl Graph {
 
 /// Returns the row that counts thinned commits, below the row of a commit.
 fn thinned_cells(above: &Columns, thinned: u64) -> Columns {
-    let cell = |name: &'static str| match name {
-        "" => drawing(":"),
+    let cell = |(name, above): &(&'static str, Cell)| match *name {
+        "" => minor(4, drawing(":")),
         "op" => coloured(Meaning::Quiet, format!("... {thinned} thinned ...")),
-        _ => minor(plain("")),
+        _ => blank(above),
     };
-    above.iter().map(|(name, _)| (*name, cell(name))).collect()
+    above.iter().map(|above| (above.0, cell(above))).collect()
 }
 
 /// The filter of the log.
 struct Wanted {
-    lane: LaneOptions,
+    by: WrittenBy,
     since: Option<Time>,
     until: Option<Time>,
 }
 
 impl Wanted {
-    fn has(&self, actor: Option<&str>, session: Option<&str>, time: Time) -> bool {
-        let fits = |wanted: &Option<String>, found| wanted.is_none() || wanted.as_deref() == found;
-        fits(&self.lane.actor, actor)
-            && fits(&self.lane.session, session)
-            && self.since.is_none_or(|since| since <= time)
-            && self.until.is_none_or(|until| time <= until)
+    fn has(&self, time: Time) -> bool {
+        self.since.is_none_or(|since| since <= time) && self.until.is_none_or(|until| time <= until)
     }
 }
 
@@ -189,9 +201,11 @@ fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Op
         .references()
         .into_iter()
         .filter(|info| !of_the_past || info.time <= until)
-        .filter(|info| wanted.has(info.actor.as_deref(), info.session.as_deref(), info.time));
+        .filter(|info| {
+            wanted.has(info.time) && wanted.by.has(info.actor.as_deref(), info.session.as_deref())
+        });
     let found = found.take(limit.unwrap_or(usize::MAX));
-    context.rows(found.map(Ok), |info, context| {
+    context.rows_by(memory, &wanted.by, found.map(Ok), |info, context| {
         let short = |commit: CommitDigest| context.short(commit.as_bytes());
         vec![
             ("reference", named(&info.name)),

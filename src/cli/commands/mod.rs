@@ -83,6 +83,7 @@ mod tree;
 mod trust_store;
 mod undo;
 mod verify;
+mod written_by;
 
 use std::fmt::Display;
 

@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use super::absent::with_nearest;
 use super::prelude::*;
 use crate::answers::commits::{Removed, counts};
 
@@ -32,10 +33,11 @@ impl Verb for Remove {
         let id = Id::new(&self.id)?;
         let memory = context.open_to_write()?;
         let committed = if self.recursive {
-            memory.remove_recursive(&id, &context.writer())?
+            memory.remove_recursive(&id, &context.writer())
         } else {
-            memory.remove(&id, &context.writer())?
+            memory.remove(&id, &context.writer())
         };
+        let committed = committed.map_err(|error| with_nearest(error, &memory, &id))?;
         let answer = Removed {
             removed: counts(&memory, &committed)?.removed,
             commit: committed.commit,

@@ -3,8 +3,10 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use super::cells::trust_column;
 use super::prelude::*;
 use crate::cli::diagram::tops;
+use crate::cli::human::spare;
 
 /// The largest number of indented levels.
 const INDENT_MAX: u64 = 64;
@@ -40,6 +42,7 @@ pub(crate) struct Node {
     kind: String,
     children: u64,
     gist: String,
+    origin: Origin,
 }
 
 impl Verb for Tree {
@@ -69,6 +72,7 @@ impl Verb for Tree {
                 kind: object.kind().to_owned(),
                 children: view.child_count(&id)?,
                 gist: gist(&object),
+                origin: object.origin(),
                 id: id.to_string(),
             }))
         };
@@ -85,13 +89,14 @@ impl Verb for Tree {
     }
 }
 
-fn cells_of(row: &Node, _: &Context) -> Columns {
+fn cells_of(row: &Node, context: &Context) -> Columns {
     let indent = "  ".repeat(row.depth.min(INDENT_MAX) as usize);
     let children = Some(row.children).filter(|children| *children > 0);
     vec![
+        trust_column(row.origin, context),
         ("object", named(format!("{indent}{}", one_line(&row.id)))),
         ("kind", plain(&row.kind)),
         ("children", children.map_or_else(|| plain(""), number)),
-        ("gist", coloured(Meaning::Quiet, &row.gist)),
+        ("gist", spare(coloured(Meaning::Quiet, &row.gist))),
     ]
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use similar::{ChangeTag, TextDiff};
 
 use super::style::{Style, wrapped};
-use super::{cut, gist, one_line, value};
+use super::{UNTRUSTED, cut, gist, one_line, value};
 use crate::cli::output::{Meaning, printable};
 use crate::engine::{Change, ChangeKind};
 use crate::object::{Object, Time};
@@ -55,7 +55,10 @@ pub(crate) fn change_lines(
         (Some(_), Some(_)) => ('~', Meaning::Changed),
         (Some(_), None) => ('-', Meaning::Bad),
     };
-    let header = format!("{mark} {}", one_line(id));
+    let mut header = format!("{mark} {}", one_line(id));
+    if is_untrusted(old, new) {
+        header = format!("{header} {UNTRUSTED}");
+    }
     let painted = style.paint(meaning, &header);
     match (old, new) {
         (Some(old), Some(new)) => {
@@ -75,6 +78,11 @@ pub(crate) fn change_lines(
             vec![format!("{painted}  {about}").trim_end().to_owned()]
         }
     }
+}
+
+/// Returns whether the newer of two versions is untrusted.
+pub(crate) fn is_untrusted(old: Option<&Object>, new: Option<&Object>) -> bool {
+    new.or(old).is_some_and(|object| !object.origin().is_trusted())
 }
 
 /// Returns a line for each field that differs: `state: open -> done`.

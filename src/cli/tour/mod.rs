@@ -148,7 +148,7 @@ impl<'a> Guide<'a> {
         self.context.output.line_for_people("")?;
         let heading = format!("{number:>2}  {}", name.replace('_', " "));
         self.print(Meaning::Heading, &heading)?;
-        self.context.output.line_for_people(about)?;
+        self.say(None, about)?;
         let started = Instant::now();
         for command in &commands {
             self.print(Meaning::Name, &format!("$ {command}"))?;
@@ -234,8 +234,18 @@ impl<'a> Guide<'a> {
     }
 
     fn print(&mut self, meaning: Meaning, text: &str) -> Result<()> {
-        let text = self.context.output.paint(meaning, text);
-        self.context.output.line_for_people(text)
+        self.say(Some(meaning), text)
+    }
+
+    /// Prints a text for people, broken at spaces where the terminal is narrower.
+    fn say(&mut self, meaning: Option<Meaning>, text: &str) -> Result<()> {
+        let output = &mut self.context.output;
+        for line in human::wrapped(text, output.style().width.unwrap_or(usize::MAX)) {
+            output.line_for_people(
+                meaning.map_or_else(|| line.clone(), |meaning| output.paint(meaning, &line)),
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -7,10 +7,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::object::Time;
-use crate::store::{CommitEntry, Store};
-use crate::trie::Entry;
+use crate::store::{IdChange, IdChanges, Store};
 
 use super::{CommitInfo, Source, until_error};
 
@@ -60,47 +59,32 @@ pub(crate) fn thinned_in(store: &Store, numbers: &Range<u64>) -> u64 {
     within.sum()
 }
 
-/// A commit, with the version and the entry of an id in the commit's state.
-type Standing = (Arc<CommitEntry>, Option<ObjectDigest>, Option<Entry>);
-
 /// Iterates the changes of an id, newest first. The iterator ends after an error.
 pub(crate) fn changes_of(
     source: Arc<Source>,
     store: Arc<Store>,
     key: KeyPath,
 ) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
-    let total = store.kept();
-    let of = Arc::clone(&store);
-    let read = move |index: usize| -> Result<Option<Standing>> {
-        let settings = &source.opened.settings;
-        settings.step("commits", (total - index) as u64, total as u64)?;
-        let Some(commit) = of.commit_at(index)? else {
+    let total = store.kept() as u64;
+    let mut search = None;
+    let mut next = move || -> Result<Option<HistoryEntry>> {
+        let search = match &mut search {
+            Some(search) => search,
+            none => none.insert(IdChanges::new(Arc::clone(&store), key)?),
+        };
+        let Some(change) = search.next()? else {
             return Ok(None);
         };
-        let entry = of.state(&commit)?.get(&key, &*of)?;
-        let digest = entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
-        Ok(Some((commit, digest, entry)))
-    };
-    let read = (0..total).rev().filter_map(move |index| read(index).transpose());
-    let mut standings = read.peekable();
-    let mut next = move || -> Result<Option<HistoryEntry>> {
-        while let Some((commit, digest, entry)) = standings.next().transpose()? {
-            let before = standings
-                .peek()
-                .map(|before| before.as_ref().map_err(Error::clone));
-            let before = before.transpose()?;
-            if digest != before.and_then(|(_, digest, _)| *digest) {
-                let follows = before.map_or(0, |(commit, ..)| commit.seq() + 1);
-                let is_behind_gap = commit.seq() > follows;
-                return entry_of(&store, (commit, digest, entry), is_behind_gap).map(Some);
-            }
-        }
-        Ok(None)
+        let done = total.saturating_sub(change.commit.seq());
+        source.opened.settings.step("commits", done, total)?;
+        entry_of(&store, &change).map(Some)
     };
     until_error(std::iter::from_fn(move || next().transpose()))
 }
 
-fn entry_of(store: &Store, (commit, digest, entry): Standing, is_behind_gap: bool) -> Result<HistoryEntry> {
+fn entry_of(store: &Store, change: &IdChange) -> Result<HistoryEntry> {
+    let commit = &change.commit;
+    let digest = change.entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
     let by = match digest.filter(|_| store.records.erased() > 0) {
         Some(digest) if store.records.find_place(digest)?.is_none() => {
             store.records.erasure(digest.as_bytes())?
@@ -108,7 +92,7 @@ fn entry_of(store: &Store, (commit, digest, entry): Standing, is_behind_gap: boo
         _ => None,
     };
     let lost = by == Some(CommitDigest::NOBODY);
-    let made = match entry.filter(|_| is_behind_gap) {
+    let made = match change.entry.filter(|_| change.is_behind_gap) {
         Some(entry) => store.updated(&entry)?,
         None => None,
     };
@@ -117,8 +101,8 @@ fn entry_of(store: &Store, (commit, digest, entry): Standing, is_behind_gap: boo
         digest,
         erased: by.is_some() && !lost,
         lost,
-        thinned: is_behind_gap && (digest.is_none() || time != commit.commit.time),
+        thinned: change.is_behind_gap && (digest.is_none() || time != commit.commit.time),
         time,
-        commit: CommitInfo::of(&commit),
+        commit: CommitInfo::of(commit),
     })
 }

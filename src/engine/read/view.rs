@@ -305,6 +305,19 @@ impl View {
         Ok(Some((created, updated)))
     }
 
+    /// Returns the kept commit that first wrote the version of `id` in this state. Returns `None` if `id` does not exist,
+    /// or if that commit was thinned.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(crate) fn writer_of(&self, id: &Id) -> Result<Option<CommitInfo>> {
+        let Some(entry) = self.state.entry_at(&self.key(id))? else {
+            return Ok(None);
+        };
+        let writer = self.state.store.writer_of(&entry)?;
+        Ok(writer.map(|writer| CommitInfo::of(&writer)))
+    }
+
     /// Returns the node of the state trie at the digits of `path`; see [`trie::Trie::node`].
     ///
     /// # Errors

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::gc::{HOUR, kept, live, on_disk, options, tight, told};
 use super::{id, note, put};
 use crate::Result;
+use crate::digest::{CommitDigest, ObjectDigest};
 use crate::engine::upkeep::checkpointing::checkpoint;
-use crate::engine::{Erasing, Memory, VerifyDepth, Writer};
-use crate::object::Op;
+use crate::engine::{Erasing, Memory, Revision, VerifyDepth, Writer};
+use crate::object::{Id, Op};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
@@ -49,9 +50,11 @@ fn answers(memory: &Memory) -> Vec<String> {
         assert_eq!(at_time.digest, info.digest);
     }
     for number in 0..12 {
-        for entry in memory.history(&id(&format!("o/{number}"))).unwrap() {
-            answers.push(format!("{number} {:?} {}", entry.digest, entry.commit.digest));
-        }
+        let id = id(&format!("o/{number}"));
+        let entries = memory.history(&id).unwrap().into_iter();
+        let found: Vec<_> = entries.map(|entry| (entry.digest, entry.commit.digest)).collect();
+        assert_eq!(found, changes_of_every_state(memory, &id));
+        answers.extend(found.iter().map(|change| format!("{number} {change:?}")));
     }
     for lane in 0..3 {
         let writer = Writer::user().session(format!("s{lane}"));
@@ -74,6 +77,23 @@ fn answers(memory: &Memory) -> Vec<String> {
         memory.stats().unwrap().commits
     ));
     answers
+}
+
+/// Returns the history of an id, from the state of every kept commit.
+fn changes_of_every_state(memory: &Memory, id: &Id) -> Vec<(Option<ObjectDigest>, CommitDigest)> {
+    let mut standings = Vec::new();
+    for info in memory.commits() {
+        let commit = info.unwrap().digest;
+        let view = memory.view_at(&Revision::Prefix(commit.to_hex()), "").unwrap();
+        let entry = view.state.entry_at(&view.key(id)).unwrap();
+        standings.push((entry.map(|entry| ObjectDigest::from_bytes(entry.digest)), commit));
+    }
+    let older = standings.iter().skip(1).map(|(digest, _)| *digest).chain([None]);
+    let changed = standings
+        .iter()
+        .zip(older)
+        .filter(|((digest, _), older)| digest != older);
+    changed.map(|(standing, _)| *standing).collect()
 }
 
 fn same(found: &[String], expected: &[String], what: &str) {
@@ -148,6 +168,29 @@ fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
     cover(&writer);
     assert_eq!(checkpoints(&disk).len(), 2);
     assert!(writer.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}
+
+#[test]
+fn a_history_reads_no_further_back_than_the_first_write() -> Result<()> {
+    let disk = SimDisk::new(5);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    put(&memory, "o/old", "one");
+    for step in 0..600 {
+        put(&memory, &format!("n/{}", step % 50), &format!("text {step}"));
+    }
+    put(&memory, "o/new", "one");
+    put(&memory, "o/new", "two");
+    cover(&memory);
+    let read = |name: &str| -> Result<(usize, u64)> {
+        let reader = on_disk(&disk, options(1).read_only(true), false)?;
+        let before = disk.reads();
+        let found = reader.history(&id(name))?.len();
+        Ok((found, disk.reads() - before))
+    };
+    let (old, new, none) = (read("o/old")?, read("o/new")?, read("o/none")?);
+    assert_eq!((old.0, new.0, none.0), (1, 2, 0));
+    assert!(new.1 < old.1 && none.1 == 0, "{old:?} {new:?} {none:?}");
     Ok(())
 }
 

@@ -5,7 +5,9 @@
 
 use crate::agent::{AuditRequest, Audited, audit};
 use crate::answers::history::LogLine;
+use crate::cli::commands::cells::{trust_column, writer_columns};
 use crate::cli::commands::prelude::*;
+use crate::cli::human::spare;
 use crate::object::lane_of;
 
 /// The number of ids on a line for people.
@@ -15,6 +17,10 @@ const IDS_A_LINE: usize = 3;
 ///
 /// Prints one line for each commit, newest first.
 ///
+/// # Notes
+/// --actor A, --session S and --source SRC list only the commits of that writer. The mark ! stands before an untrusted
+/// writer: a tool, a document or an import.
+///
 /// # Examples
 /// ```text
 /// treering audit --limit 10
@@ -22,11 +28,8 @@ const IDS_A_LINE: usize = 3;
 /// treering audit --id facts/office --since 2d
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), verbatim_doc_comment)]
+#[command(args = args::reads_by_writer(), mut_arg("source", |source| source.alias("from")), verbatim_doc_comment)]
 pub(crate) struct Audit {
-    /// Only commits from this source
-    #[arg(long = "from", value_name = "SRC")]
-    pub(crate) source: Option<String>,
     /// Only commits that changed an object of this kind
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
@@ -64,13 +67,12 @@ impl Verb for Audit {
     fn run(self, context: &mut Context) -> Done {
         let (agent, view) = context.agent_view()?;
         let now = agent.memory().view().now();
+        let by = context.written_by();
         let request = AuditRequest {
-            actor: context.options.lane.actor.clone(),
-            session: context.options.lane.session.clone(),
+            by: by.clone(),
             since: time::given(self.since.as_deref(), now)?,
             until: time::given(self.until.as_deref(), now)?,
             id: self.id.as_deref().map(Id::new).transpose()?,
-            source: self.source,
             kind: self.kind,
             op: self.op,
         };
@@ -85,7 +87,7 @@ impl Verb for Audit {
             })
         };
         let lines = lines.take(self.limit.unwrap_or(usize::MAX)).map(line);
-        context.rows(lines, cells_of)
+        context.rows_by(agent.memory(), &by, lines, cells_of)
     }
 }
 
@@ -97,13 +99,18 @@ fn cells_of(row: &AuditLine, context: &Context) -> Columns {
     }
     let commit = &row.commit;
     let lane = lane_of(commit.session.as_deref(), commit.actor.as_deref());
-    let mut cells = columns(row, &["seq", "time", "op"], context);
+    let mut cells = columns(row, &["seq", "op"], context);
     cells.extend(count_columns(commit.counts));
+    cells.push(trust_column(commit.trust, context));
+    cells.extend(writer_columns(
+        lane,
+        commit.actor.as_deref(),
+        commit.source.as_deref(),
+    ));
     cells.extend([
-        ("who", plain(lane)),
-        ("trust", plain(commit.trust.name())),
-        ("objects", named(objects)),
-        ("reason", optional(commit.reason.as_deref())),
+        ("when", minor(3, context.when(commit.time))),
+        ("objects", minor(1, spare(named(objects)))),
+        ("reason", minor(2, spare(optional(commit.reason.as_deref())))),
     ]);
     cells
 }

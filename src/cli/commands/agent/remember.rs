@@ -36,9 +36,9 @@ const SHOWN_CHARS: usize = 300;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Remember {
-    /// The text to remember; - reads the text from standard input
+    /// The text to remember, quoted or as separate words; - reads the text from standard input
     #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
-    pub(crate) text: Option<String>,
+    pub(crate) text: Vec<String>,
     /// The id of the item [default: a generated id]
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
     pub(crate) id: Option<String>,
@@ -118,10 +118,10 @@ impl Verb for Remember {
 }
 
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
-    if verb.text.as_deref() == Some("-") {
+    if verb.text == ["-"] {
         let text = content_from_input(context)?;
         // The blanks and line breaks at the end of piped input are not part of the text.
-        verb.text = Some(text.trim_end().to_owned());
+        verb.text = vec![text.trim_end().to_owned()];
     }
     let scope = context.scope(verb.scope.as_deref())?;
     let (writer, lane) = (context.writer(), context.lane_options().session);
@@ -152,7 +152,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
 
 /// Returns the item that the command line describes.
 fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
-    let mut item = NewItem::new(verb.text.clone().unwrap_or_default());
+    let mut item = NewItem::new(verb.text.join(" "));
     if item.text.trim().is_empty() {
         return Err(Error::invalid("the text to remember is empty"));
     }

@@ -1,0 +1,218 @@
+//! Finds the changes of one id, newest first.
+//!
+//! The states of commits after the checkpoint are in memory. For an earlier commit, the search reads the log from the
+//! nearest older stored state and follows only the one id, so it builds no state and computes no root. It ends at the
+//! first write of the id, and reads only as far back as the caller asks.
+//!
+//! # Layer
+//! Layer 4.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::digest::KeyPath;
+use crate::error::{Error, Result};
+use crate::log::Position;
+use crate::object::Commit;
+use crate::trie::Entry;
+
+use super::base::Base;
+use super::checkpoint::StateRow;
+use super::{CommitEntry, Store, replay};
+
+/// A commit that changed an id between two kept commits.
+pub(crate) struct IdChange {
+    pub(crate) commit: Arc<CommitEntry>,
+    /// The entry of the id after the commit; `None` if the commit removed the id.
+    pub(crate) entry: Option<Entry>,
+    /// Whether thinned commits are between the commit and the kept commit before it.
+    pub(crate) is_behind_gap: bool,
+}
+
+/// The changes of an id in the commits between two stored states.
+struct Run {
+    /// The entry of the id in the older state.
+    first: Option<Entry>,
+    /// The changes by the seq of their commit, oldest first.
+    changes: Vec<(u64, Option<Entry>)>,
+}
+
+impl Run {
+    /// Returns the entry of the id after commit `seq` of this run.
+    fn at(&self, seq: u64) -> Option<Entry> {
+        let until = self.changes.partition_point(|(changed, _)| *changed <= seq);
+        let last = until.checked_sub(1).and_then(|last| self.changes.get(last));
+        last.map_or(self.first, |(_, entry)| *entry)
+    }
+}
+
+/// A search for the changes of an id.
+pub(crate) struct IdChanges {
+    store: Arc<Store>,
+    key: KeyPath,
+    /// The time of the first write of the id. No older commit contains the id.
+    created: i64,
+    /// The indexes of the commits after the checkpoint that were not searched yet.
+    newer: Range<usize>,
+    /// The stored states of the checkpoint, oldest first. Each ends a run.
+    states: Vec<StateRow>,
+    /// The number of runs that were not searched yet.
+    runs_left: usize,
+    /// The runs that were read, by the index of their last state.
+    runs: HashMap<usize, Arc<Run>>,
+    /// The changes of the last searched run that were not returned yet, oldest first.
+    waiting: Vec<(u64, Option<Entry>)>,
+}
+
+impl IdChanges {
+    /// Starts a search in the kept commits of a store.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the checkpoint cannot be read.
+    pub(crate) fn new(store: Arc<Store>, key: KeyPath) -> Result<Self> {
+        let base = store.base.as_ref();
+        let mut states = base.map_or(Ok(Vec::new()), |base| base.states())?;
+        let mut newer = store.base_len()..store.kept();
+        let created = store.earliest(&key)?;
+        if created.is_none() {
+            (states, newer) = (Vec::new(), 0..0);
+        }
+        Ok(Self {
+            key,
+            created: created.unwrap_or_default(),
+            newer,
+            runs_left: states.len(),
+            states,
+            runs: HashMap::new(),
+            waiting: Vec::new(),
+            store,
+        })
+    }
+
+    /// Returns the next older change.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit, a state or the log cannot be read.
+    pub(crate) fn next(&mut self) -> Result<Option<IdChange>> {
+        while let Some(index) = self.newer.next_back() {
+            let Some(commit) = self
+                .store
+                .commit_at(index)?
+                .filter(|commit| self.may_change(commit))
+            else {
+                return Ok(None);
+            };
+            let before = self.store.commit_below(index)?;
+            let older = before.map_or(Ok(None), |before| self.entry_in(&before))?;
+            let entry = self.entry_in(&commit)?;
+            if differ(entry, older) {
+                return self.change(commit, entry).map(Some);
+            }
+        }
+        loop {
+            if let Some((seq, entry)) = self.waiting.pop() {
+                let commit = self.store.by_seq(seq)?;
+                let commit = commit.ok_or_else(|| Error::internal("a commit of the log is not kept"))?;
+                return self.change(commit, entry).map(Some);
+            }
+            let Some(run) = self.runs_left.checked_sub(1) else {
+                return Ok(None);
+            };
+            let newest = self.store.by_seq(self.states[run].seq)?;
+            if newest.is_some_and(|newest| !self.may_change(&newest)) {
+                return Ok(None);
+            }
+            self.runs_left = run;
+            let found = self.run(run)?;
+            self.waiting.clone_from(&found.changes);
+        }
+    }
+
+    /// Returns whether the commit is not older than the first write of the id.
+    fn may_change(&self, commit: &CommitEntry) -> bool {
+        commit.commit.time.as_micros() >= self.created
+    }
+
+    fn entry_in(&self, commit: &CommitEntry) -> Result<Option<Entry>> {
+        self.store.state(commit)?.get(&self.key, &*self.store)
+    }
+
+    fn change(&self, commit: Arc<CommitEntry>, entry: Option<Entry>) -> Result<IdChange> {
+        let before = self.store.before(&commit)?;
+        let follows = before.map_or(0, |before| before.seq() + 1);
+        Ok(IdChange {
+            is_behind_gap: commit.seq() > follows,
+            commit,
+            entry,
+        })
+    }
+
+    /// Returns the changes between the stored state at `end` and the stored state before it.
+    fn run(&mut self, end: usize) -> Result<Arc<Run>> {
+        if let Some(known) = self.runs.get(&end) {
+            return Ok(Arc::clone(known));
+        }
+        let older = end.checked_sub(1).map(|before| self.states[before]);
+        let mut run = Run {
+            first: older
+                .as_ref()
+                .map_or(Ok(None), |older| self.stored_entry(older.seq))?,
+            changes: Vec::new(),
+        };
+        let (from, since) = older.map_or((Position::START, 0), |older| (older.position, older.seq + 1));
+        let (store, key) = (Arc::clone(&self.store), self.key);
+        let upto = self.states[end].position.batch;
+        store.records.reader().batches(&from, upto, &mut |batch| {
+            let before = run.changes.last().map_or(run.first, |(_, entry)| *entry);
+            let mut reused = |commit: &Commit| match self.reused(commit)? {
+                Some(seq) if seq >= since => Ok(run.at(seq)),
+                Some(seq) => {
+                    let older = self.states.partition_point(|state| state.seq < seq);
+                    Ok(self.run(older)?.at(seq))
+                }
+                None => Ok(None),
+            };
+            let followed = replay::follow_id(&store, &batch, &key, before, &mut reused)?;
+            if let Some((seq, entry)) = followed
+                && differ(entry, before)
+            {
+                run.changes.push((seq, entry));
+            }
+            Ok(())
+        })?;
+        let run = Arc::new(run);
+        self.runs.insert(end, Arc::clone(&run));
+        Ok(run)
+    }
+
+    fn stored_entry(&self, seq: u64) -> Result<Option<Entry>> {
+        let commit = self.store.by_seq(seq)?;
+        let commit = commit.ok_or_else(|| Error::internal("the commit of a stored state is not kept"))?;
+        self.entry_in(&commit)
+    }
+
+    /// Returns the seq of the older commit whose state a commit without changes reuses. Returns `None` for the first
+    /// commit, whose state is empty.
+    fn reused(&self, commit: &Commit) -> Result<Option<u64>> {
+        let base = self.store.base.as_ref();
+        let found = base.map_or(Ok(None), |base| older_with_root(base, commit))?;
+        if found.is_none() && commit.seq > 0 {
+            let (seq, root) = (commit.seq, commit.root);
+            let text = format!("commit {seq} reuses the root {root}, which no earlier commit has");
+            return Err(Error::corrupt(text));
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the seq of the newest covered commit before `commit` with the same root.
+fn older_with_root(base: &Base, commit: &Commit) -> Result<Option<u64>> {
+    let own = base.first_where(|row| row.seq >= commit.seq)?;
+    let index = base.newest(true, commit.root.as_bytes(), own)?;
+    index.map(|index| Ok(base.row(index)?.seq)).transpose()
+}
+
+fn differ(one: Option<Entry>, other: Option<Entry>) -> bool {
+    one.map(|entry| entry.digest) != other.map(|entry| entry.digest)
+}
