@@ -46,7 +46,7 @@ pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
         "upgrade treering"
     } else if matches!(file, FORMAT_NAME | MANIFEST_NAME) {
         // Without these two files, no segment can be found or read, so the log cannot be opened (docs/decisions/0006).
-        "`treering salvage` reads the log without this file and writes a new store"
+        "`--degraded` and `treering salvage` read the log without this file; `salvage` writes a new store"
     } else {
         "`treering doctor` lists all damage; `--degraded` reads the newest state before the damage; `treering salvage` copies all intact data into a new store"
     };

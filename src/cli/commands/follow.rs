@@ -29,10 +29,13 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
         folder.check()?;
         let newest = memory.refresh()?.commit().commit.seq;
         while seen < newest && left > 0 {
-            (seen, left) = (seen + 1, left - 1);
+            seen += 1;
             match memory.resolve(&Revision::Seq(seen), "") {
-                Ok(info) => say_line(context, &LogLine::of(memory, &info)?)?,
-                // Skips a commit that a strict gc thinned before this verb printed it.
+                Ok(info) => {
+                    say_line(context, &LogLine::of(memory, &info)?)?;
+                    left -= 1;
+                }
+                // Skips a commit that a strict gc thinned before this verb printed it. It does not count.
                 Err(error) if error.code() == ErrorCode::Thinned => {}
                 Err(error) => return Err(error),
             }

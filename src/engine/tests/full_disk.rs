@@ -56,7 +56,7 @@ fn check(disk: &SimDisk, memory: &Memory) -> Result<()> {
 }
 
 #[test]
-fn roo_1_a_secret_is_erased_on_a_full_disk() -> Result<()> {
+fn ful_1_a_secret_is_erased_on_a_full_disk() -> Result<()> {
     let disk = full()?;
     assert!(has_secret(&disk));
     let memory = open(&disk)?;
@@ -70,7 +70,7 @@ fn roo_1_a_secret_is_erased_on_a_full_disk() -> Result<()> {
 }
 
 #[test]
-fn roo_1_garbage_is_collected_on_a_full_disk() -> Result<()> {
+fn ful_1_garbage_is_collected_on_a_full_disk() -> Result<()> {
     let disk = full()?;
     let memory = open(&disk)?;
     memory.gc(&Retention::everything(), None)?;

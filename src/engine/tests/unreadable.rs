@@ -116,6 +116,30 @@ fn examine_one(disk: &SimDisk, name: &str, what: &str) {
 }
 
 #[test]
+fn a_hole_in_a_batch_costs_only_the_records_in_the_hole() {
+    let disk = SimDisk::new(1);
+    let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None).unwrap();
+    let mut draft = memory.draft(&crate::Writer::user());
+    for number in 0..COUNT {
+        let text = format!("content {number} ").repeat(40);
+        draft.put(super::note(&format!("o/{number}"), &text)).unwrap();
+    }
+    memory.commit(draft, "put").unwrap();
+    drop(memory);
+    let hole = 16 << 10..20 << 10;
+    for zeroed in [false, true] {
+        let disk = disk.copy();
+        if zeroed {
+            disk.overwrite("log/00000001.seg", |bytes| bytes[hole.clone()].fill(0));
+        } else {
+            disk.break_bytes("log/00000001.seg", hole.clone());
+        }
+        let saved = salvaged(&disk).len();
+        assert!((COUNT - 12..COUNT).contains(&saved), "{saved}");
+    }
+}
+
+#[test]
 fn without_a_manifest_or_format_file_degraded_reading_serves_what_salvage_saves() {
     for covered in [false, true] {
         let whole = store(covered);

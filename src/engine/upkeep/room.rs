@@ -7,7 +7,7 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - ROO-1: on a full disk, a rewrite removes checkpoints and derived files, and nothing else, before it fails.
+//! - FUL-1: on a full disk, a rewrite removes checkpoints and derived files, and nothing else, before it fails.
 
 use crate::disk::if_there;
 use crate::error::{OrIo as _, Result};
@@ -49,7 +49,7 @@ impl Inner {
         if !writing.log.holds(&writing.log.position())? {
             return Ok(false);
         }
-        // INVARIANT ROO-1: removes checkpoints and derived files, and nothing else.
+        // INVARIANT FUL-1: removes checkpoints and derived files, and nothing else.
         let mut count = store::remove_checkpoints(self.disk())?;
         let names = if_there(self.disk().list(FOLDER)).or_io(format_args!("cannot list {FOLDER}"))?;
         let names = names.unwrap_or_default().into_iter();

@@ -181,7 +181,10 @@ fn open_file(
     let length = file.length().map_err(unreadable)?;
     let header = match read_bytes(&*file, 0, SEGMENT_HEADER_BYTES).map_err(unreadable) {
         // The pages after the header may be readable.
-        Err(error) if error.is_unreadable() && named.is_some() => None,
+        Err(error) if error.is_unreadable() && named.is_some() => {
+            found.push(Finding::new(Severity::Derived, name, 0, error.cause()));
+            None
+        }
         start => SegmentHeader::decode(&start?).ok(),
     };
     let Some(id) = header.map(|header| header.id).or(named) else {

@@ -75,7 +75,8 @@ fn list_unchanged(
     let mut files = list_files(disk, found)?;
     for _ in 1..LISTINGS {
         let now = read_marks(disk)?;
-        if now[1] == marks[1] {
+        // A manifest that cannot be read now was not replaced.
+        if now[1].is_none() || now[1] == marks[1] {
             break;
         }
         found.clear();

@@ -542,8 +542,8 @@ fn a_segment_that_is_missing_before_a_position_is_passed_over_by_degraded_readin
         }
         match started {
             Ok((missing, passed_over)) => {
-                assert_eq!(missing, 1, "read {read}");
-                failed += passed_over - missing;
+                assert!(missing <= 1 && passed_over >= 1, "read {read}");
+                failed += usize::from((missing, passed_over) != (1, 1));
             }
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Io, "read {read}: {error:?}");
