@@ -62,6 +62,12 @@ struct Inner {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
+/// The errors of the operating system that concern the process, and not one file.
+const PROCESS_ERRORS: [i32; 2] = [
+    rustix::io::Errno::MFILE.raw_os_error(),
+    rustix::io::Errno::NFILE.raw_os_error(),
+];
+
 impl Error {
     /// Returns an error of `kind`. `message` is one sentence without a full stop and line breaks.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -141,7 +147,7 @@ impl Error {
             }
             Kind::ReadOnlyFilesystem => "read-only disk: to write, copy the store to a writable disk",
             Kind::StorageFull | Kind::QuotaExceeded => {
-                "free disk space, then try again; no acknowledged change is lost"
+                "free disk space, or run `treering gc`, which makes room in the store (it may remove checkpoint/ and derived/, which Treering rebuilds); no acknowledged change is lost"
             }
             _ if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
                 "this process has too many open files: raise the limit (`ulimit -n`), or run `treering gc`, which merges small segments of the log into fewer files"
@@ -156,6 +162,46 @@ impl Error {
     pub fn with_code(mut self, code: ErrorCode) -> Self {
         self.0.code = code;
         self
+    }
+
+    /// Returns the error for a file of a store that cannot be opened or read. The error names the file, so a degraded
+    /// reader, `verify` and `salvage` continue with the other files. If the process lacks a resource, or if the path is
+    /// not a regular file, the error is one of [`Self::io`].
+    pub(crate) fn unreadable(file: &str, source: std::io::Error) -> Self {
+        let is_of_process = matches!(source.kind(), Kind::OutOfMemory | Kind::Interrupted)
+            || source
+                .raw_os_error()
+                .is_some_and(|raw| PROCESS_ERRORS.contains(&raw));
+        let is_denied = source.kind() == Kind::PermissionDenied;
+        let cause = Cause::CannotRead(source.to_string());
+        let mut error = Self::io(format!("cannot read {file}"), source);
+        if is_of_process || error.0.damage.is_some() {
+            return error;
+        }
+        error.0.damage = Some(Damage::new(file, 0, cause));
+        error.with_hint(if is_denied {
+            "make the file readable (`ls -l` shows its owner and mode); until then, `--degraded` reads the other files, and `treering salvage` copies their data"
+        } else {
+            "the disk may fail: copy the folder to another disk with a tool such as ddrescue; `--degraded` reads the other files, and `treering salvage` copies their data"
+        })
+    }
+
+    /// Returns whether a file of the store cannot be opened or read.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        let cause = self.damage().map(|damage| &damage.cause);
+        self.0.kind == ErrorKind::Io && matches!(cause, Some(Cause::CannotRead(_)))
+    }
+
+    /// Returns whether the disk is full or a quota is exceeded.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        let source = self.0.source.as_ref();
+        let source = source.and_then(|source| source.downcast_ref::<std::io::Error>());
+        source.is_some_and(|error| matches!(error.kind(), Kind::StorageFull | Kind::QuotaExceeded))
+    }
+
+    /// Returns whether bytes of the store are damaged or cannot be read.
+    pub(crate) fn is_damage(&self) -> bool {
+        self.is_corruption() || self.is_unreadable()
     }
 
     /// Adds a hint with the next step for the user.

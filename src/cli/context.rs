@@ -369,7 +369,12 @@ impl Context {
     }
 
     pub(crate) fn print_warnings(&mut self, memory: &Memory) {
-        for warning in memory.warnings() {
+        self.print_warnings_after(memory, 0);
+    }
+
+    /// Prints the warnings of a memory after the first `known`, which were printed before.
+    pub(crate) fn print_warnings_after(&mut self, memory: &Memory, known: usize) {
+        for warning in memory.warnings().into_iter().skip(known) {
             self.output.warn("warning", &warning);
         }
     }

@@ -62,6 +62,10 @@ pub use upkeep::retention::Retention;
 pub(crate) use upkeep::retention::forgets;
 #[cfg(feature = "cli")]
 pub(crate) use upkeep::salvage::salvage_store;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use upkeep::salvage::write as salvage_into;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use upkeep::verify::verified;
 #[cfg(feature = "cli")]
 pub(crate) use upkeep::verify::verify_store;
 pub use upkeep::verify::{VerifyDepth, VerifyReport};

@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::digest::{HashSuite, HistoryRoot, Root};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind};
+use crate::log::{BatchBuilder, DamagedLog, HeadMark, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Commit, HistoryTree, Op, Origin};
 use crate::store::Store;
 use crate::threads::{Builder, Mutex, sleep};
@@ -30,7 +30,7 @@ use super::opened::Opened;
 use super::options::Options;
 use super::read::Source;
 use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
-use super::upkeep::places_of;
+use super::upkeep::{places_of, salvage};
 use super::write::{LogHandle, WritePolicy};
 
 /// The open stores, by the device and inode of their folder.
@@ -93,6 +93,25 @@ impl Memory {
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
 
+    /// Opens a store whose format file or manifest is damaged with `error`: salvages the segments into memory, and opens
+    /// the result for reading. Returns `error` if nothing can be salvaged.
+    fn of_segments(
+        disk: Arc<dyn Disk>,
+        mut options: Options,
+        path: Option<&Path>,
+        error: Error,
+    ) -> Result<Self> {
+        options.settings.degraded = false;
+        let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
+        let salvaged = DamagedLog::open(disk).and_then(|log| salvage::write(&log, &target, &options));
+        if salvaged.is_err() {
+            return Err(error);
+        }
+        let memory = Self::on_disk(target, options, false, path)?;
+        memory.inner.opened().stop_at(&error);
+        Ok(memory)
+    }
+
     /// Opens or creates a memory on any disk, such as the simulated disk of tests.
     ///
     /// # Errors
@@ -120,7 +139,12 @@ impl Memory {
         } else {
             let writable = !settings.read_only;
             let mode = if writable { Mode::ReadWrite } else { Mode::ReadOnly };
-            Log::open(Arc::clone(&disk), mode, log_options)?
+            match Log::open(Arc::clone(&disk), mode, log_options) {
+                Err(error) if settings.degraded && error.is_damage() => {
+                    return Self::of_segments(disk, Options { settings, policy }, path, error);
+                }
+                opened => opened?,
+            }
         };
         log.ask_places(places_of(&disk));
         let own = HashSuite::new(log.format().hash);

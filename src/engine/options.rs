@@ -170,7 +170,7 @@ impl Options {
 
     /// Sets when a handle with large states writes a checkpoint: once the records since the newest checkpoint exceed
     /// both this many bytes and this many versions.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn checkpoint_heavy(mut self, bytes: u64, versions: usize) -> Self {
         self.settings.checkpoint_heavy_bytes = bytes;
         self.settings.checkpoint_heavy_versions = versions;

@@ -10,20 +10,24 @@ mod derived;
 mod derived_value;
 mod erase;
 mod figures;
+mod full_disk;
 mod gc;
 mod gc_beside;
 mod gc_records;
 mod groups;
 mod latent_defects;
+mod live_mark;
 mod moved;
 mod named;
 mod placed;
 mod salvage;
 mod salvage_beside;
 mod salvage_leftovers;
+mod salvage_outside;
 mod salvage_spare;
 mod scan;
 mod staging;
+mod unreadable;
 
 use std::sync::Arc;
 

@@ -129,6 +129,7 @@ causes! {
     Foreign = "the bytes belong to another store or to another place in the log",
     NotRegular { wanted: &'static str } = "not a {wanted}",
     Undecodable(what: String) = "{what}",
+    CannotRead(what: String) = "the file cannot be read: {what}",
     Changed = "a process changed the file during the read",
     // Causes in frames and batches.
     CutOff = "the file ends within a frame",
@@ -145,6 +146,7 @@ causes! {
     BatchDigest = "a batch does not match its digest",
     // Causes in segments and the manifest.
     SegmentMissing = "the manifest lists the file, but the file is missing",
+    SegmentUnknown = "a checkpoint names the file, but the manifest does not list it",
     SegmentUnopened = "the manifest lists the file, but the file cannot be opened",
     Shorter = "the file is shorter than its length in the manifest",
     LastBatch = "the last batch of the segment is not the last batch that the manifest lists for this segment",
@@ -159,6 +161,7 @@ causes! {
     FormatMissing = "the file is missing, but the folder contains a log",
     // Causes in leftover files of crashes, and in the bytes after the last batch.
     NoMark = "the file is damaged or belongs to another store; the log is read without the file",
+    BeyondMark { bytes: u64 } = "{bytes} bytes follow the mark; Treering ignores them",
     UnlistedNewer = "the manifest does not list the file, but the file contains batches newer than the listed segments",
     UnlistedOlder = "the manifest does not list the file, and the log does not need the file; the next writer removes the file",
     UnlistedForeign = "the manifest does not list the file, and this log did not write it",
@@ -172,6 +175,8 @@ causes! {
     UnprovenTail { bytes: u64 } = "a crash or damage left {bytes} bytes after the last complete commit",
     // Causes that salvage reports.
     OnlyOlderSegments { listed: usize } = "the {listed} segments that the manifest lists are missing; salvage read older segments, which may contain data that was later thinned or erased",
+    FoundOutside { segment: u64 } = "the file is a segment outside log/; salvage read it as segment {segment}",
+    LeftOutside { segment: u64 } = "the file is segment {segment} outside log/; without the manifest, it may contain data that was later erased, so salvage did not read it",
     ReadAs { segment: u64 } = "the file name and the header contain different segment numbers; salvage used the number in the header, {segment}",
     ReadWithout = "the file is damaged; salvage read the segments without the file",
     NotASegment = "the file has neither the name nor the header of a segment, so salvage did not read it",
@@ -220,6 +225,7 @@ impl Cause {
                 | Self::SegmentMissing
                 | Self::FormatMissing
                 | Self::NotRegular { .. }
+                | Self::CannotRead(_)
                 | Self::TornTails { .. }
         )
     }
@@ -236,6 +242,7 @@ impl fmt::Display for Damage {
         match (cause, offset) {
             (Cause::Missing, _) => write!(f, "{file} is missing"),
             (Cause::NotRegular { .. }, _) => write!(f, "{file} is {cause}"),
+            (Cause::CannotRead(what), _) => write!(f, "cannot read {file}: {what}"),
             (_, Some(offset)) => write!(f, "{file} is damaged at byte {offset}: {cause}"),
             (_, None) => write!(f, "{file} is damaged: {cause}"),
         }

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use super::batch::{Batch, Position};
 use super::commit::is_clean_behind;
 use super::files::{cannot_list, damage};
+use super::format_file::Mode;
 use super::handle::{Log, Tail};
 use super::leftovers::Unlisted;
 use super::live::Live;
@@ -97,7 +98,11 @@ impl Log {
     pub(super) fn look(&mut self, visit: &mut Visit<'_>) -> Result<Option<Live>> {
         // A writer publishes the manifest before `live` names a new segment. So a manifest that is read after `live`
         // lists that segment.
-        let live = self.read_live()?;
+        let live = match self.read_live() {
+            // To a reader, an unreadable hint is a missing one. A writer must be able to write the file.
+            Err(error) if error.is_unreadable() && self.mode == Mode::ReadOnly => None,
+            live => live?,
+        };
         self.take_listed()?;
         if let Some(error) = live.and_then(|live| self.misplaced(live)) {
             return Err(error);
@@ -349,8 +354,8 @@ impl Log {
             // listed segments too.
             if unfinished
                 || self.manifest.lists(id)
-                || self.unlisted(id, self.cursor.batch)? != Unlisted::Newer
-                || self.unlisted(id, self.newest_listed()?)? != Unlisted::Newer
+                || !self.is_newer(id, self.cursor.batch)?
+                || !self.is_newer(id, self.newest_listed()?)?
             {
                 continue;
             }
@@ -362,6 +367,15 @@ impl Log {
         }
         self.unlisted_checked = true;
         Ok(())
+    }
+
+    /// Returns whether the unlisted segment `id` contains a batch newer than `newest`. To a reader, an unreadable file is
+    /// a missing one.
+    fn is_newer(&self, id: u64, newest: u64) -> Result<bool> {
+        match self.unlisted(id, newest) {
+            Err(error) if error.is_unreadable() && self.mode == Mode::ReadOnly => Ok(false),
+            found => Ok(found? == Unlisted::Newer),
+        }
     }
 
     /// Returns the number of the last complete batch in the listed segments, durable or not.

@@ -18,7 +18,7 @@ use super::files::{cannot_list, open_there};
 use super::format_file::Mode;
 use super::handle::{DurablePlaces, Log, LogOptions};
 use super::leftovers::Unlisted;
-use super::live::{LIVE_NAME, Live};
+use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{SegmentEntry, chained};
 use super::reader::read_segment_header;
 use super::seal::{Chain, SEAL_FRAME_BYTES};
@@ -72,7 +72,7 @@ impl Log {
         // Opens all segments of one manifest, so the segments stay readable if a rewrite replaces them. `check_all`
         // reports all damage, so this call ignores damage.
         match log.take_listed() {
-            Err(error) if !error.is_corruption() => return Err(error),
+            Err(error) if !error.is_damage() => return Err(error),
             _ => {}
         }
         log.check_all(&mut report)?;
@@ -80,12 +80,17 @@ impl Log {
     }
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
-        let live = self.read_live()?;
-        if live.is_none() {
-            let is_missing = open_there(&*self.disk, LIVE_NAME)?.is_none();
-            let cause = if is_missing { Cause::Missing } else { Cause::NoMark };
-            report.finding(Severity::Derived, Damage::new(LIVE_NAME, 0, cause))?;
-        }
+        let live = match self.read_live() {
+            Err(error) if error.is_unreadable() => {
+                report.error(Severity::Derived, error)?;
+                None
+            }
+            live => {
+                let live = live?;
+                self.check_live(live.is_some(), report)?;
+                live
+            }
+        };
         // Reads the durable positions before the segments, so the segments contain at least the batches that the
         // positions prove durable.
         let places = self.durable_places()?;
@@ -93,7 +98,11 @@ impl Log {
         // A rewrite skips batch numbers, which are not missing batches.
         let mut newest = self.manifest.active().batch_before();
         for place in chained(self.manifest.entries()) {
-            newest = self.check_segment(place, live, placed, report)?.max(newest);
+            let checked = match self.check_segment(place, live, placed, report) {
+                Err(error) if error.is_unreadable() => report.damage(error).map(|()| 0),
+                checked => checked,
+            };
+            newest = checked?.max(newest);
         }
         report.report_torn()?;
         self.check_folder(newest, report)?;
@@ -104,19 +113,39 @@ impl Log {
         }
     }
 
+    /// Reports a missing or damaged `live`, and the bytes after its mark.
+    fn check_live(&self, has_mark: bool, report: &mut Report<'_>) -> Result<()> {
+        let file = open_there(&*self.disk, LIVE_NAME)?;
+        let length = file.map(|file| file.length().or_io(format_args!("cannot read {LIVE_NAME}")));
+        let mark = LIVE_BYTES as u64;
+        let cause = match length.transpose()? {
+            None => Cause::Missing,
+            Some(_) if !has_mark => Cause::NoMark,
+            Some(length) if length > mark => Cause::BeyondMark { bytes: length - mark },
+            Some(_) => return Ok(()),
+        };
+        let offset = if has_mark { mark } else { 0 };
+        report.finding(Severity::Derived, Damage::new(LIVE_NAME, offset, cause))
+    }
+
     /// Reports segments that the manifest does not list, and files that do not belong to the log.
     fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
         for file in self.disk.list(LOG_FOLDER).map_err(cannot_list)? {
             let name = format!("{LOG_FOLDER}/{file}");
             let (severity, cause) = match parse_segment_name(&file) {
                 Some((id, _)) if self.manifest.lists(id) => continue,
-                Some((id, false)) => match self.unlisted(id, newest)? {
+                Some((id, false)) => match self.unlisted(id, newest) {
+                    Err(error) if error.is_unreadable() => {
+                        report.error(Severity::Unsure, error)?;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
                     // A writer published the segment after the check began. Tests this after `unlisted` has read the
                     // file, because publishing may happen during that read.
                     _ if id > self.manifest.active().id && self.is_outdated()? => continue,
-                    Unlisted::Newer => (Severity::Damage, Cause::UnlistedNewer),
-                    Unlisted::Left => (Severity::Harmless, Cause::UnlistedOlder),
-                    Unlisted::Foreign => (Severity::Harmless, Cause::UnlistedForeign),
+                    Ok(Unlisted::Newer) => (Severity::Damage, Cause::UnlistedNewer),
+                    Ok(Unlisted::Left) => (Severity::Harmless, Cause::UnlistedOlder),
+                    Ok(Unlisted::Foreign) => (Severity::Harmless, Cause::UnlistedForeign),
                 },
                 Some((_, true)) => (Severity::Harmless, Cause::Unfinished),
                 None if is_rewrite_name(&file) => (Severity::Harmless, Cause::RewriteFile),
@@ -139,6 +168,7 @@ impl Log {
             opened => opened.or_io(format_args!("cannot open {name}"))?,
         };
         match read_segment_header(&*file, name) {
+            Err(error) if error.is_unreadable() => Ok(true),
             Err(error) if !error.is_corruption() => Err(error),
             header => Ok(header.is_ok_and(|header| header.instance == self.format.instance)),
         }
@@ -250,8 +280,14 @@ impl Report<'_> {
 
     /// Reports the damage in `error` as a finding. Returns an error that is not damage.
     fn damage(&mut self, error: Error) -> Result<()> {
+        self.error(Severity::Damage, error)
+    }
+
+    fn error(&mut self, severity: Severity, error: Error) -> Result<()> {
         match error.damage() {
-            Some(damage) if error.kind() != ErrorKind::Io => self.finding(Severity::Damage, damage.clone()),
+            Some(damage) if error.kind() != ErrorKind::Io || error.is_unreadable() => {
+                self.finding(severity, damage.clone())
+            }
             _ => Err(error),
         }
     }

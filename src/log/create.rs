@@ -209,7 +209,7 @@ fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<b
     let is_other = |instance| Some(instance) != unfinished;
     let manifest = read_regular(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?;
     let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
-    let live = read_regular(disk, LIVE_NAME, LIVE_BYTES + 1)?;
+    let live = read_regular(disk, LIVE_NAME, LIVE_BYTES)?;
     let live = live.and_then(|bytes| Live::decode(&bytes));
     if manifest.is_some_and(|manifest| is_other(manifest.instance))
         || live.is_some_and(|live| is_other(live.instance))

@@ -11,7 +11,7 @@ use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::segment::LOG_FOLDER;
 use crate::codec::DecodeError;
 use crate::disk::{Access, Disk, DiskFile, if_there, read_whole};
-use crate::error::{Cause, Damage, Error, ErrorCode, OrIo as _, Result};
+use crate::error::{Cause, Damage, Error, ErrorCode, Result};
 
 /// Reads the format file; returns `None` if it does not exist.
 pub(super) fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>> {
@@ -32,12 +32,12 @@ pub(super) fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest
 
 /// Reads the first `limit` bytes of a file; returns `None` if it does not exist.
 pub(super) fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
-    read_whole(disk, name, limit).or_io(format_args!("cannot read {name}"))
+    read_whole(disk, name, limit).map_err(|error| Error::unreadable(name, error))
 }
 
 /// Opens a file for reading; returns `None` if it does not exist.
 pub(super) fn open_there(disk: &dyn Disk, name: &str) -> Result<Option<Arc<dyn DiskFile>>> {
-    if_there(disk.open(name, Access::Read)).or_io(format_args!("cannot open {name}"))
+    if_there(disk.open(name, Access::Read)).map_err(|error| Error::unreadable(name, error))
 }
 
 /// Returns the error for damage at `offset` of `file`.
@@ -46,7 +46,7 @@ pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
         "upgrade treering"
     } else if matches!(file, FORMAT_NAME | MANIFEST_NAME) {
         // Without these two files, no segment can be found or read, so the log cannot be opened (docs/decisions/0006).
-        "`treering salvage` reads the log without this file and writes a new store"
+        "`--degraded` and `treering salvage` read the log without this file; `salvage` writes a new store"
     } else {
         "`treering doctor` lists all damage; `--degraded` reads the newest state before the damage; `treering salvage` copies all intact data into a new store"
     };

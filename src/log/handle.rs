@@ -289,7 +289,7 @@ impl Log {
 
     /// Returns whether a degraded log continues to read after this error.
     pub(super) fn may_pass_over(&self, error: &Error) -> bool {
-        self.options.degraded && error.is_corruption() && error.code() != ErrorCode::NoLog
+        self.options.degraded && error.is_damage() && error.code() != ErrorCode::NoLog
     }
 
     /// Returns the errors of the listed segments that a degraded log could not open completely.
@@ -330,6 +330,11 @@ impl Log {
     /// Returns whether this handle is not poisoned and was opened by this process.
     pub fn is_usable(&self) -> bool {
         !self.poisoned && self.check_process().is_ok()
+    }
+
+    /// Returns whether this handle was opened for reading only.
+    pub fn reads_only(&self) -> bool {
+        self.mode == Mode::ReadOnly
     }
 
     /// Makes this handle refuse further writes, because its state differs from the caller's state.

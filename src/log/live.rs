@@ -2,13 +2,15 @@
 //!
 //! The file is only a hint. The writer overwrites it in place and never syncs it, so after a power loss it may be
 //! outdated. The mark never includes bytes that are not durable, because the writer syncs them first. A damaged file is
-//! treated as missing.
+//! treated as missing. Bytes after the mark are ignored, because a writer cannot shorten the file.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
 //! - LIV-1: the writer syncs all bytes before the mark, then writes `live`.
+//! - LIV-2: readers accept every mark that a writer wrote, whatever the file contained before. Otherwise each writer
+//!   would recover again, and move batches that were just read.
 //!
 //! # Format
 //! docs/format.md, "live".
@@ -20,7 +22,7 @@ use super::fixed::{Fixed, checked, layout, with_checksum, zeros_left};
 use super::format_file::Format;
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{DiskFile, read_bytes};
-use crate::error::{OrIo as _, Result};
+use crate::error::{Error, Result};
 use crate::threads::sleep;
 
 /// The length of the file `live` in bytes.
@@ -62,12 +64,13 @@ impl Live {
         with_checksum(bytes, LIVE_BYTES)
     }
 
-    /// Decodes a mark. Returns `None` if the bytes are not a complete, undamaged mark.
+    /// Decodes the mark at the start of `bytes`. Returns `None` if that is not a complete, undamaged mark.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        // INVARIANT LIV-2: ignores the bytes after the mark, because a writer overwrites only the mark.
         let mut reader = checked(bytes, LIVE_BYTES, MAGIC).ok()?;
         let live = Self::take(&mut reader).ok()?;
         zeros_left(&mut reader).ok()?;
-        (bytes.len() == LIVE_BYTES).then_some(live)
+        Some(live)
     }
 
     /// Returns whether the mark was written during the boot `boot`. If the mark was written during the current boot,
@@ -86,8 +89,7 @@ pub(super) fn read_live(file: &dyn DiskFile, format: &Format) -> Result<Option<L
         if attempt > 0 {
             sleep(Duration::from_micros(200));
         }
-        // Reads one byte more than a mark, to detect a file that is too long.
-        let bytes = read_bytes(file, 0, LIVE_BYTES + 1).or_io(format_args!("cannot read {LIVE_NAME}"))?;
+        let bytes = read_bytes(file, 0, LIVE_BYTES).map_err(|error| Error::unreadable(LIVE_NAME, error))?;
         if let Some(live) = Live::decode(&bytes) {
             let ours = live.instance == format.instance && live.lineage == format.lineage;
             return Ok(ours.then_some(live));

@@ -65,6 +65,18 @@ impl Log {
         }
     }
 
+    /// Returns the number of the first batch of each segment, in the order of the log.
+    pub fn first_batches(&self) -> impl Iterator<Item = u64> {
+        self.manifest.entries().map(|entry| entry.first_batch)
+    }
+
+    /// Returns whether a record of the log may start at `place`: the manifest lists the segment, and the place is below
+    /// the sealed length. A recovery that moves a batch leaves its old place outside.
+    pub fn has_place(&self, place: Locator) -> bool {
+        let listed = self.manifest.entries().find(|entry| entry.id == place.segment());
+        listed.is_some_and(|entry| entry.is_active() || place.offset() < entry.length)
+    }
+
     /// Returns the position after the newest batch that was delivered or appended. Pass the position to
     /// [`Log::start_at`] only if that batch is durable: it was appended with a sync, or [`Log::prepare`] returned
     /// later.

@@ -28,7 +28,7 @@ use super::segment::{
 use super::walk::{Origin, Scanned, Survey, Window, Windows, record_in};
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, DiskFile, read_bytes, unfinished_name};
-use crate::error::{Cause, Error, OrIo as _, Result};
+use crate::error::{Cause, Error, ErrorCode, Result};
 use crate::threads::{ArcSwap, RwLock};
 
 /// Reads records of a log. Clones share the open segments. Reads acquire no lock of the store and never wait for a
@@ -133,12 +133,15 @@ impl Segments {
         self.open.load().get(&id).cloned()
     }
 
-    /// Returns the error for a segment that is not open. A degraded log leaves damaged segments unopened.
+    /// Returns the error for a segment that is not open. A degraded log leaves damaged segments unopened. Only a
+    /// checkpoint can name a segment that the manifest does not list.
     fn not_open(&self, id: u64) -> Error {
         if self.manifest.load().lists(id) {
             return damage(&segment_name(id), 0, Cause::SegmentUnopened);
         }
-        Error::internal(format!("segment {id} is not open"))
+        damage(&segment_name(id), 0, Cause::SegmentUnknown)
+            .with_code(ErrorCode::CheckpointDamaged)
+            .with_hint("remove the files in checkpoint/, and Treering reads the log instead")
     }
 
     pub(super) fn insert(&self, segment: &Arc<SegmentFile>) {
@@ -164,7 +167,7 @@ pub(super) struct SegmentFile {
 /// name a segment.
 fn cannot_open(disk: &dyn Disk, name: &str, error: io::Error) -> Error {
     if error.kind() != io::ErrorKind::NotFound {
-        return Error::io(format!("cannot open {name}"), error);
+        return Error::unreadable(name, error);
     }
     match disk.list(LOG_FOLDER) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => cannot_list(error),
@@ -174,7 +177,7 @@ fn cannot_open(disk: &dyn Disk, name: &str, error: io::Error) -> Error {
 
 /// Reads the header of a segment.
 pub(super) fn read_segment_header(file: &dyn DiskFile, name: &str) -> Result<SegmentHeader> {
-    let bytes = read_bytes(file, 0, SEGMENT_HEADER_BYTES).or_io(format_args!("cannot read {name}"))?;
+    let bytes = read_bytes(file, 0, SEGMENT_HEADER_BYTES).map_err(|error| Error::unreadable(name, error))?;
     SegmentHeader::decode(&bytes).map_err(|error| damage(name, 0, undecodable(&error)))
 }
 
@@ -265,7 +268,7 @@ impl SegmentFile {
     }
 
     pub(super) fn cannot_read(&self, error: io::Error) -> Error {
-        Error::io(format!("cannot read {}", self.name()), error)
+        Error::unreadable(&self.name(), error)
     }
 
     /// Marks the segment as sealed at `length`. The first read maps the segment, so opening a store with many segments

@@ -28,7 +28,7 @@ use super::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, 
 use super::seal::{Chain, Seal};
 use crate::digest::HashSuite;
 use crate::disk::{DiskFile, read_bytes, read_full};
-use crate::error::{Cause, OrIo as _, Result};
+use crate::error::{Cause, Error, Result};
 
 /// Receives batches.
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
@@ -282,6 +282,10 @@ pub(super) struct Windows<'a> {
     /// The bytes of the last read, which starts at `step_at`.
     step: Vec<u8>,
     step_at: u64,
+    /// Whether pages that cannot be read count as zeros.
+    passes_over: bool,
+    /// The offset and the error of the first page that could not be read.
+    unread: Option<(u64, Error)>,
 }
 
 impl<'a> Windows<'a> {
@@ -296,7 +300,22 @@ impl<'a> Windows<'a> {
             end: between.end,
             step: Vec::new(),
             step_at: between.start,
+            passes_over: false,
+            unread: None,
         }
+    }
+
+    /// Makes pages that cannot be read count as zeros, so that the pages after them are read.
+    pub(super) fn passing_over(self) -> Self {
+        Self {
+            passes_over: true,
+            ..self
+        }
+    }
+
+    /// Returns the offset and the error of the first page that was passed over.
+    pub(super) fn unread(&self) -> Option<&(u64, Error)> {
+        self.unread.as_ref()
     }
 
     /// Skips zeros and returns the next extent. Returns `None` if only zeros follow.
@@ -354,14 +373,41 @@ impl<'a> Windows<'a> {
         at
     }
 
+    /// Reads the pages of a step one by one, after the whole step failed with `error`.
+    fn read_pages(&mut self, error: Error) {
+        let (mut length, mut first) = (0, None);
+        for (index, page) in self.step.chunks_mut(PAGE_BYTES).enumerate() {
+            let at = self.at + (index * PAGE_BYTES) as u64;
+            match read_full(self.file, at, page) {
+                Ok(count) => length += count,
+                Err(_) => {
+                    page.fill(0);
+                    length += page.len();
+                    first.get_or_insert(at);
+                }
+            }
+        }
+        self.step.truncate(length);
+        if let Some(at) = first {
+            self.unread.get_or_insert((at, error));
+        }
+    }
+
     /// Returns the page at the current offset. Returns no bytes at the end of the range.
     fn page(&mut self) -> Result<&[u8]> {
         if self.at >= self.step_at + self.step.len() as u64 {
             let wanted = STEP_BYTES.min(self.end.saturating_sub(self.at));
             self.step.resize(wanted as usize, 0);
-            let count = read_full(self.file, self.at, &mut self.step)
-                .or_io(format_args!("cannot read {}", self.name))?;
-            self.step.truncate(count);
+            match read_full(self.file, self.at, &mut self.step) {
+                Ok(count) => self.step.truncate(count),
+                Err(error) => {
+                    let error = Error::unreadable(&self.name, error);
+                    if !(self.passes_over && error.is_unreadable()) {
+                        return Err(error);
+                    }
+                    self.read_pages(error);
+                }
+            }
             self.step_at = self.at;
         }
         let rest = self.step.get((self.at - self.step_at) as usize..);

@@ -40,12 +40,12 @@ use crate::trie::Entry;
 use base::Base;
 pub(crate) use base::Reread;
 use catalog::Catalog;
-use checkpoint::Checkpoint;
+pub(crate) use checkpoint::Checkpoint;
 pub use checkpoint::CheckpointInfo;
 pub(crate) use checkpoint::{
     LogId, check as check_checkpoints, infos as checkpoint_infos, open_newest,
-    positions as checkpoint_positions, remove_all as remove_checkpoints,
-    remove_outdated as remove_outdated_checkpoints,
+    positions as checkpoint_positions, reaches_outside, remove_all as remove_checkpoints,
+    remove_outdated as remove_outdated_checkpoints, starts_outside,
 };
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};

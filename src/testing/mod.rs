@@ -43,6 +43,7 @@ mod parts {
 pub use parts::*;
 
 pub mod campaign;
+pub mod damages;
 pub mod generators;
 pub mod model;
 pub mod opening;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Map, Value, json};
@@ -124,7 +125,7 @@ impl Ledger {
             "counts": entry.counts,
             "failure": entry.failure,
         });
-        if let Some(folder) = self.path.parent() {
+        if let Some(folder) = Path::new(&self.path).parent() {
             std::fs::create_dir_all(folder).unwrap();
         }
         let file = OpenOptions::new().create(true).append(true).open(&self.path);

@@ -1,4 +1,4 @@
-//! Long test runs: `cargo soak crash|fault|kills|puts|readers|report`. See docs/testing.md.
+//! Long test runs: `cargo soak crash|fault|damage|kills|puts|readers|report`. See docs/testing.md.
 //!
 //! Each piece of work adds a line to a ledger (JSON Lines). So a run can be stopped at any time, resumed, split into
 //! shards, and summed over days.
@@ -18,12 +18,14 @@ use std::time::{Duration, Instant};
 
 use ledger::{Entry, Ledger};
 use treering::testing::campaign::{self, Kind, Settings};
+use treering::testing::damages;
 
 const USAGE: &str = "cargo soak WHAT [--from N] [--to N] [--shard I/N] [--seconds N] [--ledger FILE]
 
 WHAT
   crash     crashes at every call of a workload a seed, and in recovery
   fault     faults at every call of a workload a seed
+  damage    20 random damages of a random store a seed; --seed N --count N: N damages, from this seed on
   kills     rounds of clients killed at random times
   puts      rounds of 16 processes with 250 puts each
   create    rounds of 16 processes that race to create a store
@@ -44,7 +46,7 @@ struct Asked {
 fn parse() -> Result<Asked, String> {
     let mut words = std::env::args().skip(1);
     let what = words.next().ok_or("what is to be done?")?;
-    let (mut from, mut to, mut shard, mut seconds) = (0, u64::MAX, (0, 1), None);
+    let (mut from, mut to, mut shard, mut seconds, mut count) = (0, u64::MAX, (0, 1), None, None);
     let mut file = format!("{}/target/soak.jsonl", env!("CARGO_MANIFEST_DIR"));
     while let Some(word) = words.next() {
         let value = words.next().ok_or(format!("{word} needs a value"))?;
@@ -57,6 +59,8 @@ fn parse() -> Result<Asked, String> {
             "--from" => from = number()?,
             "--to" => to = number()?,
             "--seconds" => seconds = Some(number()?),
+            "--seed" => from = number()?,
+            "--count" => count = Some(number()?),
             "--ledger" => file = value,
             "--shard" => {
                 let (index, count) = value.split_once('/').ok_or("a shard is I/N")?;
@@ -65,6 +69,9 @@ fn parse() -> Result<Asked, String> {
             }
             other => return Err(format!("{other} is not known")),
         }
+    }
+    if let Some(count) = count {
+        to = from + count.div_ceil(damages::DAMAGES_A_STORE);
     }
     let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     Ok(Asked {
@@ -89,6 +96,11 @@ fn work(what: &str, number: u64) -> Result<Entry, String> {
             entry.add("doubles", tally.doubles);
             entry.add("recoveries", tally.recoveries);
             entry.add("faults", tally.faults);
+        }
+        "damage" => {
+            for (name, count) in damages::run_store(number, damages::DAMAGES_A_STORE)?.counts() {
+                entry.add(name, count);
+            }
         }
         _ => {
             let round = std::panic::catch_unwind(|| match what {
@@ -140,7 +152,7 @@ fn main() -> ExitCode {
             print!("{}", asked.ledger.report());
             return ExitCode::SUCCESS;
         }
-        "crash" | "fault" | "kills" | "puts" | "create" | "claim" | "readers" => {}
+        "crash" | "fault" | "damage" | "kills" | "puts" | "create" | "claim" | "readers" => {}
         other => {
             eprintln!("the command {other} is unknown\n\n{USAGE}");
             return ExitCode::from(2);

@@ -81,7 +81,9 @@ impl Verb for Gc {
             return Ok(DONE);
         }
         let memory = context.open_to_write()?;
+        let known = memory.warnings().len();
         let report = memory.gc(&retention, self.now(&memory)?)?;
+        context.print_warnings_after(&memory, known);
         let dry_run = false;
         context.answer(&Collected { report, dry_run }, show_collected)
     }

@@ -124,7 +124,7 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let mut files = report.damage.iter().map(|finding| &finding.damage.file);
     let hint = match files.find(|file| NEEDED_TO_READ.contains(&file.as_str())) {
         Some(file) => format!(
-            "the store cannot be read without an intact file {file}; treering salvage reads the store without this file and writes a new store"
+            "{file} is needed to write and to read; --degraded and treering salvage read the store without this file, and salvage writes a new store"
         ),
         None => {
             "treering doctor prints the repair command; --degraded reads the newest state before the damage"

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::disk::Disk;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{DurablePlaces, Log, LogOptions, Mode};
-use crate::store::{self, LogId, Reread, Store};
+use crate::store::{self, Checkpoint, LogId, Reread, Store};
 
 use crate::engine::opened::Opened;
 use crate::engine::read::Source;
@@ -38,7 +38,7 @@ const COLLECT_FROM_BYTES: u64 = 8 << 20;
 /// even if the store is not opened from a checkpoint.
 pub(crate) fn places_of(disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
     let disk = Arc::clone(disk);
-    Arc::new(move |log| store::checkpoint_positions(&*disk, LogId::of(log)))
+    Arc::new(move |log| store::checkpoint_positions(&*disk, LogId::of(log), log.reads_only()))
 }
 
 /// Opens a log that treats the positions of its checkpoints as durable.
@@ -57,7 +57,10 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
         return Ok(Store::new(suite, log.reader()));
     }
     let (found, _) = store::open_newest(&*opened.disk, LogId::of(log), opened.settings.map)?;
-    let Some(checkpoint) = found else {
+    // Reads the log instead of a checkpoint with places that a recovery made invalid. Damage of the checkpoint itself is
+    // found later, and `Base` rebuilds it.
+    let is_valid = |found: &Checkpoint| !store::starts_outside(found, log).unwrap_or(false);
+    let Some(checkpoint) = found.filter(is_valid) else {
         return Ok(Store::new(suite, log.reader()));
     };
     let (reread, position) = (reread(opened, log), checkpoint.position());

@@ -71,8 +71,16 @@ pub(crate) fn derived_content(opened: &Opened, name: &str) -> Result<Option<Byte
 /// Returns the whole derived file of this name, with its header.
 pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     check_name(name)?;
+    match read(opened, name) {
+        // To a reader, an unreadable file is a missing one. A writer would replace the file.
+        Err(error) if error.is_unreadable() && opened.settings.read_only => Ok(None),
+        bytes => bytes,
+    }
+}
+
+fn read(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     let path = format!("{FOLDER}/{name}");
-    let reading = |error| Error::io(format!("cannot read {path}"), error);
+    let reading = |error| Error::unreadable(&path, error);
     let Some(file) = if_there(opened.disk.open(&path, Access::Read)).map_err(reading)? else {
         return Ok(None);
     };
@@ -155,10 +163,13 @@ pub(crate) fn check(disk: &dyn Disk, instance: &[u8; 16]) -> Result<Vec<Finding>
         if check_name(finished.unwrap_or(&name)).is_err() {
             continue;
         }
-        let wrong = match read_whole(disk, &path, usize::MAX).map_err(failed)? {
-            _ if finished.is_some() => Err(Cause::Unfinished),
-            Some(bytes) => examine(&bytes, &name, instance),
-            None => Ok(()),
+        let read = read_whole(disk, &path, usize::MAX).map_err(|error| Error::unreadable(&path, error));
+        let wrong = match read {
+            Err(error) if error.is_unreadable() => Err(error.cause()),
+            Err(error) => return Err(error),
+            Ok(_) if finished.is_some() => Err(Cause::Unfinished),
+            Ok(Some(bytes)) => examine(&bytes, &name, instance),
+            Ok(None) => Ok(()),
         };
         let finding = |cause| Finding::new(Severity::Derived, &path, 0, cause);
         found.extend(wrong.err().map(finding));

@@ -154,6 +154,14 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
     let folder = file.split('/').next().unwrap_or_default();
     let ((severity, code, remedy), meaning) = match (cause, folder) {
         (Cause::NotRegular { .. }, _) => return None,
+        (Cause::CannotRead(_), _) if found.severity == Severity::Damage => {
+            let meaning = "; make the file readable, or copy the store if the disk fails; `--degraded` reads the other files";
+            ((ProblemSeverity::Damage, "unreadable", Salvage), meaning)
+        }
+        (Cause::CannotRead(_), _) => {
+            let meaning = "; make the file readable, or remove it: Treering rebuilds it";
+            ((Warning, "unreadable", Nothing), meaning)
+        }
         (Cause::Missing, log::LOG_FOLDER) => (damaged(Backup), ""),
         _ if found.severity == Severity::Damage => (damaged(Salvage), ""),
         (_, log::LOG_FOLDER) if !is_whole => {
@@ -176,6 +184,7 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
             (torn(Notice, Nothing), "; harmless")
         }
         (Cause::TornTails { .. }, _) => (torn(Notice, Gc), "; harmless, but uses space"),
+        (Cause::BeyondMark { .. }, _) => ((Notice, "derived_damaged", Nothing), "; nothing is lost"),
         (_, "live") => (
             (Notice, "derived_damaged", Nothing),
             "; the next writer rebuilds it",

@@ -310,11 +310,12 @@ impl Memory {
     pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
         self.inner.opened().check_writable()?;
         self.inner.refresh()?;
-        self.inner
-            .drop_old_rejected(self.inner.retention_time(&self.inner.store(), now)?)?;
         let time = |store: &Store| self.inner.retention_time(store, now);
         let choose = |store: &Store, count: usize| retention.choose(store, count, time(store)?);
-        self.inner.rewrite(&choose, self.inner.settings().wait)
+        self.inner.with_room(|| {
+            self.inner.drop_old_rejected(time(&self.inner.store())?)?;
+            self.inner.rewrite(&choose, self.inner.settings().wait)
+        })
     }
 
     /// Returns the report that [`Self::gc`] would return. Changes nothing.

@@ -13,6 +13,7 @@ pub(crate) mod gc;
 pub(crate) mod last_access;
 mod paths;
 pub(crate) mod retention;
+mod room;
 pub(crate) mod salvage;
 pub(crate) mod verify;
 

@@ -75,6 +75,12 @@ pub(crate) fn verify_store(
     examine(&disk, &options.settings, depth, None)
 }
 
+/// Checks the whole store on a disk, for tests from outside the engine.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn verified(disk: &Arc<dyn Disk>, options: &Options) -> Result<VerifyReport> {
+    examine(disk, &options.settings, VerifyDepth::Full, None)
+}
+
 pub(crate) fn examine(
     disk: &Arc<dyn Disk>,
     options: &Settings,
@@ -116,15 +122,17 @@ pub(crate) fn examine(
             report.erased = store.records.erased() - report.lost;
             report.thinned = store.gaps().iter().map(|gap| gap.count).sum();
         }
+        // Damage that the first pass found also stops the rebuild. The report contains that damage only once.
+        Err(error) if error.is_damage() && !report.damage.is_empty() => {}
         // The host stopped the rebuild, or the rebuild could not read the store.
-        Err(error) if matches!(error.kind(), Kind::Io | Kind::Busy | Kind::Conflict) => {
+        Err(error)
+            if !error.is_damage() && matches!(error.kind(), Kind::Io | Kind::Busy | Kind::Conflict) =>
+        {
             return Err(error);
         }
-        // Damage that the first pass found also stops the rebuild. The report contains that damage only once.
-        Err(error) if report.damage.is_empty() || !error.is_corruption() => {
+        Err(error) => {
             report.damage.push(of_error(&error));
         }
-        Err(_) => {}
     }
     report.ok = report.damage.is_empty();
     Ok(report)
@@ -155,7 +163,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
     let places = Some(places_of(disk));
     match Log::check(Arc::clone(disk), LogOptions::default(), places, visit) {
         Ok(bytes) => report.bytes = bytes,
-        Err(error) if error.is_corruption() => {
+        Err(error) if error.is_damage() => {
             let found = of_error(&error);
             // If a folder is missing, the report omits the missing files of that folder.
             let within = format!("{}/", found.damage.file);
@@ -177,7 +185,7 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     let known = match open() {
         Ok(log) => LogId::of(&log),
         // The report already contains this damage.
-        Err(error) if error.is_corruption() => return Ok(()),
+        Err(error) if error.is_damage() => return Ok(()),
         Err(error) => return Err(error),
     };
     let mut step = |_| options.check_stop();
@@ -211,7 +219,12 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
                 report.damage.push(found);
             }
         }),
-        other => other.map(drop),
+        Ok(()) if store::reaches_outside(&newest, &log).unwrap_or(false) => {
+            let cause = Cause::LogWrittenElsewhere;
+            derived.push(Finding::new(Severity::Derived, newest.name(), 0, cause));
+            Ok(())
+        }
+        other => other,
     };
     match checked {
         // The log was rewritten meanwhile, so its checkpoints are not checked.

@@ -150,12 +150,7 @@ impl LogHandle {
         }
         let loaded = if self.is_behind { self.load(source) } else { Ok(()) };
         let mut prepared = loaded.and_then(|()| self.prepare(source));
-        // WRI-3: recovery moved these batches, so the handle reads them again at their new position.
-        let is_elsewhere = match &prepared {
-            Ok(()) => self.log.has_moved(),
-            Err(error) => error.code() == ErrorCode::Rewritten,
-        };
-        if is_elsewhere {
+        if self.is_elsewhere(&prepared) {
             prepared = self.load(source).and_then(|()| self.prepare(source));
         }
         let prepared = prepared.and_then(|()| self.check_agreement(source));
@@ -181,10 +176,20 @@ impl LogHandle {
         prepared
     }
 
-    /// Checks that the store in memory and the log have the same head. The two heads differ if applying a batch failed.
-    /// In that case, this handle must not write.
+    /// Returns whether the log must be loaded again, because a rewrite replaced it, or because recovery moved batches
+    /// that this handle had read.
+    fn is_elsewhere(&self, prepared: &Result<()>) -> bool {
+        match prepared {
+            Ok(()) => self.log.has_moved(),
+            Err(error) => error.code() == ErrorCode::Rewritten,
+        }
+    }
+
+    /// Checks that the store in memory mirrors the log: both have the same head, and no batch moved after it was read.
+    /// The heads differ if applying a batch failed. In these cases, this handle must not write.
     fn check_agreement(&mut self, source: &Source) -> Result<()> {
-        if source.opened.store().head()?.digest == self.log.newest_commit() {
+        // INVARIANT WRI-3: a store with old places would end in a checkpoint that names segments that are gone.
+        if source.opened.store().head()?.digest == self.log.newest_commit() && !self.log.has_moved() {
             return Ok(());
         }
         self.log.poison();
@@ -288,7 +293,7 @@ fn read_on(opened: &Opened, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
     let tail = match read {
         // The batch refers to damaged bytes, for example a damaged version that the batch restores. A degraded handle
         // stops reading before that batch.
-        Err(error) if is_refused && opened.settings.degraded && error.is_corruption() => {
+        Err(error) if is_refused && opened.settings.degraded && error.is_damage() => {
             opened.stop_at(&error);
             return Ok(done);
         }

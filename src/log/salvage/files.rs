@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::{Access, Disk, DiskFile, if_there, is_not_regular, read_bytes};
-use crate::error::{Cause, Finding, OrIo as _, Result, Severity};
+use crate::error::{Cause, Error, Finding, Result, Severity};
 use crate::log::files::cannot_list;
 use crate::log::frame::{FRAME_ALIGNMENT, FrameSeed, parse_frame};
 use crate::log::manifest::{Manifest, SegmentEntry};
@@ -19,6 +19,9 @@ use crate::log::segment::{
     parse_segment_name, segment_name,
 };
 use crate::log::walk::{Origin, Windows};
+
+/// The folders of a store beside the folder of the log.
+const FOLDERS_BESIDE: [&str; 2] = ["checkpoint", "derived"];
 
 /// A segment file of a damaged log.
 pub(super) struct DamagedFile {
@@ -57,7 +60,7 @@ impl DamagedFile {
             seed: self.seed(),
             suite,
         };
-        Windows::new(&*self.file, self.name.clone(), origin, FIRST_OFFSET..end)
+        Windows::new(&*self.file, self.name.clone(), origin, FIRST_OFFSET..end).passing_over()
     }
 
     /// Returns the seed of the frames' checksums. A file without valid frames needs no seed, so the function then
@@ -72,7 +75,8 @@ impl DamagedFile {
     }
 }
 
-/// Opens every file in the log's folder that has the name or the header of a segment.
+/// Opens every file in the log's folder that has the name or the header of a segment. Reports a file that cannot be
+/// read, and continues with the other files.
 pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<DamagedFile>> {
     let names = if_there(disk.list(LOG_FOLDER)).map_err(cannot_list)?;
     let mut files: Vec<DamagedFile> = Vec::new();
@@ -80,43 +84,133 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
     for file in names.iter().flatten().filter(|file| !is_rewrite_name(file)) {
         let named = parse_segment_name(file).map(|(id, _)| id);
         let name = format!("{LOG_FOLDER}/{file}");
-        let file = match disk.open(&name, Access::Read) {
-            // Skips a file that a garbage collection has removed, and a folder without the name of a segment.
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(error) if named.is_none() && is_not_regular(&error) => continue,
-            opened => opened.or_io(format_args!("cannot open {name}"))?,
-        };
-        let length = file.length().or_io(format_args!("cannot open {name}"))?;
-        let start = read_bytes(&*file, 0, SEGMENT_HEADER_BYTES).or_io(format_args!("cannot read {name}"))?;
-        let header = SegmentHeader::decode(&start).ok();
-        let Some(id) = header.map(|header| header.id).or(named) else {
-            found.push(Finding::new(Severity::Unsure, &name, 0, Cause::NotASegment));
-            continue;
-        };
-        if named != Some(id) {
-            let cause = Cause::ReadAs { segment: id };
-            found.push(Finding::new(Severity::Derived, &name, 0, cause));
+        match open_file(disk, &name, named, found) {
+            Ok(file) => files.extend(file),
+            Err(error) if error.is_unreadable() => {
+                let severity = if named.is_some() {
+                    Severity::Damage
+                } else {
+                    Severity::Unsure
+                };
+                found.push(Finding::new(severity, &name, 0, error.cause()));
+            }
+            Err(error) => return Err(error),
         }
-        let mut file = DamagedFile {
-            name,
-            id,
-            file,
-            length,
-            known_seed: header.map(|header| header.seed()),
-            header,
-            sealed: None,
-            age: id,
-            chain: id,
-            orphaned: false,
-        };
-        if header.is_none() {
-            file.known_seed = find_seed(&file)?;
-        }
-        files.push(file);
     }
     // If two files have the same number in their headers, the file with the matching name is first.
     files.sort_by_key(|file| (file.id, !file.name.ends_with(&segment_name(file.id))));
     Ok(files)
+}
+
+/// Opens every file of the store outside the log's folder that has the header of a segment. Ignores unreadable files and
+/// folders.
+pub(super) fn list_outside(disk: &dyn Disk) -> Vec<DamagedFile> {
+    let names = |folder: &str| disk.list(folder).unwrap_or_default();
+    let open = |name: &str| open_file(disk, name, None, &mut Vec::new()).ok().flatten();
+    let mut files = Vec::new();
+    let mut folders = names("");
+    // A disk may list only files.
+    folders.extend(FOLDERS_BESIDE.map(str::to_owned));
+    folders.sort_unstable();
+    folders.dedup();
+    for name in folders.iter().filter(|name| *name != LOG_FOLDER) {
+        files.extend(open(name));
+        let within = names(name).into_iter().map(|file| format!("{name}/{file}"));
+        files.extend(within.filter_map(|file| open(&file)));
+    }
+    files
+}
+
+/// Adds the segments outside the log's folder whose files in that folder are missing or contain no data (SAL-4).
+pub(super) fn take_outside(
+    files: &mut Vec<DamagedFile>,
+    mut outside: Vec<DamagedFile>,
+    instance: Option<[u8; 16]>,
+    manifest: Option<&Manifest>,
+    found: &mut Vec<Finding>,
+) {
+    let readable = files.iter().filter(|file| file.known_seed.is_some());
+    let newest = readable.map(|file| file.id).max().unwrap_or_default();
+    let previous = |file: &DamagedFile| Some(file.header?.previous.id);
+    let mut linked: HashSet<u64> = files.iter().filter_map(previous).collect();
+    // A segment has a higher number than the segment that its header names.
+    outside.sort_by_key(|file| std::cmp::Reverse(file.id));
+    for file in outside {
+        let (id, name) = (file.id, file.name.clone());
+        let is_ours = file
+            .header
+            .is_some_and(|header| Some(header.instance) == instance);
+        let is_there = files
+            .iter()
+            .any(|other| other.id == id && other.known_seed.is_some());
+        if !is_ours || is_there {
+            continue;
+        }
+        // INVARIANT SAL-4: a copy from before an erasure brings nothing back.
+        let is_linked = linked.contains(&id) || id > newest;
+        let may_be_read = manifest.map_or(is_linked, |manifest| manifest.lists(id));
+        let (severity, cause) = match may_be_read {
+            true => (Severity::Derived, Cause::FoundOutside { segment: id }),
+            false if manifest.is_some() => continue,
+            false => (Severity::Unsure, Cause::LeftOutside { segment: id }),
+        };
+        found.push(Finding::new(severity, &name, 0, cause));
+        if may_be_read {
+            linked.extend(previous(&file));
+            files.retain(|other| other.id != id);
+            files.push(file);
+        }
+    }
+    files.sort_by_key(|file| (file.id, !file.name.ends_with(&segment_name(file.id))));
+}
+
+/// Opens a file with the name or the header of a segment. Returns `None` if the file has neither, or is gone.
+fn open_file(
+    disk: &dyn Disk,
+    name: &str,
+    named: Option<u64>,
+    found: &mut Vec<Finding>,
+) -> Result<Option<DamagedFile>> {
+    let unreadable = |error| Error::unreadable(name, error);
+    let file = match disk.open(name, Access::Read) {
+        // Skips a file that a garbage collection has removed, and a folder without the name of a segment.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if named.is_none() && is_not_regular(&error) => return Ok(None),
+        opened => opened.map_err(unreadable)?,
+    };
+    let length = file.length().map_err(unreadable)?;
+    let header = match read_bytes(&*file, 0, SEGMENT_HEADER_BYTES).map_err(unreadable) {
+        // The pages after the header may be readable.
+        Err(error) if error.is_unreadable() && named.is_some() => {
+            found.push(Finding::new(Severity::Derived, name, 0, error.cause()));
+            None
+        }
+        start => SegmentHeader::decode(&start?).ok(),
+    };
+    let Some(id) = header.map(|header| header.id).or(named) else {
+        found.push(Finding::new(Severity::Unsure, name, 0, Cause::NotASegment));
+        return Ok(None);
+    };
+    if named != Some(id) {
+        let cause = Cause::ReadAs { segment: id };
+        found.push(Finding::new(Severity::Derived, name, 0, cause));
+    }
+    let mut file = DamagedFile {
+        name: name.to_owned(),
+        id,
+        file,
+        length,
+        known_seed: header.map(|header| header.seed()),
+        header,
+        sealed: None,
+        age: id,
+        chain: id,
+        orphaned: false,
+    };
+    if header.is_none() {
+        file.known_seed = find_seed(&file)?;
+    }
+    Ok(Some(file))
 }
 
 /// Computes the seed of a file's checksums from its first valid frame, without the segment's header.

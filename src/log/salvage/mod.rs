@@ -14,6 +14,9 @@
 //!   that the manifest does not list, salvage marks these segments as orphaned. Salvage does not exclude these
 //!   segments, because the manifest may be outdated.
 //! - SAL-3: the use of memory is limited by the content of a file (RUN-2), not by its length.
+//! - SAL-4: salvage reads a segment outside `log/` only if no segment in `log/` has its number, and if the manifest lists
+//!   the number. Without the manifest, the header of a later segment must name it, or it must be newer than all segments
+//!   in `log/`. No header written after an erasure names a segment from before it, so a copy brings nothing back.
 
 mod files;
 
@@ -32,7 +35,8 @@ use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
 use crate::error::{Cause, Error, ErrorCode, Finding, OrIo as _, Result, Severity};
 use files::{
-    DamagedFile, leave_out, list_files, most_common_instance, tell_rewritten_twice, use_headers, use_manifest,
+    DamagedFile, leave_out, list_files, list_outside, most_common_instance, take_outside,
+    tell_rewritten_twice, use_headers, use_manifest,
 };
 
 /// The maximal number of times that salvage lists the files. Salvage lists the files again if a writer replaced the
@@ -56,9 +60,37 @@ pub struct DamagedLog {
 /// Returns the bytes of `live` and of the manifest. Every write to the store changes one of these files.
 fn read_marks(disk: &dyn Disk) -> Result<[Option<Vec<u8>>; 2]> {
     Ok([
-        read_small(disk, LIVE_NAME, LIVE_BYTES + 1)?,
-        read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?,
+        readable(read_small(disk, LIVE_NAME, LIVE_BYTES))?,
+        readable(read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX))?,
     ])
+}
+
+/// Lists the segments. Lists them again if the manifest changed meanwhile, because a rewrite may have removed files.
+/// Also returns the result of [`read_marks`].
+fn list_unchanged(
+    disk: &dyn Disk,
+    found: &mut Vec<Finding>,
+) -> Result<([Option<Vec<u8>>; 2], Vec<DamagedFile>)> {
+    let mut marks = read_marks(disk)?;
+    let mut files = list_files(disk, found)?;
+    for _ in 1..LISTINGS {
+        let now = read_marks(disk)?;
+        // A manifest that cannot be read now was not replaced.
+        if now[1].is_none() || now[1] == marks[1] {
+            break;
+        }
+        found.clear();
+        (marks, files) = (now, list_files(disk, found)?);
+    }
+    Ok((marks, files))
+}
+
+/// Treats an unreadable file as missing.
+fn readable<T>(read: Result<Option<T>>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.is_unreadable() => Ok(None),
+        read => read,
+    }
 }
 
 impl DamagedLog {
@@ -68,33 +100,27 @@ impl DamagedLog {
     /// `NotFound` if the folder contains no log. `UnsupportedFormat` if a newer program wrote the log. `Corrupt` if the
     /// format file is lost and no batch is complete, because the hash function is then unknown. `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
-        let (mut marks, mut found) = (read_marks(&*disk)?, Vec::new());
-        let mut files = list_files(&*disk, &mut found)?;
-        for _ in 1..LISTINGS {
-            let now = read_marks(&*disk)?;
-            if now[1] == marks[1] {
-                break;
-            }
-            // The manifest changed, so a rewrite may have removed files while this function listed and opened the
-            // files. Lists the files again.
-            found.clear();
-            (marks, files) = (now, list_files(&*disk, &mut found)?);
-        }
-        let common = most_common_instance(&files);
+        let mut found = Vec::new();
+        let (marks, mut files) = list_unchanged(&*disk, &mut found)?;
+        let outside = list_outside(&*disk);
+        let common = most_common_instance(&files).or_else(|| most_common_instance(&outside));
         let format = match read_format(&*disk, Mode::ReadOnly) {
             // If all segments belong to another store, ignores the format file, because that file belongs to none of
             // these segments.
             Ok(format) => format.filter(|format| {
-                let mut headers = files.iter().filter_map(|file| file.header);
+                let mut headers = files.iter().chain(&outside).filter_map(|file| file.header);
                 common.is_none() || headers.any(|header| header.instance == format.instance)
             }),
-            Err(error) if error.is_corruption() => None,
+            Err(error) if error.is_damage() => None,
             Err(error) => return Err(error),
         };
         let [live, manifest] = &marks;
         let manifest = manifest.as_ref().and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
+        let listed = manifest.as_ref().map(|manifest| manifest.instance);
+        let instance = format.map(|format| format.instance).or(listed).or(common);
+        take_outside(&mut files, outside, instance, manifest.as_ref(), &mut found);
         // Ignores a manifest that lists none of the files, because that manifest belongs to another state of the log.
         let is_used =
             |manifest: &Manifest| files.is_empty() || files.iter().any(|file| manifest.lists(file.id));
@@ -115,15 +141,15 @@ impl DamagedLog {
         let has_manifest = manifest.is_some() || newer.is_some();
         for (name, is_there) in [(FORMAT_NAME, format.is_some()), (MANIFEST_NAME, has_manifest)] {
             if !is_there {
-                let cause = match read_small(&*disk, name, 1)? {
-                    Some(_) => Cause::ReadWithout,
-                    None => Cause::Missing,
+                let cause = match read_small(&*disk, name, 1) {
+                    Ok(Some(_)) => Cause::ReadWithout,
+                    Ok(None) => Cause::Missing,
+                    Err(error) if error.is_unreadable() => error.cause(),
+                    Err(error) => return Err(error),
                 };
                 found.push(Finding::new(Severity::Derived, name, 0, cause));
             }
         }
-        let listed = manifest.as_ref().map(|manifest| manifest.instance);
-        let instance = format.map(|format| format.instance).or(listed).or(common);
         if let Some(instance) = instance {
             leave_out(&mut files, instance, manifest.as_ref(), &mut found);
         }
@@ -317,7 +343,7 @@ impl DamagedLog {
         };
         let (mut at, mut newest) = (FIRST_OFFSET, 0);
         let mut windows = file.windows(index, self.suite);
-        while let Some(window) = windows.next()? {
+        while let Some(window) = next_of(&mut windows, file, found)? {
             if window.base > at {
                 if at >= durable {
                     return self.tail((index, file), at, durable, (&window, &mut windows), found);
@@ -404,6 +430,20 @@ pub struct Piece {
     pub orphaned: bool,
     /// The records of the batch, in order. Their locators are valid only for [`DamagedLog::read`].
     pub records: Vec<Record>,
+}
+
+/// Returns the next extent of a file. Reports the first page that cannot be read.
+fn next_of(
+    windows: &mut Windows<'_>,
+    file: &DamagedFile,
+    found: &mut Vec<Finding>,
+) -> Result<Option<Window>> {
+    let was_read = windows.unread().is_none();
+    let window = windows.next()?;
+    if let Some((at, error)) = windows.unread().filter(|_| was_read) {
+        found.push(Finding::new(Severity::Damage, &file.name, *at, error.cause()));
+    }
+    Ok(window)
 }
 
 /// Decodes the batch that starts at `at`. Accepts any batch number.

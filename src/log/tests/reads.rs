@@ -91,11 +91,21 @@ fn writing_on() {
     assert!(failed > 8, "{failed}");
 }
 
+/// Converts the report of a file that cannot be read to an error.
+fn expect_read(findings: &[Finding]) -> Result<()> {
+    let mut causes = findings.iter().map(|found| &found.damage.cause);
+    match causes.find(|cause| matches!(cause, Cause::CannotRead(_))) {
+        Some(cause) => Err(Error::new(ErrorKind::Io, cause.to_string())),
+        None => Ok(()),
+    }
+}
+
 #[test]
 fn checking_and_salvaging() {
     let (disk, _) = store();
     let failed = fail_everywhere(&disk, |disk| {
         let checked = Checked::of(shared(disk), SMALL, None)?;
+        expect_read(&checked.findings)?;
         Ok((checked.numbers, checked.bytes, checked.findings))
     });
     assert!(failed > 8, "{failed}");
@@ -106,6 +116,7 @@ fn checking_and_salvaging() {
             count += piece.records.len();
             Ok(())
         })?;
+        expect_read(&found)?;
         Ok((count, found.len()))
     });
     assert!(failed > 5, "{failed}");

@@ -10,7 +10,7 @@ use super::rows::{DigestRow, Rows, prefix_of};
 use super::writer::Progress;
 use crate::disk::Disk;
 use crate::error::{Cause, Damage, ErrorKind, Finding, Result, Severity};
-use crate::log::Fixed;
+use crate::log::{Fixed, Locator, Log};
 use crate::threads::processors;
 use crate::trie::check_stored;
 
@@ -51,6 +51,43 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
         (Severity::Harmless, Cause::MadeBeforeRewrite)
     };
     Some(Finding::new(severity, checkpoint.name(), 0, cause))
+}
+
+/// Returns whether the first commit of a segment has a place outside the log. A recovery moves the first batches of a
+/// segment, so this finds a checkpoint of a store that did not notice a recovery. Reads one row for each segment.
+///
+/// # Errors
+/// `Corrupt` or `Io` if a row cannot be read.
+pub(crate) fn starts_outside(one: &Checkpoint, log: &Log) -> Result<bool> {
+    let commits = one.commits();
+    for first in log.first_batches() {
+        let index = commits.count_before(|row| row.batch < first)?;
+        if index < commits.len() && !log.has_place(Locator::from_u64(commits.row(index)?.place)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns whether any row has a place outside the log.
+///
+/// # Errors
+/// `Corrupt` or `Io` if a row cannot be read.
+pub(crate) fn reaches_outside(one: &Checkpoint, log: &Log) -> Result<bool> {
+    let is_outside = |place| !log.has_place(Locator::from_u64(place));
+    for of_objects in [true, false] {
+        for row in one.digests(of_objects).iter() {
+            if is_outside(row?.value) {
+                return Ok(true);
+            }
+        }
+    }
+    for row in one.commits().iter() {
+        if is_outside(row?.place) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Reads a new file back. Checks that the file is undamaged and has the expected header.

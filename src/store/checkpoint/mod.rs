@@ -33,7 +33,7 @@ use crate::error::{Cause, ErrorKind, Finding, Result};
 use crate::log::Position;
 use files::{CheckpointFile, list, of_error, remove_files};
 
-pub(crate) use check::check;
+pub(crate) use check::{check, reaches_outside, starts_outside};
 pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
 pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, bisect, prefix_of};
@@ -110,13 +110,14 @@ pub(crate) fn open_newest(
 /// checkpoint was written.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed or a header cannot be read. An unreadable header is an error, because its
-/// position may be needed to distinguish damage from a torn tail.
-pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
+/// `Io` if the folder cannot be listed, or if a writer cannot read a header: its position may be needed to distinguish
+/// damage from a torn tail. To a reader (`reads_only`), an unreadable file is a missing one.
+pub(crate) fn positions(disk: &dyn Disk, log: LogId, reads_only: bool) -> Result<Vec<Position>> {
     let mut positions = Vec::new();
     for file in list(disk)?.into_iter().filter(|file| file.is_finished) {
         match reader::end_of(disk, &file.name) {
             Ok((found, position)) if found == log => positions.push(position),
+            Err(error) if reads_only && error.is_unreadable() => {}
             Err(error) if error.kind() == ErrorKind::Io => return Err(error),
             _ => {}
         }

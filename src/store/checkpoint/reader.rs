@@ -13,7 +13,7 @@ use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, 
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
 use crate::disk::{Access, Disk, DiskFile, if_there, read_bytes};
-use crate::error::{Cause, Error, OrIo as _, Result};
+use crate::error::{Cause, Error, Result};
 use crate::log::{Fixed, Position, undecodable};
 use crate::object::HistoryTree;
 use crate::store::commits::Gap;
@@ -259,9 +259,9 @@ impl Checkpoint {
 
 /// Opens a file. Reads and checks its header.
 fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
-    let file = if_there(disk.open(name, Access::Read)).or_io(format_args!("cannot open {name}"))?;
+    let reading = |error| Error::unreadable(name, error);
+    let file = if_there(disk.open(name, Access::Read)).map_err(reading)?;
     let file = file.ok_or_else(|| Error::not_found(format!("{name} does not exist")))?;
-    let reading = |error| Error::io(format!("cannot read {name}"), error);
     let length = file.length().map_err(reading)?;
     let bytes = read_bytes(&*file, 0, BLOCK_BYTES).map_err(reading)?;
     // `decode` compares the lengths in the header with the length of the file, so no section or table can exceed the

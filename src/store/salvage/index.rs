@@ -96,11 +96,18 @@ impl Index {
     }
 
     /// Sorts the batches by number, and retains one copy of each batch: preferably a complete copy, then the newest
-    /// copy.
+    /// copy. Joins the parts of a damaged copy that a hole separates.
     pub(super) fn sort(&mut self) {
         let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.age);
         self.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));
-        self.pieces.dedup_by_key(|piece| piece.number);
+        self.pieces.dedup_by(|piece, retained| {
+            let is_same = piece.number == retained.number;
+            if is_same && !retained.whole && piece.age == retained.age {
+                retained.records.append(&mut piece.records);
+                retained.commit = retained.commit.or(piece.commit);
+            }
+            is_same
+        });
         self.pieces.reverse();
     }
 

@@ -51,6 +51,7 @@ impl DiskFile for SimFile {
         let content = &state.inodes[self.inode].current;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
         let count = wanted.min(content.len() - start);
+        state.check_bytes(self.inode, start..start + count)?;
         buffer[..count].copy_from_slice(&content[start..start + count]);
         Ok(count)
     }
@@ -65,6 +66,10 @@ impl DiskFile for SimFile {
         let start = offset as usize;
         let mut state = self.state.lock();
         let outcome = state.count(true, &self.name)?;
+        let grows = (start + bytes.len()).saturating_sub(state.inodes[self.inode].current.len());
+        if state.free_bytes().is_some_and(|free| grows > free) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         (state.last_write, state.is_writing) = (Some(self.inode), true);
         let relaxed = state.relaxed;
         let inode = &mut state.inodes[self.inode];
@@ -116,6 +121,7 @@ impl DiskFile for SimFile {
     fn map(&self, length: u64) -> io::Result<Bytes> {
         let mut state = self.state.lock();
         state.count_read()?;
+        state.check_bytes(self.inode, 0..length as usize)?;
         mapped(&state.inodes[self.inode].current, length)
     }
 }

@@ -23,6 +23,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::disk::{Access, Disk, DiskFile, LockGuard, folder_of};
@@ -236,6 +237,28 @@ impl SimDisk {
         contents.map(|(name, content)| (name, content.to_vec())).collect()
     }
 
+    /// Leaves room for this many more bytes of files.
+    pub fn leave_room(&self, bytes: usize) {
+        let mut state = self.state.lock();
+        state.capacity = Some(usize::MAX);
+        let used = usize::MAX - state.free_bytes().unwrap_or_default();
+        state.capacity = Some(used + bytes);
+    }
+
+    /// Makes every later call that opens this file fail for lack of permission.
+    pub fn deny(&self, name: &str) {
+        let mut state = self.state.lock();
+        let inode = state.names[name];
+        state.denied.insert(inode);
+    }
+
+    /// Makes every later read of these bytes of a file fail (EIO).
+    pub fn break_bytes(&self, name: &str, bytes: Range<usize>) {
+        let mut state = self.state.lock();
+        let inode = state.names[name];
+        state.broken.insert(inode, bytes);
+    }
+
     /// Replaces the content of a file, or creates the file. The change is durable.
     pub fn put_file(&self, name: &str, content: Vec<u8>) {
         let mut state = self.state.lock();
@@ -272,7 +295,11 @@ impl Disk for SimDisk {
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>> {
         let mut state = self.state.lock();
         state.count_read()?;
-        Ok(self.file(state.find(name)?, name, access))
+        let inode = state.find(name)?;
+        if state.denied.contains(&inode) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(self.file(inode, name, access))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
@@ -375,6 +402,10 @@ impl Disk for SimDisk {
         let mut state = self.state.lock();
         bytes.fill_with(|| state.random.byte());
         Ok(())
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.state.lock().free_bytes().map(|free| free as u64)
     }
 
     fn identity(&self) -> (u64, u64) {

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::fault::{Faults, Outcome, ReadFault};
@@ -72,6 +73,12 @@ pub(super) struct State {
     pub(super) crash_at: Option<u64>,
     pub(super) crashed: bool,
     pub(super) faults: Faults,
+    /// The number of bytes of files for which the disk has room.
+    pub(super) capacity: Option<usize>,
+    /// The files without permission to open them.
+    pub(super) denied: BTreeSet<usize>,
+    /// The bytes of files that the device cannot read.
+    pub(super) broken: BTreeMap<usize, Range<usize>>,
     pub(super) observer: Option<Observer>,
     pub(super) boot: u8,
     pub(super) process: u32,
@@ -156,6 +163,9 @@ impl State {
             crash_at: None,
             crashed: false,
             faults: Faults::default(),
+            capacity: None,
+            denied: BTreeSet::new(),
+            broken: BTreeMap::new(),
             observer: None,
             boot: 1,
             process: 1,
@@ -260,6 +270,25 @@ impl State {
         match self.faults.of_read(self.reads) {
             Some(ReadFault::Device) => Err(io::Error::other("simulated device error")),
             other => Ok(other),
+        }
+    }
+
+    /// Returns the number of bytes that files can still grow. Returns `None` if the disk has no limit.
+    pub(super) fn free_bytes(&self) -> Option<usize> {
+        let used: usize = self
+            .names
+            .values()
+            .map(|inode| self.inodes[*inode].current.len())
+            .sum();
+        self.capacity.map(|capacity| capacity.saturating_sub(used))
+    }
+
+    /// Returns an error if the device cannot read these bytes of a file.
+    pub(super) fn check_bytes(&self, inode: usize, wanted: Range<usize>) -> io::Result<()> {
+        let broken = self.broken.get(&inode);
+        match broken.is_some_and(|broken| broken.start < wanted.end && wanted.start < broken.end) {
+            true => Err(io::Error::other("simulated device error")),
+            false => Ok(()),
         }
     }
 

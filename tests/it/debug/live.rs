@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::story;
 use crate::program::bytes_below;
@@ -85,6 +85,44 @@ fn a_store_that_cannot_be_written_is_read() {
     set(0o700, 0o600);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(bytes_below(&folder.store()), before);
+}
+
+#[test]
+fn a_watch_goes_on_when_a_strict_gc_overtakes_it() {
+    let folder = story::told();
+    let mut watching = folder.command(&["debug", "-c", "log --follow --limit 1"]);
+    let watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut watching = watching.spawn().unwrap();
+    let mut said = BufReader::new(watching.stderr.take().unwrap()).lines();
+    assert!(said.next().unwrap().unwrap().starts_with("waiting for commits"));
+    let signal = |name: &str| {
+        let sent = Command::new("kill")
+            .args([name, &watching.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    };
+    // The watch sees neither the commits nor the collection until both are done.
+    signal("-STOP");
+    for number in 0..3 {
+        let (id, text) = (format!("later/{number}"), format!("text {number}"));
+        folder.json(&["put", &id, "--kind", "note", "--content", &text]);
+    }
+    let strict = [
+        "--keep-all",
+        "0s",
+        "--hourly",
+        "0s",
+        "--daily",
+        "0s",
+        "--weekly",
+        "0s",
+    ];
+    folder.json(&[&["gc", "--yes", "--newest", "1"], &strict[..]].concat());
+    signal("-CONT");
+    let told = watching.wait_with_output().unwrap();
+    assert_eq!(told.status.code(), Some(0), "{told:?}");
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains(" put by ") && told.lines().count() == 1, "{told}");
 }
 
 #[test]

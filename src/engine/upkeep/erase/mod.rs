@@ -197,10 +197,12 @@ impl Memory {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "erase")?;
-        let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
-        self.inner.write_as(writer, |writing| {
-            let report = self.inner.survey(&self.inner.cut(writing), erasing)?;
-            self.inner.erase(writing, report, writer, alone)
+        self.inner.with_room(|| {
+            let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
+            self.inner.write_as(writer, |writing| {
+                let report = self.inner.survey(&self.inner.cut(writing), erasing)?;
+                self.inner.erase(writing, report, writer, alone)
+            })
         })
     }
 
