@@ -41,8 +41,7 @@ const SIGN: &str = r"(?x)
         | \\[nrt]
         | \\[!-/:-@\[-`{-~]";
 
-static ESCAPES: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(ESCAPE).expect("the pattern is a valid regex"));
+static ESCAPES: LazyLock<Regex> = LazyLock::new(|| Regex::new(ESCAPE).expect("the pattern is a valid regex"));
 
 static ESCAPES_AND_SIGNS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(&format!("{ESCAPE}{SIGN}")).expect("the pattern is a valid regex"));
@@ -145,7 +144,13 @@ fn decoded(escape: &Captures<'_>) -> Option<Vec<u8>> {
     let form = &escape[0];
     let is_decimal = form.starts_with("&#") && !form[2..].starts_with(['x', 'X']);
     let is_octal = form.len() == 4 && form.starts_with('\\') && form.as_bytes()[1].is_ascii_digit();
-    let radix = if is_decimal { 10 } else if is_octal { 8 } else { 16 };
+    let radix = if is_decimal {
+        10
+    } else if is_octal {
+        8
+    } else {
+        16
+    };
     let groups = escape.iter().skip(1).flatten();
     let numbers = groups.map(|digits| u32::from_str_radix(digits.as_str(), radix).ok());
     let char = match (form, &numbers.collect::<Option<Vec<_>>>()?[..]) {

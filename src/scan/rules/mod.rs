@@ -203,7 +203,10 @@ fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
 impl Rule {
     /// Returns whether the characters of a secret alone give it away, without a name or other text before it.
     pub(in crate::scan) fn is_token(&self) -> bool {
-        matches!(self.check, Check::Random | Check::Crc32 | Check::Bech32 | Check::Jwt) && !self.pattern.contains("(?P<s>")
+        matches!(
+            self.check,
+            Check::Random | Check::Crc32 | Check::Bech32 | Check::Jwt
+        ) && !self.pattern.contains("(?P<s>")
     }
 
     /// Returns the regex, with names replaced by their texts, spelled as in the copies of a text. In a pattern for words,

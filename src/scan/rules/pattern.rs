@@ -106,11 +106,7 @@ impl Pattern {
 
     /// Returns the first match in `window`. If the pattern has anchors, the
     /// match begins in the window; otherwise the whole match is in the window.
-    pub(super) fn first_match(
-        &self,
-        text: &[u8],
-        window: Range<usize>,
-    ) -> Option<Hit> {
+    pub(super) fn first_match(&self, text: &[u8], window: Range<usize>) -> Option<Hit> {
         let Some(anchors) = &self.anchors else {
             return self.match_at(&text[..window.end], window.start);
         };

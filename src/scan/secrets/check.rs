@@ -21,7 +21,12 @@ use crate::scan::rules::{Check, Rule};
 
 /// Returns the severity of the candidate of `rule` at `span`. Returns `None` if the candidate is not a secret. `name` is
 /// the name to which the candidate is assigned.
-pub(super) fn check(rule: &Rule, text: &str, span: Range<usize>, name: Option<Range<usize>>) -> Option<Severity> {
+pub(super) fn check(
+    rule: &Rule,
+    text: &str,
+    span: Range<usize>,
+    name: Option<Range<usize>>,
+) -> Option<Severity> {
     let secret = &text[span.clone()];
     let before = &text[text.floor_char_boundary(span.start.saturating_sub(160))..span.start];
     let after = &text[span.end..];
@@ -109,7 +114,9 @@ fn is_in_blob(before: &str) -> bool {
 fn is_user_and_password(value: &str) -> bool {
     let plain = encoding::base64(value.as_bytes()).and_then(|bytes| String::from_utf8(bytes).ok());
     let is_plain = |text: &String| text.chars().all(|char| char.is_ascii_graphic());
-    plain.filter(is_plain).is_some_and(|text| text.trim_matches(':').contains(':'))
+    plain
+        .filter(is_plain)
+        .is_some_and(|text| text.trim_matches(':').contains(':'))
 }
 
 /// Returns whether `value` is a key, given that the value is in a place where only a key is expected.
@@ -127,14 +134,19 @@ fn is_given(value: &str, before: &str) -> bool {
 /// Returns whether `value` is a password, given that the value is assigned to a name for passwords.
 fn is_password(value: &str, naming: &Naming, after: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    if naming.meaning != Meaning::Password || is_placeholder(value) || (lower.contains("passw") && surprise(value) < 0.25) {
+    if naming.meaning != Meaning::Password
+        || is_placeholder(value)
+        || (lower.contains("passw") && surprise(value) < 0.25)
+    {
         return false;
     }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letter = value.contains(|char: char| char.is_ascii_alphabetic());
     let symbol = value.contains(|char: char| !char.is_ascii_alphanumeric());
     let is_quoted = naming.is_quoted;
-    let is_code = !is_quoted && (after.starts_with(['(', '[', '<']) || (value.ends_with('-') && after.starts_with('>')));
+    let is_tag = after.starts_with('<') && !after.starts_with("</");
+    let is_code = !is_quoted
+        && (is_tag || after.starts_with(['(', '[']) || (value.ends_with('-') && after.starts_with('>')));
     if is_code || (!is_quoted && value.starts_with(':')) {
         return false;
     }
@@ -150,7 +162,8 @@ fn is_password(value: &str, naming: &Naming, after: &str) -> bool {
         let is_name = value.chars().all(is_part) || value.ends_with(':') || value.contains(')');
         let is_sentence = value.contains(' ') && !is_quoted;
         let is_odd = surprise(value) >= 0.34 && value.len() >= 8;
-        return (value.len() >= 6 && (!is_name || is_odd) && !is_sentence) || (is_quoted && is_passphrase(value));
+        return (value.len() >= 6 && (!is_name || is_odd) && !is_sentence)
+            || (is_quoted && is_passphrase(value));
     }
     if digits > 0 {
         return value.len() >= 6 && !symbol && (naming.link == Link::Tight || is_quoted);
@@ -167,17 +180,33 @@ fn is_named_secret(value: &str, naming: &Naming, after: &str) -> bool {
         return false;
     }
     let groups = || value.split('-').filter(|group| group.len() >= 4).count() >= 3;
-    let longest = value.split(['-', '_', '.', '/', ':']).map(str::len).max().unwrap_or(0);
+    let longest = value
+        .split(['-', '_', '.', '/', ':'])
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     match naming.meaning {
         Meaning::Other => false,
         Meaning::Key if naming.link != Link::Space && is_uuid(value) => true,
-        Meaning::Unclear => is_random(value, 20) && digits >= 2 && longest >= 16 && !is_uuid(value) && naming.link != Link::Word,
-        Meaning::Key | Meaning::Password if naming.link == Link::Comma || (naming.link == Link::Space && !naming.is_option) => {
+        Meaning::Unclear => {
+            is_random(value, 20)
+                && digits >= 2
+                && longest >= 16
+                && !is_uuid(value)
+                && naming.link != Link::Word
+        }
+        Meaning::Key | Meaning::Password
+            if naming.link == Link::Comma || (naming.link == Link::Space && !naming.is_option) =>
+        {
             is_random(value, 16) && digits >= 2 && longest >= 12
         }
         Meaning::Key | Meaning::Password => {
-            let length_min = if digits > 1 || naming.is_quoted || naming.link == Link::Tight { 10 } else { 14 };
+            let length_min = if digits > 1 || naming.is_quoted || naming.link == Link::Tight {
+                10
+            } else {
+                14
+            };
             is_random(value, length_min) && (longest >= 8 || groups())
         }
     }

@@ -162,7 +162,9 @@ fn extent(check: Check, text: &str, span: Range<usize>) -> Range<usize> {
     let end = match check {
         Check::Jwt => token_end(&['_', '.', '-']),
         Check::Armour => end_of_armour(text, span.end),
-        Check::Named | Check::Key => trimmed(token_end(&['_', '.', '~', '+', '/', '=', '-']), &['.', '!', '?']),
+        Check::Named | Check::Key => {
+            trimmed(token_end(&['_', '.', '~', '+', '/', '=', '-']), &['.', '!', '?'])
+        }
         // Punctuation that ends a sentence or a bracket around the value is not part of the value.
         Check::Password | Check::Given => trimmed(
             span.end,

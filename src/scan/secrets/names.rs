@@ -75,7 +75,9 @@ impl Naming {
 
     /// Reads the name that ends `before`, and `link`, the text between the name and its value.
     pub(super) fn read(before: &str, link: &str) -> Self {
-        let start = before.trim_end_matches(|char: char| char.is_ascii_alphanumeric() || "_-.".contains(char)).len();
+        let start = before
+            .trim_end_matches(|char: char| char.is_ascii_alphanumeric() || "_-.".contains(char))
+            .len();
         let name = before[start..].trim_end_matches(['.', '-', '_']);
         let mut words = words_of(name);
         if words.len() == 1 || name.is_empty() {
@@ -99,7 +101,11 @@ impl Naming {
                 "" if !is_spaced => Link::Sign,
                 "" => Link::Space,
                 "=" if !is_spaced => Link::Tight,
-                word if word.contains(|char: char| char.is_alphabetic()) && !word.contains(['=', ':', '<', '>']) => Link::Word,
+                word if word.contains(|char: char| char.is_alphabetic())
+                    && !word.contains(['=', ':', '<', '>']) =>
+                {
+                    Link::Word
+                }
                 _ => Link::Sign,
             },
             is_quoted: link.ends_with(['"', '\'', '`']),
@@ -118,7 +124,8 @@ fn words_of(name: &str) -> Vec<String> {
     while let Some(char) = chars.next() {
         let next_is_lower = chars.peek().is_some_and(char::is_ascii_lowercase);
         let begins = !last.is_ascii_alphabetic()
-            || (char.is_ascii_uppercase() && (last.is_ascii_lowercase() || (last.is_ascii_uppercase() && next_is_lower)));
+            || (char.is_ascii_uppercase()
+                && (last.is_ascii_lowercase() || (last.is_ascii_uppercase() && next_is_lower)));
         if char.is_ascii_alphabetic() {
             match words.last_mut() {
                 Some(word) if !begins => word.push(char.to_ascii_lowercase()),
@@ -134,7 +141,11 @@ fn words_of(name: &str) -> Vec<String> {
 fn meaning(words: &[String], name: &str) -> Meaning {
     let lists = &*NAMES;
     let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
-    let suffixes = words.iter().rev().take_while(|word| is_in(&lists.suffixes, word)).count();
+    let suffixes = words
+        .iter()
+        .rev()
+        .take_while(|word| is_in(&lists.suffixes, word))
+        .count();
     let (rest, _) = words.split_at(words.len() - suffixes);
     let Some((last, others)) = rest.split_last() else {
         return Meaning::Other;
@@ -148,12 +159,18 @@ fn meaning(words: &[String], name: &str) -> Meaning {
     if !is_key && ending.is_none() {
         return Meaning::Other;
     }
-    let is_public = others.iter().any(|word| is_in(&lists.public, word)) && !others.iter().any(|word| word == "secret");
+    let is_public =
+        others.iter().any(|word| is_in(&lists.public, word)) && !others.iter().any(|word| word == "secret");
     let is_private = others.iter().any(|word| is_in(&lists.private, word));
-    let is_setting = !name.is_empty() && !name.contains(|char: char| char.is_ascii_lowercase()) && !others.is_empty();
+    let is_setting =
+        !name.is_empty() && !name.contains(|char: char| char.is_ascii_lowercase()) && !others.is_empty();
     match last.as_str() {
         _ if is_public => Meaning::Other,
-        "key" | "token" | "cookie" | "seed" | "salt" | "signature" | "sig" | "auth" | "license" | "pat" if !is_private && !is_setting => Meaning::Unclear,
+        "key" | "token" | "cookie" | "seed" | "salt" | "signature" | "sig" | "auth" | "license" | "pat"
+            if !is_private && !is_setting =>
+        {
+            Meaning::Unclear
+        }
         _ => Meaning::Key,
     }
 }

@@ -29,7 +29,8 @@ static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
 /// For each letter from `a`, one bit for each letter that often follows it.
 static FOLLOW: LazyLock<[u32; 26]> = LazyLock::new(|| {
     let file = include_str!("../rules/letters.toml");
-    let tables: BTreeMap<&str, BTreeMap<&str, &str>> = toml::from_str(file).expect("a test parses the letters");
+    let tables: BTreeMap<&str, BTreeMap<&str, &str>> =
+        toml::from_str(file).expect("a test parses the letters");
     let mut follow = [0; 26];
     for (letter, next) in tables.values().flatten() {
         let bits = next.bytes().map(|byte| 1 << (byte - b'a'));
@@ -102,7 +103,10 @@ pub(super) fn has_filler(secret: &str) -> bool {
 /// Returns whether all characters can be in the name of a variable or of its fields.
 fn is_path_of_names(text: &str) -> bool {
     let is_part = |char: char| char.is_ascii_alphanumeric() || "_.:$@>-?!&*".contains(char);
-    text.chars().all(is_part) && text.contains(|char: char| char.is_ascii_alphabetic()) && surprise(text) < 0.25
+    let has = |is: fn(&u8) -> bool| text.as_bytes().iter().any(is);
+    let surprise_max = if has(u8::is_ascii_digit) { 0.25 } else { 0.4 };
+    let is_short = text.len() < 6 && !has(u8::is_ascii_digit);
+    text.chars().all(is_part) && has(u8::is_ascii_alphabetic) && (is_short || surprise(text) < surprise_max)
 }
 
 /// Returns whether the value refers to another value: a variable, a template, an expression, a path.
@@ -113,19 +117,34 @@ pub(super) fn is_reference(value: &str) -> bool {
         name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_') && name.chars().all(is_part)
     };
     let starts = || {
-        let rest = lists.reference_start.iter().find_map(|start| value.strip_prefix(start));
+        let rest = lists
+            .reference_start
+            .iter()
+            .find_map(|start| value.strip_prefix(start));
         let is_letters = |rest: &str| rest.chars().all(|char| char.is_ascii_alphabetic() || char == '_');
-        rest.is_some_and(|rest| rest.starts_with(['{', '(', '$']) || is_letters(rest) || is_path_of_names(rest))
+        rest.is_some_and(|rest| {
+            rest.starts_with(['{', '(', '$']) || is_letters(rest) || is_path_of_names(rest)
+        })
     };
     let head = value.split(['(', '[', '{', '<', '#']).next().unwrap_or_default();
-    let is_call = head.len() < value.len() && (head.is_empty() || is_path_of_names(head)) && !head.ends_with('!');
-    let is_template = [("{", "}"), ("[", "]"), ("<", ">"), ("%", "%"), ("(", ")"), ("__", "__")];
+    let is_call =
+        head.len() < value.len() && (head.is_empty() || is_path_of_names(head)) && !head.ends_with('!');
+    let is_template = [
+        ("{", "}"),
+        ("[", "]"),
+        ("<", ">"),
+        ("%", "%"),
+        ("(", ")"),
+        ("__", "__"),
+    ];
     let is_number = value.len() <= 18 && value.starts_with("0x");
-    is_call && surprise(value) < 0.25
+    is_call && surprise(value) < 0.34
         || is_number
         || starts()
         || lists.reference.iter().any(|part| value.contains(part))
-        || is_template.iter().any(|(open, close)| value.starts_with(open) && value.ends_with(close))
+        || is_template
+            .iter()
+            .any(|(open, close)| value.starts_with(open) && value.ends_with(close))
         || (value.contains('.') && value.split('.').all(is_name) && surprise(value) < 0.25)
 }
 

@@ -23,10 +23,11 @@ const BREAK_MAX: usize = 60;
 /// Returns `text` without invisible characters, and with letters, digits and signs of other width or style in their usual
 /// form. Returns `None` if the text has no such characters.
 pub(super) fn visible(text: &str) -> Option<Unescaped> {
-    if text.is_ascii() && !text.contains(|char: char| char.is_ascii_control() && !char.is_ascii_whitespace()) {
+    let stripped = unicode::strip(text, false);
+    if stripped.is_none() && (text.is_ascii() || text.chars().all(|char| usual(char) == char)) {
         return None;
     }
-    let (stripped, sources) = match unicode::strip(text, false) {
+    let (stripped, sources) = match stripped {
         Some((stripped, mut sources)) => {
             sources.push(text.len());
             (stripped, Some(sources))
@@ -46,7 +47,8 @@ pub(super) fn visible(text: &str) -> Option<Unescaped> {
             copy.escapes.push(copy.text.len());
         }
         copy.text.push(plain);
-        copy.sources.extend((0..plain.len_utf8()).map(|byte| source + byte));
+        copy.sources
+            .extend((0..plain.len_utf8()).map(|byte| source + byte));
     }
     copy.sources.push(text.len());
     (!copy.escapes.is_empty()).then_some(copy)
@@ -54,7 +56,8 @@ pub(super) fn visible(text: &str) -> Option<Unescaped> {
 
 /// Returns the ASCII character for a letter, digit or sign of another width or style.
 fn usual(char: char) -> char {
-    if !matches!(char, '\u{2070}'..='\u{214F}' | '\u{2460}'..='\u{24FF}' | '\u{FE50}'..='\u{FF5E}' | '\u{1D400}'..='\u{1D7FF}') {
+    if !matches!(char, '\u{2070}'..='\u{214F}' | '\u{2460}'..='\u{24FF}' | '\u{FE50}'..='\u{FF5E}' | '\u{1D400}'..='\u{1D7FF}')
+    {
         return char;
     }
     let (mut first, mut count) = (char, 0);
@@ -62,11 +65,15 @@ fn usual(char: char) -> char {
         first = part;
         count += 1;
     });
-    if count == 1 && first.is_ascii() { first } else { char }
+    if count == 1 && first.is_ascii() {
+        first
+    } else {
+        char
+    }
 }
 
-/// Calls `found` with each run of words that may be the pieces of one token: white space separates them, and the first
-/// contains a keyword of a rule.
+/// Calls `found` with each run of words that may be the pieces of one token: white space separates them, and the first or
+/// the last contains a keyword of a rule.
 pub(super) fn each_broken_token(text: &str, mut found: impl FnMut(&[Range<usize>])) {
     let mut pieces: Vec<Range<usize>> = Vec::new();
     for word in words(text) {
@@ -81,7 +88,10 @@ pub(super) fn each_broken_token(text: &str, mut found: impl FnMut(&[Range<usize>
         for first in pieces.len().saturating_sub(PIECES_MAX)..pieces.len() - 1 {
             let run = &pieces[first..];
             let length: usize = run.iter().map(Range::len).sum();
-            if length >= TOKEN_LENGTH_MIN && rules::TEXT.has_keyword(text[run[0].clone()].as_bytes()) {
+            let mut ends = [&run[0], &run[run.len() - 1]].into_iter();
+            if length >= TOKEN_LENGTH_MIN
+                && ends.any(|end| rules::TEXT.has_keyword(text[end.clone()].as_bytes()))
+            {
                 found(run);
             }
         }
@@ -107,7 +117,10 @@ fn is_break(char: char) -> bool {
 /// Returns the words of `text` that may be pieces of a token: letters, digits and the signs of tokens, mixed as in no
 /// ordinary word.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'~');
+    let is_token = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'~' | b'+' | b'$' | b':' | b'!')
+    };
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -129,5 +142,7 @@ fn is_mixed(word: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| word.iter().any(is);
     let has_letter = has(u8::is_ascii_alphabetic);
     has_letter && (has(|byte| byte.is_ascii_digit() || *byte == b'_'))
-        || word.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+        || word
+            .windows(2)
+            .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
 }
