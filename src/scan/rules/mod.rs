@@ -43,7 +43,7 @@ use super::finding::{Category, Severity};
 use super::unicode;
 
 /// If two secrets have the same span, the earlier rule is used, so the general family comes last.
-const SECRETS: [&str; 9] = [
+const SECRETS: [&str; 10] = [
     include_str!("secrets/cloud.toml"),
     include_str!("secrets/code.toml"),
     include_str!("secrets/vendors.toml"),
@@ -51,6 +51,7 @@ const SECRETS: [&str; 9] = [
     include_str!("secrets/chains.toml"),
     include_str!("secrets/hashes.toml"),
     include_str!("secrets/access.toml"),
+    include_str!("secrets/commands.toml"),
     include_str!("secrets/phrases.toml"),
     include_str!("secrets/generic.toml"),
 ];
@@ -157,6 +158,8 @@ pub(in crate::scan) enum Check {
     Code,
     /// The base64 form of a user name, a colon and a password.
     Basic,
+    /// Words that restore a wallet: at least twelve, without the words that connect the others in a sentence.
+    Mnemonic,
     /// The body of an armoured key.
     Armour,
 }

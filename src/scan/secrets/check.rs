@@ -13,7 +13,8 @@ use bech32::primitives::decode::CheckedHrpstring;
 
 use super::names::{Link, Meaning, Naming};
 use super::values::{
-    has_filler, is_name, is_passphrase, is_placeholder, is_random, is_reference, is_uuid, surprise,
+    has_filler, is_mnemonic, is_name, is_passphrase, is_placeholder, is_random, is_reference, is_uuid,
+    surprise,
 };
 use crate::scan::encoding;
 use crate::scan::finding::Severity;
@@ -47,6 +48,7 @@ pub(super) fn check(
         Check::Password => is_password(secret, &naming, after),
         Check::Named => is_named_secret(secret, &naming, after),
         Check::Key => is_key(secret),
+        Check::Mnemonic => is_mnemonic(secret),
         Check::Code => secret.contains(|char: char| char.is_ascii_digit()) && !is_placeholder(secret),
         Check::Basic => is_user_and_password(secret),
     };
@@ -170,7 +172,8 @@ fn is_password(value: &str, naming: &Naming, after: &str) -> bool {
     }
     let is_env = naming.is_setting && naming.link == Link::Tight;
     let is_odd = surprise(value) >= 0.34;
-    let is_plain = is_quoted && naming.link != Link::Word;
+    let is_plain = (is_quoted && naming.link != Link::Word)
+        || (value.len() >= 18 && value.chars().all(|char| char.is_ascii_lowercase()));
     value.len() >= 8 && (is_env || is_odd || is_plain) && !value.contains(|char: char| !char.is_ascii())
 }
 

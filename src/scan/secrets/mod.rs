@@ -22,9 +22,10 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use self::check::check;
-use self::values::surprise;
+use self::values::{is_mnemonic_line, surprise};
 use super::encoding::{self, Unescaped};
 use super::finding::{Finding, Severity};
+use super::parts::parts;
 use super::rules::{self, Check};
 
 pub(in crate::scan) use self::marker::marker;
@@ -65,6 +66,7 @@ pub(in crate::scan) fn find_named(name: &str, value: &str) -> Option<Finding> {
 /// Finds the secrets of `text`, and of its decoded copies.
 fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Candidate>) {
     find_plain(text, found);
+    find_mnemonics(text, found);
     views::each_broken_token(text, |pieces| find_broken(text, pieces, found));
     if depth == DEPTH_MAX {
         return;
@@ -97,6 +99,21 @@ fn find_in(copy: &Unescaped, part: Range<usize>, text: &str, depth: usize, found
         let start = copy.sources[part.start + secret.span.start];
         let end = copy.sources[part.start + secret.span.end];
         secret.span = boundaries(text, start..end.clamp(start + 1, text.len()));
+    }
+}
+
+/// Finds the lines that consist of a phrase that restores a wallet.
+fn find_mnemonics(text: &str, found: &mut Vec<Candidate>) {
+    const KIND: &str = "mnemonic";
+    for line in parts(text, |char| char == '\n') {
+        let words = text[line.clone()].trim();
+        if is_mnemonic_line(words)
+            && let Some((rank, rule)) = rules::TEXT.rules().enumerate().find(|(_, rule)| rule.id == KIND)
+        {
+            let start = line.start + text[line].find(words).unwrap_or(0);
+            let span = start..start + words.len();
+            found.push((rank, Finding::new(rule.category, rule.id, rule.severity, span)));
+        }
     }
 }
 
@@ -166,11 +183,18 @@ fn extent(check: Check, text: &str, span: Range<usize>) -> Range<usize> {
             trimmed(token_end(&['_', '.', '~', '+', '/', '=', '-']), &['.', '!', '?'])
         }
         // Punctuation that ends a sentence or a bracket around the value is not part of the value.
-        Check::Password | Check::Given => trimmed(
-            span.end,
-            &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '\'', '"', '`'],
-        ),
-        Check::Random | Check::Crc32 | Check::Bech32 | Check::Code | Check::Basic => span.end,
+        // An escaped line end in the source of a string ends it too.
+        Check::Password | Check::Given => {
+            let value = &text[span.clone()];
+            let length = value.find("\\n").or_else(|| value.find("\\r"));
+            trimmed(
+                span.start + length.unwrap_or(value.len()),
+                &[
+                    '.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '\'', '"', '`', '\\',
+                ],
+            )
+        }
+        _ => span.end,
     };
     span.start..end
 }

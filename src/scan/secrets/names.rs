@@ -92,10 +92,17 @@ impl Naming {
                 words = both;
             }
         }
+        // `${NAME}:` and `$NAME:` use a variable, and do not set it.
+        let is_use =
+            before[..start].ends_with("${") || (before[..start].ends_with('$') && link.starts_with(':'));
         let bare = link.trim_matches(|char: char| "\"'`\\ \t\r\n)]*_}".contains(char));
         let is_spaced = link.contains([' ', '\t']);
         Self {
-            meaning: meaning(&words, name),
+            meaning: if is_use {
+                Meaning::Other
+            } else {
+                meaning(&words, name)
+            },
             link: match bare {
                 "," => Link::Comma,
                 "" if !is_spaced => Link::Sign,

@@ -18,8 +18,10 @@ struct Placeholders {
     filler_at_edge: Vec<&'static str>,
     reference_start: Vec<&'static str>,
     reference: Vec<&'static str>,
+    reference_end: Vec<&'static str>,
     algorithms: Vec<&'static str>,
     words: Vec<&'static str>,
+    sentence: Vec<&'static str>,
 }
 
 static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
@@ -112,7 +114,7 @@ fn is_path_of_names(text: &str) -> bool {
 /// Returns whether the value refers to another value: a variable, a template, an expression, a path.
 pub(super) fn is_reference(value: &str) -> bool {
     let lists = &*PLACEHOLDERS;
-    let is_name = |name: &str| {
+    let is_identifier = |name: &str| {
         let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
         name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_') && name.chars().all(is_part)
     };
@@ -138,14 +140,15 @@ pub(super) fn is_reference(value: &str) -> bool {
         ("__", "__"),
     ];
     let is_number = value.len() <= 18 && value.starts_with("0x");
-    is_call && surprise(value) < 0.34
+    is_call && (!head.is_empty() || surprise(value) < 0.34)
         || is_number
+        || (is_identifier(value) && lists.reference_end.iter().any(|end| value.ends_with(end)))
         || starts()
         || lists.reference.iter().any(|part| value.contains(part))
         || is_template
             .iter()
             .any(|(open, close)| value.starts_with(open) && value.ends_with(close))
-        || (value.contains('.') && value.split('.').all(is_name) && surprise(value) < 0.25)
+        || (value.contains('.') && value.split('.').all(is_identifier) && surprise(value) < 0.25)
 }
 
 /// Returns whether `value` is a placeholder for a password.
@@ -160,6 +163,29 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 pub(super) fn is_passphrase(value: &str) -> bool {
     let is_part = |char: char| char.is_ascii_lowercase() || char == ' ';
     value.chars().all(is_part) && (4..=8).contains(&value.split(' ').count())
+}
+
+/// The number of words in a phrase that restores a wallet (BIP 39).
+const MNEMONIC_WORDS: [usize; 5] = [12, 15, 18, 21, 24];
+
+/// Returns whether the first words of `value` may be a phrase that restores a wallet: each has three to eight letters, and
+/// none is a word that only sentences have.
+pub(super) fn is_mnemonic(value: &str) -> bool {
+    let words = value.split([' ', ',']).filter(|word| !word.is_empty());
+    let is_word = |word: &str| (3..=8).contains(&word.len()) && !PLACEHOLDERS.sentence.contains(&word);
+    let mut first = words.take(MNEMONIC_WORDS[0]);
+    let count = first.by_ref().filter(|word| is_word(word)).count();
+    count == MNEMONIC_WORDS[0]
+}
+
+/// Returns whether `line` consists of a phrase that restores a wallet.
+pub(super) fn is_mnemonic_line(line: &str) -> bool {
+    line.len() >= 4 * MNEMONIC_WORDS[0]
+        && line.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b' ')
+        && MNEMONIC_WORDS.contains(&line.split(' ').count())
+        && line
+            .split(' ')
+            .all(|word| (3..=8).contains(&word.len()) && !PLACEHOLDERS.sentence.contains(&word))
 }
 
 /// Returns whether `value` is the name of a variable or a type, and not a password: letters of words, with a few digits.
