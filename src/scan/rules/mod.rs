@@ -15,7 +15,7 @@
 //! | `category`, `severity` | as in [`Category`] and [`Severity`]; a secret has no `category` |
 //! | `view` | `marks` or `words`, the copy of the text that the rule reads; a rule for secrets reads the text itself |
 //! | `keywords` | groups of words in lower case; every match contains at least one word of each group |
-//! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that is reported |
+//! | `pattern` | a bounded regex; the group `s`, if there is one, is the part that is reported, and `n` is the name of that part |
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
 //!
