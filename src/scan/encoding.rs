@@ -109,6 +109,12 @@ pub(in crate::scan) fn unescape_signs(text: &str) -> Unescaped {
     replaced(text, &ESCAPES_AND_SIGNS)
 }
 
+/// Returns whether [`unescape_signs`] may find an escape. An equals sign alone is none.
+pub(in crate::scan) fn may_have_escapes(text: &str) -> bool {
+    const MAIL: [&str; 6] = ["=\n", "=\r\n", "=2", "=3", "=5", "=7"];
+    text.contains(['%', '&', '\\']) || (text.contains('=') && MAIL.iter().any(|sign| text.contains(sign)))
+}
+
 fn replaced(text: &str, escapes_in: &Regex) -> Unescaped {
     let mut out: Vec<u8> = Vec::with_capacity(text.len());
     let mut sources = Vec::with_capacity(text.len());

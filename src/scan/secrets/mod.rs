@@ -34,7 +34,7 @@ pub(in crate::scan) use self::redact::redact;
 /// The maximal number of layers that are decoded.
 const DEPTH_MAX: usize = 3;
 /// The number of bytes around an escape that are searched once more, decoded.
-const AROUND: usize = 1_024;
+const AROUND: usize = 512;
 
 /// A secret and the position of its rule. If two secrets have the same span, the earlier rule is used.
 type Candidate = (usize, Finding);
@@ -76,7 +76,7 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Candidate>) {
             find_in(&copy, part, text, depth + 1, found);
         }
     }
-    if text.contains(['%', '&', '\\', '=']) {
+    if encoding::may_have_escapes(text) {
         let copy = encoding::unescape_signs(text);
         for part in copy.dense(1, AROUND) {
             find_in(&copy, part, text, depth + 1, found);

@@ -76,6 +76,8 @@ fn usual(char: char) -> char {
 /// the last contains a keyword of a rule.
 pub(super) fn each_broken_token(text: &str, mut found: impl FnMut(&[Range<usize>])) {
     let mut pieces: Vec<Range<usize>> = Vec::new();
+    // For each piece, whether it contains a keyword.
+    let mut keyed: Vec<bool> = Vec::new();
     for word in words(text) {
         let is_next = pieces.last().is_some_and(|last| {
             let between = &text[last.end..word.start];
@@ -83,16 +85,15 @@ pub(super) fn each_broken_token(text: &str, mut found: impl FnMut(&[Range<usize>
         });
         if !is_next {
             pieces.clear();
+            keyed.clear();
         }
+        keyed.push(rules::TEXT.has_keyword(text[word.clone()].as_bytes()));
         pieces.push(word);
-        for first in pieces.len().saturating_sub(PIECES_MAX)..pieces.len() - 1 {
-            let run = &pieces[first..];
-            let length: usize = run.iter().map(Range::len).sum();
-            let mut ends = [&run[0], &run[run.len() - 1]].into_iter();
-            if length >= TOKEN_LENGTH_MIN
-                && ends.any(|end| rules::TEXT.has_keyword(text[end.clone()].as_bytes()))
-            {
-                found(run);
+        let last = pieces.len() - 1;
+        for first in pieces.len().saturating_sub(PIECES_MAX)..last {
+            let length: usize = pieces[first..].iter().map(Range::len).sum();
+            if length >= TOKEN_LENGTH_MIN && (keyed[first] || keyed[last]) {
+                found(&pieces[first..]);
             }
         }
     }
