@@ -2,6 +2,7 @@
 
 mod attacks;
 mod benign;
+mod secrets;
 mod smuggled;
 mod transforms;
 

@@ -272,7 +272,7 @@ fn no_answer_about_a_foreign_file_has_a_secret_of_the_file() {
 fn what_stands_for_a_text_in_an_id_confirms_a_guess_in_its_own_store_only() {
     let ids = || {
         let test = TestMemory::new(Settings::default());
-        let facts = "- the door code is 4711\n".as_bytes();
+        let facts = "- the meeting is in room 4711\n".as_bytes();
         import(&test.agent, ForeignFormat::Odek(FactScope::User), facts);
         import(&test.agent, ForeignFormat::ServerMemory, GRAPH.as_bytes());
         let view = test.agent.memory().view();

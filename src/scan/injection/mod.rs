@@ -32,6 +32,8 @@ const OVERLAP: usize = 4 << 10;
 const PER_RULE_MAX: usize = 4;
 /// The minimal number of escapes that are decoded, because a single `%20` hides nothing.
 const ESCAPES_MIN: usize = 3;
+/// The number of bytes around escapes that are searched.
+const AROUND: usize = 256;
 /// The maximal number of layers that are decoded.
 const DEPTH_MAX: usize = 3;
 
@@ -102,7 +104,7 @@ fn run(rules: &RuleSet, copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
 /// Finds injections that are hidden by escapes.
 fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     let unescaped = encoding::unescape(text);
-    for part in unescaped.dense(ESCAPES_MIN) {
+    for part in unescaped.dense(ESCAPES_MIN, AROUND) {
         let mut inner = Vec::new();
         find_at_depth(&unescaped.text[part.clone()], depth + 1, &mut inner);
         for finding in inner {

@@ -15,7 +15,7 @@
 //! | `category`, `severity` | as in [`Category`] and [`Severity`]; a secret has no `category` |
 //! | `view` | `marks` or `words`, the copy of the text that the rule reads; a rule for secrets reads the text itself |
 //! | `keywords` | groups of words in lower case; every match contains at least one word of each group |
-//! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that is reported |
+//! | `pattern` | a bounded regex; the group `s`, if there is one, is the part that is reported, and `n` is the name of that part |
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
 //!
@@ -43,10 +43,16 @@ use super::finding::{Category, Severity};
 use super::unicode;
 
 /// If two secrets have the same span, the earlier rule is used, so the general family comes last.
-const SECRETS: [&str; 4] = [
+const SECRETS: [&str; 10] = [
     include_str!("secrets/cloud.toml"),
     include_str!("secrets/code.toml"),
+    include_str!("secrets/vendors.toml"),
     include_str!("secrets/services.toml"),
+    include_str!("secrets/chains.toml"),
+    include_str!("secrets/hashes.toml"),
+    include_str!("secrets/access.toml"),
+    include_str!("secrets/commands.toml"),
+    include_str!("secrets/phrases.toml"),
     include_str!("secrets/generic.toml"),
 ];
 
@@ -146,6 +152,14 @@ pub(in crate::scan) enum Check {
     Given,
     /// A value that is assigned to a name for keys and tokens.
     Named,
+    /// A value in a place where only a key or token is expected: random characters, or a UUID.
+    Key,
+    /// A code for one use: not only letters.
+    Code,
+    /// The base64 form of a user name, a colon and a password.
+    Basic,
+    /// Words that restore a wallet: at least twelve, without the words that connect the others in a sentence.
+    Mnemonic,
     /// The body of an armoured key.
     Armour,
 }
@@ -175,7 +189,8 @@ fn secret() -> Category {
 /// Reads the rules of `files`. Spells their keywords as the copies of a text do.
 fn read(files: &[&'static str]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
-    for text in rules.iter_mut().flat_map(|rule| &mut rule.keywords) {
+    let spelled = rules.iter_mut().filter(|rule| rule.view != View::Text);
+    for text in spelled.flat_map(|rule| &mut rule.keywords) {
         if !text.is_ascii() {
             *text = unicode::spell(text).into();
         }
@@ -189,6 +204,14 @@ fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
 }
 
 impl Rule {
+    /// Returns whether the characters of a secret alone give it away, without a name or other text before it.
+    pub(in crate::scan) fn is_token(&self) -> bool {
+        matches!(
+            self.check,
+            Check::Random | Check::Crc32 | Check::Bech32 | Check::Jwt
+        ) && !self.pattern.contains("(?P<s>")
+    }
+
     /// Returns the regex, with names replaced by their texts, spelled as in the copies of a text. In a pattern for words,
     /// every space is optional, because an invisible character may separate two words.
     fn regex(&self) -> String {
@@ -200,7 +223,7 @@ impl Rule {
         {
             text = text.replace(&name, meaning);
         }
-        if !text.is_ascii() {
+        if self.view != View::Text && !text.is_ascii() {
             text = unicode::spell(&text);
         }
         match self.view {

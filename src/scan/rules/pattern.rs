@@ -23,6 +23,26 @@ const ANCHOR_LENGTH: (usize, usize) = (6, 3);
 /// The maximal number of anchors; a pattern with more anchors is searched without them.
 const ANCHORS_MAX: usize = 300;
 
+/// A match of a pattern.
+pub(super) struct Hit {
+    pub(super) whole: Range<usize>,
+    /// The part that is reported: the group `s`, or the whole match.
+    pub(super) part: Range<usize>,
+    /// The group `n`: the name to which the part is assigned.
+    pub(super) name: Option<Range<usize>>,
+}
+
+impl Hit {
+    fn shifted(self, start: usize) -> Self {
+        let shift = |range: Range<usize>| range.start + start..range.end + start;
+        Self {
+            whole: shift(self.whole),
+            part: shift(self.part),
+            name: self.name.map(shift),
+        }
+    }
+}
+
 /// A parsed pattern.
 pub(super) struct Pattern {
     text: String,
@@ -84,13 +104,9 @@ impl Pattern {
         self.regex.get().is_some()
     }
 
-    /// Returns the first match in `window`, and the part of the match that is reported. If the pattern has anchors, the
+    /// Returns the first match in `window`. If the pattern has anchors, the
     /// match begins in the window; otherwise the whole match is in the window.
-    pub(super) fn first_match(
-        &self,
-        text: &[u8],
-        window: Range<usize>,
-    ) -> Option<(Range<usize>, Range<usize>)> {
+    pub(super) fn first_match(&self, text: &[u8], window: Range<usize>) -> Option<Hit> {
         let Some(anchors) = &self.anchors else {
             return self.match_at(&text[..window.end], window.start);
         };
@@ -107,17 +123,16 @@ impl Pattern {
                 continue;
             }
             let end = (start + self.longest + 1).min(text.len());
-            if let Some((whole, part)) = self.match_at(&text[start..end], 0) {
-                let shift = |range: Range<usize>| range.start + start..range.end + start;
-                return Some((shift(whole), shift(part)));
+            if let Some(hit) = self.match_at(&text[start..end], 0) {
+                return Some(hit.shifted(start));
             }
         }
         None
     }
 
-    /// Returns the first match at or after `at`, and the part of the match that is reported. A pattern with anchors
+    /// Returns the first match at or after `at`. A pattern with anchors
     /// (the first letters of its words) matches only at the start of `text`.
-    fn match_at(&self, text: &[u8], mut at: usize) -> Option<(Range<usize>, Range<usize>)> {
+    fn match_at(&self, text: &[u8], mut at: usize) -> Option<Hit> {
         let regex = self.regex();
         let whole = loop {
             let whole = regex.find_at(text, at)?.range();
@@ -128,11 +143,13 @@ impl Pattern {
             at = whole.end;
         };
         if !self.text.contains("(?P<s>") {
-            return Some((whole.clone(), whole));
+            let (part, name) = (whole.clone(), None);
+            return Some(Hit { whole, part, name });
         }
         let groups = regex.captures_at(text, at)?;
-        let part = groups.name("s").map_or(whole.clone(), |part| part.range());
-        Some((whole, part))
+        let group = |name| groups.name(name).map(|part| part.range());
+        let (part, name) = (group("s").unwrap_or_else(|| whole.clone()), group("n"));
+        Some(Hit { whole, part, name })
     }
 
     pub(super) fn regex(&self) -> &Regex {

@@ -35,6 +35,8 @@ pub(in crate::scan) struct Match<'a> {
     pub(in crate::scan) rule: &'a Rule,
     /// The part of the match that is reported.
     pub(in crate::scan) span: Range<usize>,
+    /// The name to which that part is assigned, if the pattern has a group `n`.
+    pub(in crate::scan) name: Option<Range<usize>>,
 }
 
 /// The rules that search one copy of a text.
@@ -90,6 +92,11 @@ impl RuleSet {
     /// Returns the rules of the set.
     pub(in crate::scan) fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter().map(|(rule, _)| rule)
+    }
+
+    /// Returns whether `text` contains a keyword of a rule.
+    pub(in crate::scan) fn has_keyword(&self, text: &[u8]) -> bool {
+        self.keywords.is_match(text)
     }
 
     /// Calls `found` for each match.
@@ -162,11 +169,18 @@ impl RuleSet {
         found: &mut impl FnMut(Match),
     ) {
         while at < end
-            && let Some((whole, span)) = self.pattern(index).first_match(text, at..end)
+            && let Some(hit) = self.pattern(index).first_match(text, at..end)
         {
-            at = whole.end.max(at + 1);
-            let rule = &self.rules[index].0;
-            found(Match { index, rule, span });
+            // A value may itself contain a name and its value.
+            let next = hit.name.as_ref().map_or(hit.whole.end, |_| hit.part.start);
+            at = next.max(at + 1);
+            let (rule, span, name) = (&self.rules[index].0, hit.part, hit.name);
+            found(Match {
+                index,
+                rule,
+                span,
+                name,
+            });
         }
     }
 

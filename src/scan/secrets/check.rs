@@ -6,43 +6,51 @@
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 
-use std::sync::LazyLock;
+use std::ops::Range;
 
 use bech32::Bech32;
 use bech32::primitives::decode::CheckedHrpstring;
-use serde::Deserialize;
 
+use super::names::{Link, Meaning, Naming};
+use super::values::{
+    has_filler, is_mnemonic, is_name, is_passphrase, is_placeholder, is_random, is_reference, is_uuid,
+    surprise,
+};
 use crate::scan::encoding;
 use crate::scan::finding::Severity;
 use crate::scan::rules::{Check, Rule};
 
-/// The lists in `placeholders.toml`; the file describes them.
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'static"))]
-struct Placeholders {
-    filler: Vec<&'static str>,
-    filler_at_edge: Vec<&'static str>,
-    reference_start: Vec<&'static str>,
-    reference: Vec<&'static str>,
-    words: Vec<&'static str>,
-}
-
-static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
-    toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test parses the placeholders")
-});
-
-/// Returns the severity of the candidate `secret` of `rule`. Returns `None` if the candidate is not a secret. `before`
-/// is the text before the candidate.
-pub(super) fn check(rule: &Rule, secret: &str, before: &str) -> Option<Severity> {
+/// Returns the severity of the candidate of `rule` at `span`. Returns `None` if the candidate is not a secret. `name` is
+/// the name to which the candidate is assigned.
+pub(super) fn check(
+    rule: &Rule,
+    text: &str,
+    span: Range<usize>,
+    name: Option<Range<usize>>,
+) -> Option<Severity> {
+    let secret = &text[span.clone()];
+    let before = &text[text.floor_char_boundary(span.start.saturating_sub(160))..span.start];
+    let after = &text[span.end..];
+    let naming = match name {
+        Some(name) => {
+            let start = text.floor_char_boundary(name.start.saturating_sub(80));
+            Naming::read(&text[start..name.end], &text[name.end..span.start])
+        }
+        None => Naming::given(before),
+    };
     let is_secret = match rule.check {
         Check::Armour => true,
         Check::Random | Check::Crc32 | Check::Bech32 => {
-            entropy(secret) >= rule.entropy && !has_filler(secret)
+            entropy(secret) >= rule.entropy && !has_filler(secret) && !is_in_blob(before)
         }
         Check::Jwt => is_web_token(secret),
         Check::Given => is_given(secret, before),
-        Check::Password => is_password(secret, before),
-        Check::Named => is_named_secret(secret),
+        Check::Password => is_password(secret, &naming, after),
+        Check::Named => is_named_secret(secret, &naming, after),
+        Check::Key => is_key(secret),
+        Check::Mnemonic => is_mnemonic(secret),
+        Check::Code => secret.contains(|char: char| char.is_ascii_digit()) && !is_placeholder(secret),
+        Check::Basic => is_user_and_password(secret),
     };
     let severity = match rule.check {
         Check::Armour if !secret.contains('\n') && secret.len() < 60 => Severity::Low,
@@ -65,22 +73,6 @@ pub(super) fn entropy(text: &str) -> f64 {
         -share * share.log2()
     });
     parts.sum()
-}
-
-/// Returns whether the text is filler for a secret: one character six times in a row, or a word such as `changeme`.
-fn has_filler(secret: &str) -> bool {
-    let lists = &*PLACEHOLDERS;
-    let lower = secret.to_ascii_lowercase();
-    let mut runs = secret.as_bytes().chunk_by(|one, next| one == next);
-    // Tokens of Twitter begin with a long run of the letter A.
-    (runs.any(|run| run.len() >= 6) && !secret.starts_with("AAAA"))
-        || lists.filler.iter().any(|word| lower.contains(word))
-        || secret
-            .split(|char: char| !char.is_ascii_alphanumeric())
-            .any(|part| {
-                let mut words = lists.filler_at_edge.iter();
-                words.any(|word| part.starts_with(word) || part.ends_with(word))
-            })
 }
 
 /// Returns whether the last six characters are a CRC-32 in base 62, computed over the characters between the prefix and
@@ -112,22 +104,26 @@ fn is_web_token(token: &str) -> bool {
     header.is_some_and(|header| header.starts_with('{') && header.contains("\"alg\""))
 }
 
-/// Returns whether the value refers to another value: a variable, a template, an expression, a path.
-fn is_reference(value: &str) -> bool {
-    let lists = &*PLACEHOLDERS;
-    let is_letter = |char: char| char.is_ascii_alphabetic() || char == '_';
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(is_letter);
-    lists.reference_start.iter().any(|start| value.starts_with(start))
-        || lists.reference.iter().any(|part| value.contains(part))
-        || (value.contains('.') && value.split('.').all(is_name))
+/// Returns whether the text after `before` is in the middle of data in base64, where any letters occur by chance.
+fn is_in_blob(before: &str) -> bool {
+    let is_base64 = |char: char| char.is_ascii_alphanumeric() || matches!(char, '+' | '/');
+    let blob = &before[before.trim_end_matches(is_base64).len()..];
+    let length_min = if blob.ends_with('+') { 8 } else { 24 };
+    blob.len() >= length_min && surprise(blob) >= 0.25
 }
 
-/// Returns whether `value` is a placeholder for a password.
-fn is_placeholder(value: &str) -> bool {
-    let mut bare = value.to_ascii_lowercase();
-    bare.retain(|char| char.is_ascii_alphanumeric());
-    let is_word = PLACEHOLDERS.words.contains(&bare.as_str());
-    is_reference(value) || is_word || has_filler(value) || bare.len() < 3
+/// Returns whether `value` is the base64 form of a user name, a colon and a password.
+fn is_user_and_password(value: &str) -> bool {
+    let plain = encoding::base64(value.as_bytes()).and_then(|bytes| String::from_utf8(bytes).ok());
+    let is_plain = |text: &String| text.chars().all(|char| char.is_ascii_graphic());
+    plain
+        .filter(is_plain)
+        .is_some_and(|text| text.trim_matches(':').contains(':'))
+}
+
+/// Returns whether `value` is a key, given that the value is in a place where only a key is expected.
+fn is_key(value: &str) -> bool {
+    !is_reference(value) && !has_filler(value) && (is_random(value, 12) || is_uuid(value))
 }
 
 /// Returns whether `value` is a password, given that the value is in a place where only a password is expected. A
@@ -138,67 +134,83 @@ fn is_given(value: &str, before: &str) -> bool {
 }
 
 /// Returns whether `value` is a password, given that the value is assigned to a name for passwords.
-fn is_password(value: &str, before: &str) -> bool {
-    if is_placeholder(value) {
+fn is_password(value: &str, naming: &Naming, after: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    if naming.meaning != Meaning::Password
+        || is_placeholder(value)
+        || (lower.contains("passw") && surprise(value) < 0.25)
+    {
         return false;
     }
-    let lower = value.to_ascii_lowercase();
-    let digit = value.contains(|char: char| char.is_ascii_digit());
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letter = value.contains(|char: char| char.is_ascii_alphabetic());
     let symbol = value.contains(|char: char| !char.is_ascii_alphanumeric());
-    let ends = |ends: &[&str]| ends.iter().any(|end| before.ends_with(end));
-    let is_assigned = ends(&["=", "=\"", "='"]);
-    let is_quoted = ends(&["\"", "'", "`"]);
-    if digit && letter {
-        // A word followed by a number, such as `pass1`, is a name as often as a password.
-        return value.len() >= 6 && !lower.contains("password");
-    }
-    if letter && symbol {
-        let is_part = |char: char| char.is_ascii_alphabetic() || "_-./".contains(char);
-        let is_name = value.chars().all(is_part) || value.ends_with(':') || value.contains(')');
-        let is_sentence = value.contains(' ') && !is_quoted;
-        return (value.len() >= 6 && !is_name && !is_sentence) || (is_quoted && is_passphrase(value));
-    }
-    if digit {
-        return value.len() >= 6 && !symbol && (is_assigned || is_quoted);
-    }
-    let name = before.strip_suffix('=').map(str::as_bytes);
-    let is_env = name.is_some_and(|name| name.iter().rev().take(4).all(u8::is_ascii_uppercase));
-    let is_odd = changes_of_case(value) >= 4;
-    value.len() >= 8 && (is_env || is_odd || (is_quoted && is_assigned)) && !lower.contains("passw")
-}
-
-/// Returns whether a quoted value consists of four to eight words in lower case.
-fn is_passphrase(value: &str) -> bool {
-    let is_part = |char: char| char.is_ascii_lowercase() || char == ' ';
-    value.chars().all(is_part) && (4..=8).contains(&value.split(' ').count())
-}
-
-/// Returns whether `whole` is a secret, given that the value is assigned to a name for keys and tokens.
-fn is_named_secret(whole: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| whole.as_bytes().iter().any(is);
-    if is_reference(whole) || has_filler(whole) || !has(u8::is_ascii_alphabetic) {
+    let is_quoted = naming.is_quoted;
+    let is_tag = after.starts_with('<') && !after.starts_with("</");
+    let is_code = !is_quoted
+        && (is_tag || after.starts_with(['(', '[']) || (value.ends_with('-') && after.starts_with('>')));
+    if is_code || (!is_quoted && value.starts_with(':')) {
         return false;
     }
-    let value = whole.strip_prefix("sk-").unwrap_or(whole);
-    let bits = entropy(value);
-    let words = value.split(['-', '_', '.', '/', ':']);
-    let longest = words.map(str::len).max().unwrap_or(0);
-    let has_both_cases = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-    let is_mixed = has_both_cases && changes_of_case(value) >= 6;
-    let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    if digits == 0 || (is_mixed && longest >= 20) {
-        let is_one_run = value.len() < whole.len() && longest == value.len();
-        return (is_mixed || is_one_run) && longest >= 20 && bits >= 3.5;
+    if naming.link == Link::Comma || (naming.link == Link::Space && !naming.is_option) {
+        return digits > 0 && is_random(value, 8);
     }
-    // Requires a long word, because a value of short words may be a name with hyphens and a version number.
-    let is_dense = digits >= 2 && (value.len() >= 16 || has_both_cases || digits >= 3);
-    longest >= 8 && bits >= 2.9 && value.len() >= 10 && is_dense
+    if digits > 0 && letter {
+        let is_code = naming.link == Link::Sign && !is_quoted && !naming.is_setting && is_name(value);
+        return value.len() >= 6 && !(is_code && after.starts_with([';', ',', ')', '.']));
+    }
+    if letter && symbol {
+        let is_part = |char: char| char.is_ascii_alphabetic() || "_-./*&".contains(char);
+        let is_name = value.chars().all(is_part) || value.ends_with(':') || value.contains(')');
+        let is_sentence = value.contains(' ') && !is_quoted;
+        let is_odd = surprise(value) >= 0.34 && value.len() >= 8;
+        return (value.len() >= 6 && (!is_name || is_odd) && !is_sentence)
+            || (is_quoted && is_passphrase(value));
+    }
+    if digits > 0 {
+        return value.len() >= 6 && !symbol && (naming.link == Link::Tight || is_quoted);
+    }
+    let is_env = naming.is_setting && naming.link == Link::Tight;
+    let is_odd = surprise(value) >= 0.34;
+    let is_plain = (is_quoted && naming.link != Link::Word)
+        || (value.len() >= 18 && value.chars().all(|char| char.is_ascii_lowercase()));
+    value.len() >= 8 && (is_env || is_odd || is_plain) && !value.contains(|char: char| !char.is_ascii())
 }
 
-fn changes_of_case(value: &str) -> usize {
-    let pairs = value.as_bytes().windows(2);
-    pairs
-        .filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase())
-        .count()
+/// Returns whether `value` is a secret, given that the value is assigned to a name for keys and tokens.
+fn is_named_secret(value: &str, naming: &Naming, after: &str) -> bool {
+    if is_reference(value) || has_filler(value) || after.starts_with(['(', '[']) {
+        return false;
+    }
+    let groups = || value.split('-').filter(|group| group.len() >= 4).count() >= 3;
+    let longest = value
+        .split(['-', '_', '.', '/', ':'])
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    match naming.meaning {
+        Meaning::Other => false,
+        Meaning::Key if naming.link != Link::Space && is_uuid(value) => true,
+        Meaning::Unclear => {
+            is_random(value, 20)
+                && digits >= 2
+                && longest >= 16
+                && !is_uuid(value)
+                && naming.link != Link::Word
+        }
+        Meaning::Key | Meaning::Password
+            if naming.link == Link::Comma || (naming.link == Link::Space && !naming.is_option) =>
+        {
+            is_random(value, 16) && digits >= 2 && longest >= 12
+        }
+        Meaning::Key | Meaning::Password => {
+            let length_min = if digits > 1 || naming.is_quoted || naming.link == Link::Tight {
+                10
+            } else {
+                14
+            };
+            is_random(value, length_min) && (longest >= 8 || groups())
+        }
+    }
 }

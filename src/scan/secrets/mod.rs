@@ -3,26 +3,38 @@
 //! A marker, `[REDACTED:kind:0123abcd]`, divides the text, and the scan reads the text before and after it separately.
 //! So the text around a marker never forms a new secret, and redacting twice gives the same result as redacting once.
 //!
+//! The rules read the text, and its decoded copies ([`views`]): without invisible characters, in usual width, without
+//! escapes, out of base64, and with broken tokens joined. A secret in a copy is reported where it is in the text.
+//!
 //! # Layer
 //! Pure: outside `scan` it imports only the keyed digest.
 
 mod check;
 mod marker;
+mod names;
 mod redact;
 #[cfg(test)]
 mod tests;
+mod values;
+mod views;
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use self::check::check;
-use super::encoding;
-use super::finding::Finding;
+use self::values::{is_mnemonic_line, surprise};
+use super::encoding::{self, Unescaped};
+use super::finding::{Finding, Severity};
+use super::parts::parts;
 use super::rules::{self, Check};
-use super::unicode;
 
 pub(in crate::scan) use self::marker::marker;
 pub(in crate::scan) use self::redact::redact;
+
+/// The maximal number of layers that are decoded.
+const DEPTH_MAX: usize = 3;
+/// The number of bytes around an escape that are searched once more, decoded.
+const AROUND: usize = 512;
 
 /// A secret and the position of its rule. If two secrets have the same span, the earlier rule is used.
 type Candidate = (usize, Finding);
@@ -33,9 +45,7 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     for part in marker::between(text) {
         let (start, part) = (part.start, &text[part]);
         let mut here = Vec::new();
-        find_plain(part, &mut here);
-        find_split(part, &mut here);
-        find_decoded(part, &mut here);
+        find_at_depth(part, 0, &mut here);
         found.extend(
             here.into_iter()
                 .map(|(rank, secret)| (rank, secret.shifted(start))),
@@ -53,6 +63,88 @@ pub(in crate::scan) fn find_named(name: &str, value: &str) -> Option<Finding> {
     Some(Finding { span, ..found })
 }
 
+/// Finds the secrets of `text`, and of its decoded copies.
+fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Candidate>) {
+    find_plain(text, found);
+    find_mnemonics(text, found);
+    views::each_broken_token(text, |pieces| find_broken(text, pieces, found));
+    if depth == DEPTH_MAX {
+        return;
+    }
+    if let Some(copy) = views::visible(text) {
+        for part in copy.dense(1, AROUND) {
+            find_in(&copy, part, text, depth + 1, found);
+        }
+    }
+    if encoding::may_have_escapes(text) {
+        let copy = encoding::unescape_signs(text);
+        for part in copy.dense(1, AROUND) {
+            find_in(&copy, part, text, depth + 1, found);
+        }
+    }
+    for (span, decoded) in encoding::payloads(text) {
+        let first = found.len();
+        find_at_depth(&decoded, depth + 1, found);
+        for (_, secret) in &mut found[first..] {
+            secret.span = span.clone();
+        }
+    }
+}
+
+/// Finds the secrets in a part of a copy, and reports them where they are in `text`.
+fn find_in(copy: &Unescaped, part: Range<usize>, text: &str, depth: usize, found: &mut Vec<Candidate>) {
+    let first = found.len();
+    find_at_depth(&copy.text[part.clone()], depth, found);
+    for (_, secret) in &mut found[first..] {
+        let start = copy.sources[part.start + secret.span.start];
+        let end = copy.sources[part.start + secret.span.end];
+        secret.span = boundaries(text, start..end.clamp(start + 1, text.len()));
+    }
+}
+
+/// Finds the lines that consist of a phrase that restores a wallet.
+fn find_mnemonics(text: &str, found: &mut Vec<Candidate>) {
+    const KIND: &str = "mnemonic";
+    for line in parts(text, |char| char == '\n') {
+        let words = text[line.clone()].trim();
+        if is_mnemonic_line(words)
+            && let Some((rank, rule)) = rules::TEXT.rules().enumerate().find(|(_, rule)| rule.id == KIND)
+        {
+            let start = line.start + text[line].find(words).unwrap_or(0);
+            let span = start..start + words.len();
+            found.push((rank, Finding::new(rule.category, rule.id, rule.severity, span)));
+        }
+    }
+}
+
+/// Finds the token of which `pieces` are the pieces. Only a token that its own characters give away counts, because a value
+/// with a name may stand beside other words.
+fn find_broken(text: &str, pieces: &[Range<usize>], found: &mut Vec<Candidate>) {
+    let is_token = |rank: usize| {
+        let rule = rules::TEXT.rules().nth(rank);
+        rule.is_some_and(|rule| rule.severity == Severity::High && rule.is_token())
+    };
+    let tokens_in = |pieces: &[Range<usize>]| {
+        let copy = views::joined(text, pieces);
+        let mut tokens = Vec::new();
+        find_plain(&copy.text, &mut tokens);
+        tokens.retain(|(rank, token)| is_token(*rank) && token.span.start < pieces[0].len());
+        (copy, tokens)
+    };
+    let [earlier @ .., last] = pieces else { return };
+    let (copy, tokens) = tokens_in(pieces);
+    let body = copy.text.len() - last.len();
+    for (rank, token) in tokens.into_iter().filter(|(_, token)| token.span.end > body) {
+        // A word after a whole token belongs to it only if it looks like one more piece.
+        let is_piece = || surprise(&text[last.clone()]) >= 0.3;
+        let is_whole = |(_, shorter): &Candidate| shorter.rule == token.rule && shorter.span.end == body;
+        if is_piece() || !tokens_in(earlier).1.iter().any(is_whole) {
+            let span = copy.sources[token.span.start]..copy.sources[token.span.end - 1] + 1;
+            found.push((rank, Finding { span, ..token }));
+        }
+    }
+}
+
 /// Finds the secrets that are in plain text.
 fn find_plain(text: &str, found: &mut Vec<Candidate>) {
     let mut searched_until = vec![0; rules::TEXT.rules().count()];
@@ -62,37 +154,14 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
             return;
         }
         let span = extent(rule.check, text, boundaries(text, matched.span));
-        searched_until[matched.index] = span.end;
-        let before = &text[text.floor_char_boundary(span.start.saturating_sub(160))..span.start];
-        if let Some(severity) = check(rule, &text[span.clone()], before) {
+        if let Some(severity) = check(rule, text, span.clone(), matched.name.clone()) {
+            searched_until[matched.index] = span.end;
             let finding = Finding::new(rule.category, rule.id, severity, span);
             found.push((matched.index, finding));
+        } else if matched.name.is_none() {
+            searched_until[matched.index] = span.end;
         }
     });
-}
-
-/// Finds the secrets that invisible characters interrupt.
-fn find_split(text: &str, found: &mut Vec<Candidate>) {
-    let Some((stripped, sources)) = unicode::strip(text, false) else {
-        return;
-    };
-    let first = found.len();
-    find_plain(&stripped, found);
-    for (_, secret) in &mut found[first..] {
-        let last = sources[secret.span.end - 1];
-        secret.span = boundaries(text, sources[secret.span.start]..last + 1);
-    }
-}
-
-/// Finds the secrets that are encoded in base64.
-fn find_decoded(text: &str, found: &mut Vec<Candidate>) {
-    for (span, decoded) in encoding::payloads(text) {
-        let first = found.len();
-        find_plain(&decoded, found);
-        for (_, secret) in &mut found[first..] {
-            secret.span = span.clone();
-        }
-    }
 }
 
 /// Returns the extent of the secret that contains a match, because patterns may end before a long secret does.
@@ -110,13 +179,22 @@ fn extent(check: Check, text: &str, span: Range<usize>) -> Range<usize> {
     let end = match check {
         Check::Jwt => token_end(&['_', '.', '-']),
         Check::Armour => end_of_armour(text, span.end),
-        Check::Named => trimmed(token_end(&['_', '.', '~', '+', '/', '=', '-']), &['.', '!', '?']),
+        Check::Named | Check::Key => {
+            trimmed(token_end(&['_', '.', '~', '+', '/', '=', '-']), &['.', '!', '?'])
+        }
         // Punctuation that ends a sentence or a bracket around the value is not part of the value.
-        Check::Password | Check::Given => trimmed(
-            span.end,
-            &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '\'', '"', '`'],
-        ),
-        Check::Random | Check::Crc32 | Check::Bech32 => span.end,
+        // An escaped line end in the source of a string ends it too.
+        Check::Password | Check::Given => {
+            let value = &text[span.clone()];
+            let length = value.find("\\n").or_else(|| value.find("\\r"));
+            trimmed(
+                span.start + length.unwrap_or(value.len()),
+                &[
+                    '.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '\'', '"', '`', '\\',
+                ],
+            )
+        }
+        _ => span.end,
     };
     span.start..end
 }
