@@ -12,6 +12,8 @@ use crate::scan::rules::tests::{Dice, secret_examples};
 
 /// The number of texts of each kind.
 const SAMPLES: usize = if cfg!(debug_assertions) { 12 } else { 24 };
+/// Of so many kinds, one is tried in each context and encoding.
+const EVERY: usize = if cfg!(debug_assertions) { 4 } else { 1 };
 /// The start of a template of a text with a secret: what precedes it is the name of the kind.
 const SIGN: &str = " | ";
 
@@ -112,7 +114,7 @@ fn tokens() -> impl Iterator<Item = (String, String)> {
 fn tokens_are_found_in_every_context() {
     let contexts: Vec<&str> = include_str!("secrets/contexts.in").lines().collect();
     let mut dice = Dice(0x5eed_0001);
-    let tallies = tokens().map(|(kind, template)| {
+    let tallies = tokens().step_by(EVERY).map(|(kind, template)| {
         let mut tally = Tally {
             kind,
             found: 0,
@@ -130,7 +132,7 @@ fn tokens_are_found_in_every_context() {
 #[test]
 fn tokens_are_found_in_every_encoding() {
     let mut dice = Dice(0x5eed_0002);
-    let tallies = tokens().map(|(kind, template)| {
+    let tallies = tokens().step_by(EVERY).map(|(kind, template)| {
         let mut tally = Tally {
             kind,
             found: 0,
