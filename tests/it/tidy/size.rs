@@ -11,8 +11,8 @@ const FILE_LINES_MAX: usize = 800;
 const FUNCTION_LINES_MAX: usize = 100;
 /// The maximum number of lines of code in src, without blank lines, comments and tests. A commit that raises it must
 /// give the reason. Issue 19 needs 3,000 of them: contradictions by value, rules in 18 languages, and trusted stores.
-/// The bounds of settings, the limits and contradictions of the guard, and the judge need 800 more.
-const CODE_LINES_MAX: usize = 57_800;
+/// The bounds of settings, the limits and contradictions of the guard, and the judge need 850 more.
+const CODE_LINES_MAX: usize = 57_850;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 
