@@ -1,8 +1,8 @@
 //! The limits on the number of objects that a change removes and rewrites.
 //!
 //! A share counts the objects of one kind, one scope and one side of trust. So neither a long transcript nor a flood of
-//! untrusted items makes the loss of every fact look small. The limits on numbers count all objects together, except
-//! transcripts and documents, whose sizes say nothing.
+//! untrusted items makes the loss of every fact look small. The standard limits on numbers count items:
+//! objects outside transcripts and documents, whose sizes say nothing.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -45,6 +45,7 @@ struct Limits {
     way: &'static str,
     free: u64,
     most: Option<u64>,
+    items_most: Option<u64>,
     share_most: Option<f64>,
 }
 
@@ -58,6 +59,7 @@ pub(super) fn removals(turn: &Turn<'_>, limits: &ChangeLimits) -> Result<Option<
         way: "removed",
         free: limits.free,
         most: limits.removed_max,
+        items_most: limits.items_removed_max,
         share_most: limits.removed_share_max,
     };
     over_limit(turn, removed.filter_map(|one| one.old.as_ref()), &limits)
@@ -75,6 +77,7 @@ pub(super) fn rewrites(turn: &Turn<'_>, limits: &ChangeLimits) -> Result<Option<
         way: "changed",
         free: limits.free,
         most: limits.rewritten_max,
+        items_most: limits.items_rewritten_max,
         share_most: limits.rewritten_share_max,
     };
     over_limit(turn, rewritten, &limits)
@@ -115,14 +118,23 @@ fn over_limit<'a>(
             .or_default()
             .push(old.id().to_string());
     }
-    let counted = groups.iter().filter(|((kind, ..), _)| !is_bulk(kind));
-    let counted: Vec<String> = counted.flat_map(|(_, ids)| ids).cloned().collect();
-    if let Some(most) = limits.most.filter(|most| counted.len() as u64 > *most) {
-        let why = format!(
-            "{} objects outside transcripts and documents are {way}; at most {most} are allowed",
-            counted.len()
-        );
-        return Ok(Failure::about(counted, why, advice));
+    let ids_of = |is_counted: fn(&str) -> bool| -> Vec<String> {
+        let counted = groups.iter().filter(|((kind, ..), _)| is_counted(kind));
+        counted.flat_map(|(_, ids)| ids).cloned().collect()
+    };
+    let items = ids_of(|kind| !is_bulk(kind));
+    for (what, most, ids) in [
+        ("objects", limits.most, ids_of(|_| true)),
+        (
+            "items outside transcripts and documents",
+            limits.items_most,
+            items,
+        ),
+    ] {
+        if let Some(most) = most.filter(|most| ids.len() as u64 > *most) {
+            let why = format!("{} {what} are {way}; at most {most} are allowed", ids.len());
+            return Ok(Failure::about(ids, why, advice));
+        }
     }
     groups.retain(|_, ids| ids.len() as u64 > limits.free);
     let (Some(most), false) = (limits.share_most, groups.is_empty()) else {

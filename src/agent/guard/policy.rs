@@ -59,20 +59,24 @@ pub struct Policy {
 }
 
 /// Limits on the number of objects that a change removes or rewrites. A share counts the objects of one kind, one scope
-/// and one side of trust (trusted or untrusted). The limits on numbers count all objects except those of transcripts and
-/// documents. A superseded object counts as rewritten.
+/// and one side of trust (trusted or untrusted). An item is an object outside transcripts and documents. A superseded
+/// object counts as rewritten.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeLimits {
     /// The number of objects of a kind and scope that may be removed, or rewritten, without regard to the limits of the
     /// share. Default: 5.
     pub free: u64,
-    /// The maximum number of removed objects; `None` means no limit. Default: 100.
+    /// The maximum number of removed objects. Default: no limit.
     pub removed_max: Option<u64>,
+    /// The maximum number of removed items; `None` means no limit. Default: 100.
+    pub items_removed_max: Option<u64>,
     /// The maximum share of removed objects, from 0 to 1. Default: 0.5.
     pub removed_share_max: Option<f64>,
-    /// The maximum number of rewritten objects; `None` means no limit. Default: 100.
+    /// The maximum number of rewritten objects. Default: no limit.
     pub rewritten_max: Option<u64>,
+    /// The maximum number of rewritten items; `None` means no limit. Default: 100.
+    pub items_rewritten_max: Option<u64>,
     /// The maximum share of rewritten objects, from 0 to 1. Default: 0.5.
     pub rewritten_share_max: Option<f64>,
 }
@@ -81,9 +85,11 @@ impl Default for ChangeLimits {
     fn default() -> Self {
         Self {
             free: 5,
-            removed_max: Some(100),
+            removed_max: None,
+            items_removed_max: Some(100),
             removed_share_max: Some(0.5),
-            rewritten_max: Some(100),
+            rewritten_max: None,
+            items_rewritten_max: Some(100),
             rewritten_share_max: Some(0.5),
         }
     }
@@ -318,12 +324,20 @@ impl Policy {
                 is_over(change.removed_max, usual.removed_max),
             ),
             (
+                "change.items_removed_max",
+                is_over(change.items_removed_max, usual.items_removed_max),
+            ),
+            (
                 "change.removed_share_max",
                 is_over(change.removed_share_max, usual.removed_share_max),
             ),
             (
                 "change.rewritten_max",
                 is_over(change.rewritten_max, usual.rewritten_max),
+            ),
+            (
+                "change.items_rewritten_max",
+                is_over(change.items_rewritten_max, usual.items_rewritten_max),
             ),
             (
                 "change.rewritten_share_max",

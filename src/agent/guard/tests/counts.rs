@@ -87,7 +87,7 @@ fn is_broken(store: &[Held], touches: &[Touch], free: usize, most: usize) -> boo
     counted > most || touched.iter().any(|held| is_large(held.group))
 }
 
-/// Returns the limits that a change breaks: `free`, `removed_max` and `rewritten_max` of the policy are given.
+/// Returns the limits that a change breaks. `free` and the limits on items of the policy are given.
 fn expected(store: &[Held], free: usize, removed_max: usize, rewritten_max: usize) -> Vec<&'static str> {
     let limits = [
         ("removals", &[Touch::Remove][..], removed_max),
@@ -105,7 +105,7 @@ proptest! {
     /// INVARIANTS CNT-1 and CNT-2: the limits refuse what a naive count refuses.
     #[test]
     fn limits_refuse_what_a_naive_count_refuses(store in proptest::collection::vec(held(), 0..60)) {
-        let policy = "change.free = 1\nchange.removed_max = 6\nchange.rewritten_max = 12";
+        let policy = "change.free = 1\nchange.items_removed_max = 6\nchange.items_rewritten_max = 12";
         prop_assert_eq!(refused(&store, policy), expected(&store, 1, 6, 12));
         prop_assert_eq!(refused(&store, ""), expected(&store, 5, 100, 100));
     }
@@ -140,7 +140,8 @@ fn a_change_has_absolute_limits_and_a_small_store_has_room() {
     assert_eq!(refused(&store(Touch::Supersede), ""), ["rewrites"]);
     let one_of_two = [some(0, 1, Touch::Remove), some(0, 1, Touch::Nothing)].concat();
     assert_eq!(refused(&one_of_two, ""), [""; 0]);
-    // A transcript is limited by its share only.
+    // Without another limit, a transcript is limited by its share only.
     let transcript = [some(2, 200, Touch::Remove), some(2, 300, Touch::Nothing)].concat();
     assert_eq!(refused(&transcript, ""), [""; 0]);
+    assert_eq!(refused(&transcript, "change.removed_max = 199"), ["removals"]);
 }
