@@ -46,6 +46,9 @@ const LISTINGS: u32 = 8;
 /// The maximal number of ignored files whose names an error contains.
 const NAMED_MAX: usize = 5;
 
+/// The bytes of `live` and of the manifest.
+type Marks = [Option<Vec<u8>>; 2];
+
 /// A damaged log: its readable segments, and the damage found so far.
 pub struct DamagedLog {
     disk: Arc<dyn Disk>,
@@ -54,11 +57,11 @@ pub struct DamagedLog {
     live: Option<Live>,
     found: Vec<Finding>,
     /// The bytes of `live` and of the manifest when the log was opened.
-    marks: [Option<Vec<u8>>; 2],
+    marks: Marks,
 }
 
 /// Returns the bytes of `live` and of the manifest. Every write to the store changes one of these files.
-fn read_marks(disk: &dyn Disk) -> Result<[Option<Vec<u8>>; 2]> {
+fn read_marks(disk: &dyn Disk) -> Result<Marks> {
     Ok([
         readable(read_small(disk, LIVE_NAME, LIVE_BYTES))?,
         readable(read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX))?,
@@ -67,10 +70,7 @@ fn read_marks(disk: &dyn Disk) -> Result<[Option<Vec<u8>>; 2]> {
 
 /// Lists the segments. Lists them again if the manifest changed meanwhile, because a rewrite may have removed files.
 /// Also returns the result of [`read_marks`].
-fn list_unchanged(
-    disk: &dyn Disk,
-    found: &mut Vec<Finding>,
-) -> Result<([Option<Vec<u8>>; 2], Vec<DamagedFile>)> {
+fn list_unchanged(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<(Marks, Vec<DamagedFile>)> {
     let mut marks = read_marks(disk)?;
     let mut files = list_files(disk, found)?;
     for _ in 1..LISTINGS {
