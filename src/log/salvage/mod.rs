@@ -111,7 +111,11 @@ impl DamagedLog {
                 let mut headers = files.iter().chain(&outside).filter_map(|file| file.header);
                 common.is_none() || headers.any(|header| header.instance == format.instance)
             }),
-            Err(error) if error.is_damage() => None,
+            Err(error) if error.is_unreadable() => {
+                found.push(Finding::new(Severity::Derived, FORMAT_NAME, 0, error.cause()));
+                None
+            }
+            Err(error) if error.is_corruption() => None,
             Err(error) => return Err(error),
         };
         let [live, manifest] = &marks;
@@ -140,7 +144,8 @@ impl DamagedLog {
         }
         let has_manifest = manifest.is_some() || newer.is_some();
         for (name, is_there) in [(FORMAT_NAME, format.is_some()), (MANIFEST_NAME, has_manifest)] {
-            if !is_there {
+            let is_told = found.iter().any(|found| found.damage.file == name);
+            if !is_there && !is_told {
                 let cause = match read_small(&*disk, name, 1) {
                     Ok(Some(_)) => Cause::ReadWithout,
                     Ok(None) => Cause::Missing,
