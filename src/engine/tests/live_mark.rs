@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::covering::cover;
 use super::{content, put, segments};
-use crate::engine::{Memory, Options, VerifyDepth};
+use crate::engine::{Memory, Options, Revision, VerifyDepth};
 use crate::error::{Cause, FindingKind, Result};
 use crate::store::LogId;
 use crate::testing::sim_disk::SimDisk;
@@ -50,11 +50,10 @@ fn a_checkpoint_with_places_that_recovery_left_is_reported_and_not_used() -> Res
     let stale = Memory::on_disk(Arc::new(disk.clone()), options, false, None)?;
     let memory = open(&disk, false)?;
     put(&memory, "a", "first");
-    let first = memory.inner.store().by_seq(0)?.unwrap();
+    drop(stale.refresh()?);
     let (log, position) = {
         let writing = memory.inner.log.lock();
-        let position = writing.log.reader().position_behind(first.place)?;
-        (LogId::of(&writing.log), position)
+        (LogId::of(&writing.log), writing.log.position())
     };
     stale
         .inner
@@ -63,6 +62,8 @@ fn a_checkpoint_with_places_that_recovery_left_is_reported_and_not_used() -> Res
     drop((memory, stale));
     let memory = open(&disk, false)?;
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("first"));
+    // The place of this commit is the one that recovery left.
+    assert_eq!(memory.view_at(&Revision::Seq(0), "")?.len(), 0);
     let report = memory.verify(VerifyDepth::Full)?;
     assert!(report.ok, "{report:?}");
     let told = report

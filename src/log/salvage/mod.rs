@@ -46,6 +46,9 @@ const LISTINGS: u32 = 8;
 /// The maximal number of ignored files whose names an error contains.
 const NAMED_MAX: usize = 5;
 
+/// The bytes of `live` and of the manifest.
+type Marks = [Option<Vec<u8>>; 2];
+
 /// A damaged log: its readable segments, and the damage found so far.
 pub struct DamagedLog {
     disk: Arc<dyn Disk>,
@@ -54,11 +57,11 @@ pub struct DamagedLog {
     live: Option<Live>,
     found: Vec<Finding>,
     /// The bytes of `live` and of the manifest when the log was opened.
-    marks: [Option<Vec<u8>>; 2],
+    marks: Marks,
 }
 
 /// Returns the bytes of `live` and of the manifest. Every write to the store changes one of these files.
-fn read_marks(disk: &dyn Disk) -> Result<[Option<Vec<u8>>; 2]> {
+fn read_marks(disk: &dyn Disk) -> Result<Marks> {
     Ok([
         readable(read_small(disk, LIVE_NAME, LIVE_BYTES))?,
         readable(read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX))?,
@@ -67,10 +70,7 @@ fn read_marks(disk: &dyn Disk) -> Result<[Option<Vec<u8>>; 2]> {
 
 /// Lists the segments. Lists them again if the manifest changed meanwhile, because a rewrite may have removed files.
 /// Also returns the result of [`read_marks`].
-fn list_unchanged(
-    disk: &dyn Disk,
-    found: &mut Vec<Finding>,
-) -> Result<([Option<Vec<u8>>; 2], Vec<DamagedFile>)> {
+fn list_unchanged(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<(Marks, Vec<DamagedFile>)> {
     let mut marks = read_marks(disk)?;
     let mut files = list_files(disk, found)?;
     for _ in 1..LISTINGS {
@@ -111,7 +111,11 @@ impl DamagedLog {
                 let mut headers = files.iter().chain(&outside).filter_map(|file| file.header);
                 common.is_none() || headers.any(|header| header.instance == format.instance)
             }),
-            Err(error) if error.is_damage() => None,
+            Err(error) if error.is_unreadable() => {
+                found.push(Finding::new(Severity::Derived, FORMAT_NAME, 0, error.cause()));
+                None
+            }
+            Err(error) if error.is_corruption() => None,
             Err(error) => return Err(error),
         };
         let [live, manifest] = &marks;
@@ -140,7 +144,8 @@ impl DamagedLog {
         }
         let has_manifest = manifest.is_some() || newer.is_some();
         for (name, is_there) in [(FORMAT_NAME, format.is_some()), (MANIFEST_NAME, has_manifest)] {
-            if !is_there {
+            let is_told = found.iter().any(|found| found.damage.file == name);
+            if !is_there && !is_told {
                 let cause = match read_small(&*disk, name, 1) {
                     Ok(Some(_)) => Cause::ReadWithout,
                     Ok(None) => Cause::Missing,

@@ -231,8 +231,8 @@ fn check_writing(disk: &SimDisk, whole: &Whole, is_ok: bool) -> bool {
         });
         match put {
             Ok(_) => {}
-            // A writer refuses a store whose files it cannot read or replace.
-            Err(error) if number == 0 => {
+            // A writer refuses a store whose files it cannot read or replace. It may find that out later.
+            Err(error) if number == 0 || error.is_unreadable() => {
                 expect_damage(&error, "writing");
                 return false;
             }

@@ -31,7 +31,7 @@ use store::Whole;
 pub const DAMAGES_A_STORE: u64 = 20;
 
 /// A check that takes longer counts as a hang.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// Counters of the work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -74,7 +74,7 @@ pub(super) fn spoil(disk: &SimDisk, whole: &Whole, random: &mut SplitMix64) -> S
             format!("breaks {start}..{end} of {name}")
         }
     };
-    judge(what, &before, &disk.files(), unreadable, whole)
+    judge(what, &before, &disk.files(), &unreadable, whole)
 }
 
 /// A file to damage, and a random place in it.
@@ -116,7 +116,7 @@ fn spoil_bytes(disk: &SimDisk, target: &Target<'_>, kind: usize, random: &mut Sp
         }
         3 => {
             change(disk, name, |bytes| {
-                bytes[range.clone()].fill_with(|| random.byte())
+                bytes[range.clone()].fill_with(|| random.byte());
             });
             format!("overwrites {range:?} of {name}")
         }
@@ -210,13 +210,13 @@ fn judge(
     what: String,
     before: &BTreeMap<String, Vec<u8>>,
     after: &BTreeMap<String, Vec<u8>>,
-    unreadable: Vec<Extent>,
+    unreadable: &[Extent],
     whole: &Whole,
 ) -> Spoiled {
     let is_lock = |name: &str| name.ends_with("lock");
     let is_derived =
         |name: &str| name == "live" || name.starts_with("checkpoint/") || name.starts_with("derived/");
-    let mut touched = unreadable.clone();
+    let mut touched = unreadable.to_vec();
     let mut must_be_told = unreadable
         .iter()
         .any(|(name, range)| !is_lock(name) && range.start < before[name].len() as u64);

@@ -58,7 +58,8 @@ pub(super) struct Whole {
 }
 
 /// Returns the options of every handle. Each call returns a clock that starts later.
-pub(super) fn options(step: i64) -> Options {
+pub(super) fn options(step: usize) -> Options {
+    let step = i64::try_from(step).expect("a small number");
     let start = 1_700_000_000_000_000 + step * 100_000_000_000_000;
     Options::new()
         .clock(Arc::new(Ticking(AtomicI64::new(start))))
@@ -102,12 +103,12 @@ impl Whole {
             match random.below(40) {
                 0 => {
                     drop(memory);
-                    memory = open(&whole.disk, options(step as i64 + 1), false).expect("a whole store");
+                    memory = open(&whole.disk, options(step + 1), false).expect("a whole store");
                 }
                 1 => {
                     drop(memory);
                     whole.disk = whole.disk.crash_image(CrashImage::Everything);
-                    memory = open(&whole.disk, options(step as i64 + 1), false).expect("a whole store");
+                    memory = open(&whole.disk, options(step + 1), false).expect("a whole store");
                 }
                 _ => whole.act(&memory, step, random),
             }

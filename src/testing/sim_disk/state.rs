@@ -286,10 +286,10 @@ impl State {
     /// Returns an error if the device cannot read these bytes of a file.
     pub(super) fn check_bytes(&self, inode: usize, wanted: Range<usize>) -> io::Result<()> {
         let broken = self.broken.get(&inode);
-        match broken.is_some_and(|broken| broken.start < wanted.end && wanted.start < broken.end) {
-            true => Err(io::Error::other("simulated device error")),
-            false => Ok(()),
+        if broken.is_some_and(|broken| broken.start < wanted.end && wanted.start < broken.end) {
+            return Err(io::Error::other("simulated device error"));
         }
+        Ok(())
     }
 
     pub(super) fn change_name(&mut self, change: NameChange) -> io::Result<()> {
