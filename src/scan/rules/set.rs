@@ -166,7 +166,9 @@ impl RuleSet {
         {
             at = whole.end.max(at + 1);
             let rule = &self.rules[index].0;
-            found(Match { index, rule, span });
+            if !rule.is_excluded(text, whole.start) {
+                found(Match { index, rule, span });
+            }
         }
     }
 
