@@ -12,6 +12,8 @@ use regex::Regex;
 
 /// The number of words of orders in a cipher that is a sign that a text is in this cipher.
 const WORDS_MIN: usize = 2;
+/// The minimal number of digits, full stops and hyphens in a text with numbers or Morse code.
+const SIGNS_MIN: usize = 12;
 /// Words of orders.
 const WORDS: [&str; 14] = [
     "ignore",
@@ -85,6 +87,10 @@ fn reversed(text: &str) -> String {
 
 /// Returns whether `text` has many short words in a row, as numbers and Morse code have.
 fn has_numbers(text: &str) -> bool {
+    let is_sign = |byte: &&u8| byte.is_ascii_digit() || matches!(**byte, b'.' | b'-') || !byte.is_ascii();
+    if text.as_bytes().iter().filter(is_sign).count() < SIGNS_MIN {
+        return false;
+    }
     let mut short = 0;
     text.split([' ', ',', '/']).any(|word| {
         let is_code = !word.is_empty()

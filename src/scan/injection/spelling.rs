@@ -121,9 +121,12 @@ fn is_part(char: char) -> bool {
 
 /// Returns the correct spelling of a word, if it is a wrong spelling of listed words.
 fn correct(word: &str) -> Option<String> {
+    // Most words are short words in ASCII letters, which need no look.
+    if word.len() < *CORRECTED.start() && word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return None;
+    }
     let word = word.trim_end_matches('!');
     let is_letters = word.chars().all(char::is_alphabetic);
-    // Most words are too short for a look.
     if word.len()
         < if is_letters {
             *CORRECTED.start()
@@ -196,7 +199,7 @@ fn latin(word: &str) -> String {
     let mut plain = String::new();
     for char in word.chars() {
         unicode::fold(char, plain.chars().next_back(), "", true, |folded| {
-            plain.push(folded)
+            plain.push(folded);
         });
     }
     plain

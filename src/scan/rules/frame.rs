@@ -143,7 +143,7 @@ impl Frames {
         }
         let frames: Vec<Frame> = read_file(frames)
             .into_iter()
-            .map(|row| Frame::new(row, &names))
+            .map(|row| Frame::new(&row, &names))
             .collect();
         let uses = |concept| {
             let uses = frames
@@ -181,7 +181,9 @@ impl Frames {
             is_inside = is_letter(*byte);
             if *byte == b'.' {
                 // The end of a sentence ends every match.
-                newest.iter_mut().for_each(|newest| newest.seen = 0);
+                for newest in &mut newest {
+                    newest.seen = 0;
+                }
             } else if is_start || is_first_of_char(*byte) {
                 let input = Input::new(text).range(at..).anchored(Anchored::Yes);
                 let mut state = OverlappingState::start();
@@ -243,7 +245,7 @@ const fn is_letter(byte: u8) -> bool {
 }
 
 impl Frame {
-    fn new(row: Row, names: &BTreeMap<String, usize>) -> Self {
+    fn new(row: &Row, names: &BTreeMap<String, usize>) -> Self {
         let index = |name: &str| {
             *names
                 .get(name)
@@ -277,15 +279,17 @@ impl Frame {
         if self.masks.iter().any(|mask| mask & newest.seen == 0) {
             return None;
         }
-        let mut span = usize::MAX..0;
+        let (mut first, mut last) = (usize::MAX, 0);
         let mut starts = [usize::MAX; PARTS_MAX];
         for (index, part) in self.parts.iter().enumerate() {
             let words = part.iter().filter_map(|concept| newest.get(*concept));
             // A word stands for one part only.
             let (start, end) = words.filter(|(start, _)| !starts.contains(start)).max()?;
             starts[index] = start;
-            span = span.start.min(start)..span.end.max(end);
+            first = first.min(start);
+            last = last.max(end);
         }
+        let span = first..last;
         let longest = if text[span.clone()].is_ascii() {
             LONGEST.0
         } else {
