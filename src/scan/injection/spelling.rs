@@ -116,7 +116,7 @@ pub(super) fn corrected(text: &str) -> Vec<(Range<usize>, String)> {
 
 /// Returns whether `char` is a letter, or a sign that people write for a letter.
 fn is_part(char: char) -> bool {
-    char.is_alphanumeric() || matches!(char, '@' | '$' | '|' | '!' | '€' | '+' | '_')
+    char.is_alphanumeric() || matches!(char, '@' | '$' | '|' | '!' | '\u{20ac}' | '+' | '_')
 }
 
 /// Returns the correct spelling of a word, if it is a wrong spelling of listed words.
@@ -210,7 +210,7 @@ fn undisguised(word: &str) -> String {
     let letter = |char| match char {
         '0' => 'o',
         '1' | '!' | '|' | 'l' => 'i',
-        '3' | '€' => 'e',
+        '3' | '\u{20ac}' => 'e',
         '4' | '@' => 'a',
         '5' | '$' => 's',
         '6' | '9' => 'g',

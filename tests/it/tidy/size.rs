@@ -10,8 +10,9 @@ const FILE_LINES_MAX: usize = 800;
 /// The maximum number of lines in a function. It may only go down.
 const FUNCTION_LINES_MAX: usize = 100;
 /// The maximum number of lines of code in src, without blank lines, comments and tests. A commit that raises it must
-/// give the reason. Issue 19 needs 3,000 of them: contradictions by value, rules in 18 languages, and trusted stores.
-const CODE_LINES_MAX: usize = 57_000;
+/// give the reason. Issue 19 needs 3,700 of them: contradictions by value, rules in 18 languages, trusted stores, and
+/// orders by concepts, in any spelling.
+const CODE_LINES_MAX: usize = 57_700;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 
