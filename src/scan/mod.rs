@@ -121,5 +121,6 @@ fn find(name: &str, text: &str) -> Vec<Finding> {
             .map(|span| Finding::new(Category::Unicode, "mixed-script", Severity::Medium, span)),
     );
     found.extend(injection::find(text));
+    injection::confirm(&mut found);
     found
 }

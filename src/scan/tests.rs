@@ -2,6 +2,7 @@
 
 mod attacks;
 mod benign;
+mod corpus;
 mod secrets;
 mod smuggled;
 mod transforms;
@@ -54,6 +55,30 @@ fn a_field_is_taken_at_the_word_of_its_name() {
 fn a_report_names_each_rule_once() {
     let text = "a\u{200b}".repeat(1_000);
     assert_eq!(scanner().scan(&text).findings.len(), 1);
+}
+
+/// Preferences, facts and idioms that share words with orders to models.
+#[test]
+fn ordinary_sentences_are_not_held_back() {
+    for text in include_str!("tests/benign/ordinary.in").lines() {
+        let report = scanner().scan(text);
+        assert!(
+            report.verdict < Verdict::Quarantine,
+            "{text}: {:?}",
+            report.findings
+        );
+    }
+}
+
+/// Facts and wishes that steer an agent: all are seen, and those without a check or with an authority are held back.
+#[test]
+fn soft_poisoning_is_seen() {
+    for line in include_str!("tests/attacks/soft.in").lines() {
+        let (verdict, text) = line.split_once(" | ").unwrap();
+        let least = Verdict::from_name(verdict).unwrap();
+        let report = scanner().scan(text);
+        assert!(report.verdict >= least, "{text}: {:?}", report.findings);
+    }
 }
 
 #[test]

@@ -10,7 +10,9 @@
 //! # Invariants
 //! - SCA-5: besides the text and its findings, a scan needs memory for only a few pieces, however long the text is.
 
+mod ciphers;
 mod respell;
+mod spelling;
 #[cfg(test)]
 mod tests;
 mod views;
@@ -19,8 +21,8 @@ use std::ops::Range;
 
 use self::views::TextCopy;
 use super::encoding;
-use super::finding::{Category, Finding};
-use super::rules::{self, RuleSet};
+use super::finding::{Category, Finding, Severity};
+use super::rules::{self, Frames, RuleSet};
 use super::secrets::boundaries;
 
 /// The number of bytes of text that are copied at a time.
@@ -37,11 +39,38 @@ const AROUND: usize = 256;
 /// The maximal number of layers that are decoded.
 const DEPTH_MAX: usize = 3;
 
+/// The maximal distance in bytes of findings that confirm each other.
+const NEAR: usize = 300;
+/// Categories whose findings keep their severity, because they are no orders, or because `High` blocks a text.
+const UNCONFIRMED: [Category; 4] = [
+    Category::Secret,
+    Category::Unicode,
+    Category::Execute,
+    Category::Encoded,
+];
+
 /// Returns the findings in `text`.
 pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     find_at_depth(text, 0, &mut found);
     found
+}
+
+/// Raises findings of medium severity that confirm each other: two categories close together are as rare in honest
+/// texts as one finding of high severity. Disguised characters confirm an order, too, but an order does not make them
+/// more dangerous.
+pub(in crate::scan) fn confirm(found: &mut [Finding]) {
+    let open = found
+        .iter()
+        .filter(|one| one.severity == Severity::Medium && one.category != Category::Secret);
+    let open: Vec<(usize, Category)> = open.map(|one| (one.span.start, one.category)).collect();
+    for finding in found.iter_mut().filter(|one| one.severity == Severity::Medium) {
+        let is_near = |start: usize| start.abs_diff(finding.span.start) <= NEAR;
+        let mut others = open.iter().filter(|(_, category)| *category != finding.category);
+        if !UNCONFIRMED.contains(&finding.category) && others.any(|(start, _)| is_near(*start)) {
+            finding.severity = Severity::High;
+        }
+    }
 }
 
 fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
@@ -56,7 +85,9 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
         run(rules_for_words, &words, part, &mut here);
         if !words.bytes.is_ascii() {
             run(&rules::OTHER_WORDS, &words, part, &mut here);
+            run_frames(&rules::OTHER_FRAMES, &words, part, &mut here);
         }
+        run_frames(&rules::FRAMES, &words, part, &mut here);
         if depth < DEPTH_MAX {
             if has_escapes {
                 find_unescaped(part, depth, &mut here);
@@ -65,6 +96,7 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
         }
         if depth == 0 {
             find_respelled(part, &mut here);
+            find_in_ciphers(part, &mut here);
         }
         found.extend(here.into_iter().map(|finding| finding.shifted(piece.start)));
     }
@@ -101,6 +133,19 @@ fn run(rules: &RuleSet, copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
     });
 }
 
+/// Runs the frames over a copy of `text`.
+fn run_frames(frames: &Frames, copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
+    let first = found.len();
+    frames.run(&copy.bytes, |frame, span| {
+        let same = found[first..].iter().filter(|known| known.rule == frame.id);
+        if same.count() < PER_RULE_MAX {
+            let end = (copy.sources[span.end - 1] + 1).min(text.len());
+            let span = boundaries(text, copy.sources[span.start]..end);
+            found.push(Finding::new(frame.category, frame.id, frame.severity, span));
+        }
+    });
+}
+
 /// Finds injections that are hidden by escapes.
 fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     let unescaped = encoding::unescape(text);
@@ -121,16 +166,39 @@ fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     }
 }
 
-/// Finds injections in spelled-out, quoted or otherwise disguised text. Text that was respelled is not respelled again.
+/// Finds injections in spelled-out, quoted, misspelled or otherwise disguised text. Text that was respelled is not
+/// respelled again.
 fn find_respelled(text: &str, found: &mut Vec<Finding>) {
     for (run, plain) in respell::plain(text) {
-        let mut inner = Vec::new();
-        find_at_depth(&plain, DEPTH_MAX - 1, &mut inner);
-        for finding in inner {
-            if !found.iter().any(|known| known.rule == finding.rule) {
-                let span = run.clone();
-                found.push(Finding { span, ..finding });
-            }
+        find_in_copy(&run, &plain, found);
+        for (_, correct) in spelling::corrected(&plain) {
+            find_in_copy(&run, &correct, found);
+        }
+    }
+    for (run, correct) in spelling::corrected(text) {
+        find_in_copy(&run, &correct, found);
+    }
+}
+
+/// Finds injections in ciphers. Reports each also as an encoded payload.
+fn find_in_ciphers(text: &str, found: &mut Vec<Finding>) {
+    for (run, decoded) in ciphers::decoded(text) {
+        let first = found.len();
+        find_in_copy(&run, &decoded, found);
+        if let Some(severity) = found[first..].iter().map(|finding| finding.severity).max() {
+            found.push(Finding::new(Category::Encoded, "encoded-payload", severity, run));
+        }
+    }
+}
+
+/// Finds injections in `plain`, another form of the text at `run`, by rules that found nothing in the text itself.
+fn find_in_copy(run: &Range<usize>, plain: &str, found: &mut Vec<Finding>) {
+    let mut inner = Vec::new();
+    find_at_depth(plain, DEPTH_MAX - 1, &mut inner);
+    for finding in inner {
+        if !found.iter().any(|known| known.rule == finding.rule) {
+            let span = run.clone();
+            found.push(Finding { span, ..finding });
         }
     }
 }

@@ -16,6 +16,7 @@
 //! | `view` | `marks` or `words`, the copy of the text that the rule reads; a rule for secrets reads the text itself |
 //! | `keywords` | groups of words in lower case; every match contains at least one word of each group |
 //! | `pattern` | a bounded regex; the group `s`, if there is one, is the part that is reported, and `n` is the name of that part |
+//! | `unless` | words, such as negations; a match directly after one of them does not count |
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
 //!
@@ -27,6 +28,7 @@
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 
+mod frame;
 mod pattern;
 mod set;
 #[cfg(test)]
@@ -38,6 +40,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+pub(in crate::scan) use self::frame::Frames;
 pub(in crate::scan) use self::set::RuleSet;
 use super::finding::{Category, Severity};
 use super::unicode;
@@ -56,7 +59,7 @@ const SECRETS: [&str; 10] = [
     include_str!("secrets/generic.toml"),
 ];
 
-const INJECTIONS: [&str; 26] = [
+const INJECTIONS: [&str; 29] = [
     include_str!("injection/en/override.toml"),
     include_str!("injection/en/role.toml"),
     include_str!("injection/en/delimiter.toml"),
@@ -69,6 +72,9 @@ const INJECTIONS: [&str; 26] = [
     include_str!("injection/en/guard.toml"),
     include_str!("injection/en/encoded.toml"),
     include_str!("injection/en/markup.toml"),
+    include_str!("injection/en/forged.toml"),
+    include_str!("injection/en/persona.toml"),
+    include_str!("injection/en/standing.toml"),
     include_str!("injection/cs.toml"),
     include_str!("injection/de.toml"),
     include_str!("injection/es.toml"),
@@ -101,6 +107,15 @@ const OTHER_SCRIPTS: [&str; 12] = [
     include_str!("injection/zh.toml"),
 ];
 
+/// The words of the concepts of frames.
+const WORDS: &str = include_str!("frames/words.toml");
+
+/// The words of languages in other scripts.
+const OTHER_FRAME_WORDS: &str = include_str!("frames/scripts.toml");
+
+/// The frames.
+const FRAMES_FILE: &str = include_str!("frames/frames.toml");
+
 /// The named parts of patterns.
 static VOCABULARY: LazyLock<BTreeMap<&str, &str>> =
     LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test parses the vocabulary"));
@@ -118,6 +133,13 @@ pub(in crate::scan) static MARKS_AND_WORDS: LazyLock<(RuleSet, RuleSet)> = LazyL
 /// The rules for words in other scripts.
 pub(in crate::scan) static OTHER_WORDS: LazyLock<RuleSet> =
     LazyLock::new(|| RuleSet::new(read(&OTHER_SCRIPTS)));
+
+/// The frames, for words in Latin letters.
+pub(in crate::scan) static FRAMES: LazyLock<Frames> = LazyLock::new(|| Frames::new(FRAMES_FILE, WORDS));
+
+/// The frames, for words in other scripts.
+pub(in crate::scan) static OTHER_FRAMES: LazyLock<Frames> =
+    LazyLock::new(|| Frames::new(FRAMES_FILE, OTHER_FRAME_WORDS));
 
 /// The copy of a text that a rule searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -180,6 +202,8 @@ pub(in crate::scan) struct Rule {
     pub(in crate::scan) entropy: f64,
     keywords: Vec<Cow<'static, str>>,
     pattern: Cow<'static, str>,
+    #[serde(default)]
+    unless: Cow<'static, str>,
 }
 
 fn secret() -> Category {
@@ -190,7 +214,7 @@ fn secret() -> Category {
 fn read(files: &[&'static str]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
     let spelled = rules.iter_mut().filter(|rule| rule.view != View::Text);
-    for text in spelled.flat_map(|rule| &mut rule.keywords) {
+    for text in spelled.flat_map(|rule| rule.keywords.iter_mut().chain([&mut rule.unless])) {
         if !text.is_ascii() {
             *text = unicode::spell(text).into();
         }
@@ -210,6 +234,17 @@ impl Rule {
             self.check,
             Check::Random | Check::Crc32 | Check::Bech32 | Check::Jwt
         ) && !self.pattern.contains("(?P<s>")
+    }
+
+    /// Returns whether a word of `unless` stands directly before `at`.
+    fn is_excluded(&self, text: &[u8], at: usize) -> bool {
+        let before = text[..at].trim_ascii_end();
+        let mut words = self.unless.split_ascii_whitespace().map(str::as_bytes);
+        words.any(|word| {
+            before
+                .strip_suffix(word)
+                .is_some_and(|rest| rest.last().is_none_or(|byte| *byte == b' '))
+        })
     }
 
     /// Returns the regex, with names replaced by their texts, spelled as in the copies of a text. In a pattern for words,

@@ -174,13 +174,16 @@ impl RuleSet {
             // A value may itself contain a name and its value.
             let next = hit.name.as_ref().map_or(hit.whole.end, |_| hit.part.start);
             at = next.max(at + 1);
-            let (rule, span, name) = (&self.rules[index].0, hit.part, hit.name);
-            found(Match {
-                index,
-                rule,
-                span,
-                name,
-            });
+            let rule = &self.rules[index].0;
+            if !rule.is_excluded(text, hit.whole.start) {
+                let (span, name) = (hit.part, hit.name);
+                found(Match {
+                    index,
+                    rule,
+                    span,
+                    name,
+                });
+            }
         }
     }
 

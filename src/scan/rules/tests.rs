@@ -19,9 +19,9 @@ pub(in crate::scan) fn secret_examples() -> Vec<Examples> {
     SECRETS.iter().flat_map(|file| read_file(file)).collect()
 }
 
-/// Returns the examples of all injections.
+/// Returns the examples of all injections and frames.
 pub(in crate::scan) fn injection_examples() -> Vec<Examples> {
-    let files = INJECTIONS.iter().chain(&OTHER_SCRIPTS);
+    let files = INJECTIONS.iter().chain(&OTHER_SCRIPTS).chain([&FRAMES_FILE]);
     files.flat_map(|file| read_file(file)).collect()
 }
 
@@ -73,8 +73,9 @@ impl Dice {
 
 #[test]
 fn every_rule_has_an_id_of_its_own_known_keys_and_examples() {
-    const KEYS: [&str; 10] = [
-        "id", "category", "severity", "view", "keywords", "pattern", "check", "entropy", "matches", "passes",
+    const KEYS: [&str; 11] = [
+        "id", "category", "severity", "view", "keywords", "pattern", "unless", "check", "entropy", "matches",
+        "passes",
     ];
     let mut ids = BTreeSet::new();
     for file in SECRETS.iter().chain(&INJECTIONS).chain(&OTHER_SCRIPTS) {
@@ -144,6 +145,30 @@ fn sca_1_every_pattern_is_bounded_and_compiles() {
             set.pattern(rule).regex();
         }
     }
+}
+
+/// Every language can say the most important orders, with words in the spelling of their file.
+#[test]
+fn sca_6_every_language_has_the_words_of_the_first_frames() {
+    let mut count = 0;
+    for file in [WORDS, OTHER_FRAME_WORDS] {
+        let languages: BTreeMap<String, toml::Table> = toml::from_str(file).unwrap();
+        for (language, concepts) in languages.iter().filter(|(language, _)| *language != "any") {
+            count += 1;
+            let first = |concept: &str| {
+                let words = concepts[concept].as_str().unwrap();
+                let word = words.split(' ').next().unwrap();
+                word.trim_end_matches('^').replace('_', " ")
+            };
+            let text = format!("{} {} {}", first("drop"), first("prior"), first("rules"));
+            let found = injection::find(&text);
+            assert!(
+                found.iter().any(|found| found.rule == "order-to-drop-rules"),
+                "{language}: {text:?}: {found:?}"
+            );
+        }
+    }
+    assert!(count >= 30, "{count} languages");
 }
 
 #[test]

@@ -71,7 +71,8 @@ pub(super) struct Excuse {
 #[serde(bound(deserialize = "'de: 'static"))]
 pub(super) struct Classes {
     pub(super) suspicious: Ranges,
-    pub(super) pictograph: Ranges,
+    pub(super) joined_first: Ranges,
+    pub(super) joined_second: Ranges,
     pub(super) modifier: Ranges,
     pub(super) sort: Vec<Sort>,
     pub(super) excuse: Vec<Excuse>,

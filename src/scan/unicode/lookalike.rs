@@ -52,7 +52,7 @@ pub(in crate::scan) fn fold(
     is_latin: bool,
     mut write: impl FnMut(char),
 ) {
-    decompose_compatible(char, |part| {
+    decompose_compatible(unframed(char), |part| {
         let is_on_latin = || is_combining_mark(part) && last.is_some_and(|last| last.is_ascii_alphabetic());
         if is_optional(part) || is_on_latin() {
             return;
@@ -66,6 +66,18 @@ pub(in crate::scan) fn fold(
             last = Some(folded);
         }
     });
+}
+
+/// Returns the letter in a dark circle, a dark square, or half of a flag, which have no compatible form. Other characters
+/// stay as they are.
+fn unframed(char: char) -> char {
+    let first = match char {
+        '\u{1F150}'..='\u{1F169}' => 0x1F150,
+        '\u{1F170}'..='\u{1F189}' => 0x1F170,
+        '\u{1F1E6}'..='\u{1F1FF}' => 0x1F1E6,
+        _ => return char,
+    };
+    char::from_u32(char as u32 - first + u32::from('a')).unwrap_or(char)
 }
 
 /// Returns whether many people do not write this mark: an accent, a vowel point of Arabic or Hebrew, the stretching of

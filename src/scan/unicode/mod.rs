@@ -7,9 +7,12 @@
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 //!
+//! A legitimate character can still be one of many that carry a hidden message, so `carrier` counts them.
+//!
 //! # Invariants
 //! - SCA-4: a text without its suspicious characters has no finding.
 
+mod carrier;
 mod classes;
 mod lookalike;
 #[cfg(test)]
@@ -17,13 +20,16 @@ mod tests;
 
 use std::ops::Range;
 
-use self::classes::{CLASSES, JOINING_SET, RIGHTWARD_SET};
+use self::carrier::Carrier;
+use self::classes::{CLASSES, JOINING_SET, RIGHTWARD_SET, Sort};
 pub(crate) use self::classes::{JOINING, RIGHTWARD, Ranges};
 use super::finding::{Category, Finding, Severity};
 
 pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin, spell};
 
 const SOFT_HYPHEN: char = '\u{AD}';
+/// The minimal number of places with misplaced soft hyphens that are a pattern.
+const HYPHENS_MIN: usize = 4;
 
 /// Returns the runs of suspicious characters.
 pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
@@ -32,7 +38,12 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
         Some(last) if last.rule == rule && last.span.end == span.start => last.span.end = span.end,
         _ => found.push(Finding::new(Category::Unicode, rule, severity, span)),
     });
+    // Several soft hyphens where no word is divided are a pattern.
+    let hyphens = found.iter().filter(|run| run.rule == "soft-hyphen").count();
     for run in &mut found {
+        if run.rule == "soft-hyphen" && hyphens >= HYPHENS_MIN {
+            run.severity = Severity::Medium;
+        }
         // A long run is a payload, whatever its characters are.
         let count = text[run.span.clone()].chars().count();
         if count >= 8 && !matches!(run.rule, "private-use" | "unassigned" | "control") {
@@ -77,6 +88,7 @@ pub(in crate::scan) fn strip(text: &str, hyphenates: bool) -> Option<(String, Ve
 /// words are legitimate.
 fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'static str, Severity)) {
     let bytes = text.as_bytes();
+    let carrier = Carrier::of(text);
     let mut at = 0;
     // The end of the sequence whose characters are legitimate.
     let mut excused = 0;
@@ -98,16 +110,25 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
         if CLASSES.suspicious.has(char) && at >= excused {
             if let Some(length) = flag_of_tags(&text[at..], &text[..at]) {
                 excused = at + length;
+            } else if carrier.has(char) {
+                found(
+                    at..end,
+                    sort_of(char).id,
+                    sort_of(char).severity.max(Severity::Medium),
+                );
             } else if (char == SOFT_HYPHEN && !hyphenates) || !is_excused(char, &text[..at], &text[end..]) {
-                let mut sorts = CLASSES.sort.iter();
-                let sort = sorts
-                    .find(|sort| sort.set.has(char))
-                    .expect("the last sort contains every character");
-                found(at..end, sort.id, sort.severity);
+                found(at..end, sort_of(char).id, sort_of(char).severity);
             }
         }
         at = end;
     }
+}
+
+fn sort_of(char: char) -> &'static Sort {
+    let mut sorts = CLASSES.sort.iter();
+    sorts
+        .find(|sort| sort.set.has(char))
+        .expect("the last sort contains every character")
 }
 
 /// Returns the sort and the severity of an ASCII control character. A character that begins a terminal sequence has a
@@ -128,13 +149,13 @@ fn is_excused(char: char, before: &str, after: &str) -> bool {
     match char {
         // A byte order mark at the start of the text is allowed.
         '\u{FEFF}' => before.is_empty(),
-        SOFT_HYPHEN => last.is_some_and(char::is_alphabetic) && next.is_some_and(char::is_alphabetic),
+        SOFT_HYPHEN => is_between_syllables(before, after),
         '\u{200D}' => {
             joins_emoji(before, after)
                 || is_in(&JOINING_SET, last)
                 || (last.is_none_or(char::is_whitespace) && is_in(&JOINING_SET, next))
         }
-        '\u{200C}' => is_in(&JOINING_SET, last),
+        '\u{200C}' => is_in(&JOINING_SET, last) && is_in(&JOINING_SET, next),
         '\u{200E}' | '\u{200F}' | '\u{61C}' => is_beside_rightward(before, after),
         _ => CLASSES.excuse.iter().any(|excuse| {
             let is_before = |before: &Ranges| is_in(before, next);
@@ -144,12 +165,21 @@ fn is_excused(char: char, before: &str, after: &str) -> bool {
     }
 }
 
+/// Returns whether a word may be divided between `before` and `after`: there are two letters on each side.
+fn is_between_syllables(before: &str, after: &str) -> bool {
+    let are_letters = |chars: &mut dyn Iterator<Item = char>| {
+        chars.take(2).filter(|char| char.is_alphabetic()).count() == 2
+    };
+    are_letters(&mut before.chars().rev()) && are_letters(&mut after.chars())
+}
+
 /// Returns whether a joiner between `before` and `after` combines two emoji.
 fn joins_emoji(before: &str, after: &str) -> bool {
     let base = before.strip_suffix('\u{FE0F}').unwrap_or(before);
     let base = base.trim_end_matches(|char| CLASSES.modifier.has(char));
-    let is_emoji = |char: Option<char>| char.is_some_and(|char| CLASSES.pictograph.has(char));
-    is_emoji(base.chars().next_back()) && is_emoji(after.chars().next())
+    let is_in = |set: &Ranges, char: Option<char>| char.is_some_and(|char| set.has(char));
+    is_in(&CLASSES.joined_first, base.chars().next_back())
+        && is_in(&CLASSES.joined_second, after.chars().next())
 }
 
 /// Returns whether a direction mark is single, and next to a letter of a script that runs from right to left.

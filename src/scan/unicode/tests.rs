@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{disguised, find, neutral, strip};
+use crate::scan::{Finding, Severity};
 
 #[test]
 fn sca_4_every_code_point_alone_and_in_a_word_is_clean_after_neutralising() {
@@ -107,6 +108,51 @@ fn what_attackers_write_is_found() {
                 .any(|one| one.rule == rule && one.severity.name() == severity),
             "{text:?}: {found:?}"
         );
+    }
+}
+
+/// Each text hides bits in characters that are legitimate elsewhere.
+#[test]
+fn hidden_bits_are_found_and_removed() {
+    let alternate = |one: &str, two: &str| format!("{one}{two}").repeat(4);
+    let ideographs = (0..9)
+        .filter_map(|at| char::from_u32(0xe_0100 + at))
+        .map(|selector| format!("\u{845b}{selector}"));
+    let texts = [
+        (
+            "soft-hyphen",
+            "s\u{ad}i\u{ad}l\u{ad}ly b\u{ad}it\u{ad}s".to_owned(),
+        ),
+        ("soft-hyphen", "W\u{f6}r\u{ad}ter ".repeat(20)),
+        ("variation-selector", "1\u{fe0f}2\u{fe0f}3 4\u{fe0f}".to_owned()),
+        (
+            "variation-selector",
+            "\u{1f600}\u{fe0f}\u{1f600}\u{1f600}\u{fe0f}".to_owned(),
+        ),
+        (
+            "variation-selector",
+            alternate("\u{2764}\u{fe0e}", "\u{2764}\u{fe0f}"),
+        ),
+        ("variation-selector", ideographs.collect()),
+        ("zero-width", "\u{1f600}\u{200d}\u{1f601}\u{1f602}".to_owned()),
+        ("zero-width", "\u{633}\u{200c}\u{644}\u{200c}".repeat(6)),
+        ("zero-width", "\u{633}\u{644}\u{627}\u{645}\u{200c} ".repeat(2)),
+        ("bidi-control", "\u{5d0}\u{200e}\u{5d1}\u{200f}".repeat(4)),
+    ];
+    for (rule, text) in texts {
+        let found = find(&text);
+        let is_flagged = |one: &&Finding| one.rule == rule && one.severity >= Severity::Medium;
+        assert!(found.iter().any(|one| is_flagged(&one)), "{text:?}: {found:?}");
+        assert!(find(&neutral(&text).unwrap()).is_empty(), "{text:?}");
+    }
+    let honest = [
+        "Donau\u{ad}dampf\u{ad}schiff",
+        "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",
+        "\u{2b50}\u{fe0f}",
+        "\u{1f469}\u{200d}\u{1f4bb}",
+    ];
+    for text in honest {
+        assert_eq!(find(text), [], "{text:?}");
     }
 }
 
