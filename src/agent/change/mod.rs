@@ -12,6 +12,7 @@
 //!   quarantined.
 //! - STA-2: every commit of the layer names its rule, and the engine authorises the commit by that rule.
 
+pub(super) mod documents;
 pub(super) mod drafts;
 pub(super) mod ids;
 pub(super) mod names;
