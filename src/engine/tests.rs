@@ -24,6 +24,8 @@ mod salvage_leftovers;
 mod salvage_spare;
 mod scan;
 mod staging;
+#[cfg(feature = "agent")]
+mod tainted;
 
 use std::sync::Arc;
 
