@@ -37,7 +37,7 @@ fn nothing_clears_a_taint() -> Result<()> {
         say(&memory, "other", &number.to_string(), &Writer::user())?;
     }
     // The commit that the reference names is thinned.
-    drop(memory.gc(&tight(), None)?);
+    memory.gc(&tight(), None)?;
     say(&memory, "late", "said later", &user)?;
     assert_eq!(origin(&memory, "late"), Some(Origin::ToolExternal));
     assert_eq!(origin(&memory, "mine"), Some(Origin::DirectUser));
