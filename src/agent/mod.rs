@@ -73,6 +73,8 @@ mod words;
 
 pub use agent::Agent;
 pub(crate) use audit::{AuditRequest, Audited, audit};
+#[cfg(feature = "cli")]
+pub(crate) use change::documents::{DocumentReview, review_documents};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use followed::Reached;

@@ -57,6 +57,14 @@ pub(crate) struct Ingested {
     pub(crate) pruned: Vec<String>,
     /// Files that `--skip-bad` skipped.
     pub(crate) skipped: Vec<SkippedFile>,
+    /// The number of objects that are stored with the attribute `flags`.
+    pub(crate) flagged: u64,
+    /// The number of objects with markers in place of secrets.
+    pub(crate) redacted: u64,
+    /// The texts that the scan stopped, each as `PATH:LINE`. Their objects are stored without content.
+    pub(crate) withheld: Vec<String>,
+    /// The name of the quarantined change with the withheld texts.
+    pub(crate) held: Option<String>,
 }
 
 /// A file that `ingest --skip-bad` skipped.

@@ -7,12 +7,15 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::env;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 
+use super::errors::usage_error;
 use super::time;
 use crate::engine::Writer;
 use crate::error::{Error, ErrorCode, Result};
@@ -20,6 +23,10 @@ use crate::object::Origin;
 
 /// The heading of the shared options in the help of a verb.
 pub(crate) const HEADING: &str = "Options that may also precede the verb";
+
+/// The help of `--trust`.
+const TRUST_HELP: &str = "The class of the writer: direct_user, host, model, tool_internal, tool_external, document, \
+                          import, or untrusted [default: TREERING_TRUST, else direct_user at a terminal, else model]";
 
 /// The options that verbs share.
 #[derive(Args, Clone, Debug, Default)]
@@ -52,9 +59,9 @@ pub(crate) struct SharedOptions {
     /// The source of the written objects
     #[arg(long, global = true, value_name = "SRC")]
     pub(crate) source: Option<String>,
-    /// Mark the written objects as untrusted; no option raises trust
-    #[arg(long, global = true, value_name = "untrusted", value_parser = ["untrusted"], hide_possible_values = true)]
-    pub(crate) trust: Option<String>,
+    /// The class of the writer.
+    #[arg(long, global = true, value_name = "CLASS", value_parser = Origin::from_text, help = TRUST_HELP)]
+    pub(crate) trust: Option<Origin>,
     /// The time to wait for another writer: 30s, 500ms, 0 [default: 30s]
     #[arg(long, global = true, value_name = "DURATION", value_parser = time::duration)]
     pub(crate) wait: Option<Duration>,
@@ -140,6 +147,45 @@ fn shared(names: &[&str]) -> Vec<Arg> {
     taken.cloned().collect()
 }
 
+/// The variables that programs set for the commands that their agent runs. `AI_AGENT` is common to several programs.
+const AGENT_VARIABLES: [&str; 9] = [
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CODEX_CI",
+    "CODEX_SANDBOX",
+    "CODEX_THREAD_ID",
+    "COPILOT_CLI",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "OPENCODE",
+];
+
+/// Returns the class that `TREERING_TRUST` names, or `None` if the variable is unset or empty.
+///
+/// # Errors
+/// A usage error if the variable names no class.
+pub(crate) fn named_class() -> Result<Option<Origin>> {
+    let Some(name) = env::var_os("TREERING_TRUST").filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let class = Origin::from_text(&name.to_string_lossy()).map(Some);
+    class.map_err(|error| {
+        let hint = error.hint().unwrap_or_default().to_owned();
+        usage_error(format!("TREERING_TRUST: {}", error.message()), hint)
+    })
+}
+
+/// Returns the class of a writer who names none. Only a person who types has the class of the person. A command that an
+/// agent runs, or that reads its input from a file or a program, has the class of a model.
+fn usual_class() -> Origin {
+    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    if io::stdin().is_terminal() && !AGENT_VARIABLES.iter().any(is_set) {
+        Origin::DirectUser
+    } else {
+        Origin::Model
+    }
+}
+
 impl SharedOptions {
     /// Returns these options, overridden by the options that the user typed.
     pub(crate) fn overlaid_by(&self, typed: &ArgMatches) -> clap::error::Result<Self> {
@@ -163,17 +209,20 @@ impl SharedOptions {
             .with_hint("if you trust whoever made the store, treering trust-store makes it yours"))
     }
 
+    /// Returns the class of the writer: of `--trust`, else of `TREERING_TRUST`, else [`usual_class`].
+    fn trust(&self) -> Origin {
+        // `Parsed::of` refuses a bad variable before the verb runs.
+        let named = || named_class().unwrap_or(Some(Origin::ToolExternal));
+        self.trust.or_else(named).unwrap_or_else(usual_class)
+    }
+
     /// Returns the writer that the engine records.
     pub(crate) fn writer(&self) -> Writer {
         Writer {
             actor: self.lane.actor.clone(),
             session: self.lane.session.clone(),
             source: self.source.clone(),
-            // The option can only lower trust, to the class of an external tool's output.
-            trust: match &self.trust {
-                Some(_) => Origin::ToolExternal,
-                None => Origin::DirectUser,
-            },
+            trust: self.trust(),
             reason: self.reason.clone(),
         }
     }

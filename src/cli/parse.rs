@@ -14,7 +14,7 @@ use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _};
 
 #[cfg(feature = "agent")]
 use super::agent_context::is_switched_off;
-use super::args::SharedOptions;
+use super::args::{SharedOptions, named_class};
 use super::context::Context;
 use super::errors::{Done, clap_error, two_modes, usage_error};
 use super::human;
@@ -169,6 +169,9 @@ impl Parsed {
         // clap refuses the two options only if both precede the verb or both follow it.
         if options.json && options.agent {
             return Err(two_modes("--agent"));
+        }
+        if is_taken("trust") && options.trust.is_none() {
+            named_class()?;
         }
         Ok(Self {
             verb: verb::find(verbs, name).ok_or_else(missing)?,

@@ -471,7 +471,7 @@ impl Memory {
     pub fn put(&self, object: NewObject, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         draft.put(object)?;
-        draft.authorise(Authorisation::Removals);
+        draft.authorise(Authorisation::Replacements);
         self.commit(draft, "put")
     }
 

@@ -82,5 +82,7 @@ pub use write::draft::{Draft, Staged};
 pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
 pub use write::rollback::{Reversing, Rollback};
+#[cfg(feature = "agent")]
+pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, parent_session, session_line};
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;

@@ -27,6 +27,8 @@ mod salvage_outside;
 mod salvage_spare;
 mod scan;
 mod staging;
+#[cfg(feature = "agent")]
+mod tainted;
 mod unreadable;
 
 use std::sync::Arc;

@@ -86,6 +86,14 @@ pub(super) fn title_of(attributes: &Attributes) -> &str {
         .unwrap_or_default()
 }
 
+/// The texts of one object of a document.
+pub(crate) struct Part<'a> {
+    /// The number of the first line, counted from 1; 0 for the whole file.
+    pub(crate) line: u64,
+    pub(crate) attributes: &'a mut Attributes,
+    pub(crate) content: &'a mut Option<String>,
+}
+
 /// The line number and the fields of an object in a JSON Lines file.
 pub(super) type StatedObject = (u64, ObjectLine);
 
@@ -126,6 +134,22 @@ impl Document {
     /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Returns the document, its sections and its objects, to change their texts.
+    pub(crate) fn parts_mut(&mut self) -> Vec<Part<'_>> {
+        let sections = std::iter::once(&mut self.root).chain(&mut self.sections);
+        let sections = sections.map(|section| Part {
+            line: section.line,
+            attributes: &mut section.attributes,
+            content: &mut section.content,
+        });
+        let objects = self.objects.iter_mut().map(|(line, stated)| Part {
+            line: *line,
+            attributes: &mut stated.object.attributes,
+            content: &mut stated.object.content,
+        });
+        sections.chain(objects).collect()
     }
 
     /// Adds the path and the line to the error, and the id of the document to the error's ids. The line is 0 for the

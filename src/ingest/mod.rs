@@ -32,6 +32,8 @@ mod transcript;
 mod write;
 
 pub use self::document::Document;
+#[cfg(feature = "agent")]
+pub(crate) use self::document::Part;
 #[cfg(test)]
 use self::document::{DOCUMENT_KIND, ENTRY_KIND, HEADING_KIND};
 pub(crate) use self::export::{Piece, Version, for_each_piece, for_each_version, omitted};
@@ -48,6 +50,8 @@ pub(crate) use self::text::not_utf8;
 pub(crate) use self::text::shown;
 pub(crate) use self::write::documents;
 pub use self::write::ingest;
+#[cfg(feature = "agent")]
+pub(crate) use self::write::{ingest_beside, stage_documents};
 
 #[cfg(test)]
 mod tests;

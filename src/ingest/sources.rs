@@ -10,7 +10,7 @@ use super::plan::{Change, Write};
 use crate::digest::ObjectDigest;
 use crate::engine::{Draft, Memory};
 use crate::error::{Error, Result};
-use crate::object::Origin;
+use crate::object::{Origin, object_class};
 
 /// Stages every version and object that `change` writes.
 pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Result<()> {
@@ -54,10 +54,12 @@ fn put(draft: &mut Draft, (write, is_past): (&Write, bool)) -> Result<ObjectDige
     if is_past {
         return draft.put_past(&write.object, write.origin.unwrap_or(Origin::Import));
     }
-    match write.origin {
-        Some(origin) => draft.put_at_most(write.object.clone(), origin)?,
-        None => draft.put(write.object.clone())?,
-    };
+    let class = object_class(&write.object, write.origin);
+    let present = draft
+        .base()
+        .get(&write.object.id)?
+        .map(|present| present.origin());
+    draft.put_said(write.object.clone(), class, present)?;
     let digest = draft.digest(&write.object.id)?;
     digest.ok_or_else(|| Error::internal("a staged object is missing in its draft"))
 }

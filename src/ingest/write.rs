@@ -3,10 +3,12 @@
 //! # Layer
 //! Layer 6, inside `ingest`.
 
+use std::collections::HashSet;
+
 use super::document::{DOCUMENT_KIND, Document};
 use super::plan::{Change, Existing, IngestOptions, plan};
 use crate::digest::HashSuite;
-use crate::engine::{Committed, Memory, Query, View, Writer};
+use crate::engine::{Committed, Draft, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object};
 
@@ -83,16 +85,38 @@ pub fn ingest(
     options: &IngestOptions,
     writer: &Writer,
 ) -> Result<(Change, Committed)> {
-    let mut draft = memory.draft(writer);
-    let view = draft.base();
-    let existing = InView { memory, view };
-    let mut change = plan(documents, &existing, options)?;
-    draft.snapshot_before();
-    super::sources::stage(&mut draft, memory, &change).map_err(|error| located(documents, error))?;
-    for id in &change.remove {
-        draft.remove(id)?;
+    ingest_beside(memory, documents, &[], options, writer)
+}
+
+/// Writes documents as [`ingest`] does. If some of the documents have texts that they lack in `documents`, `whole`
+/// contains all documents with these texts. An object that already has its text from `whole` stays as it is.
+///
+/// # Errors
+/// The errors of [`ingest`].
+pub(crate) fn ingest_beside(
+    memory: &Memory,
+    documents: &[Document],
+    whole: &[Document],
+    options: &IngestOptions,
+    writer: &Writer,
+) -> Result<(Change, Committed)> {
+    let (mut draft, mut change) = stage_documents(memory, documents, options, writer)?;
+    if !whole.is_empty() {
+        let (differs, _) = stage_documents(memory, whole, options, writer)?;
+        let differs: HashSet<Id> = differs.changes().into_iter().map(|change| change.id).collect();
+        let base = draft.base().clone();
+        for one in draft.changes() {
+            if !differs.contains(&one.id) {
+                draft.restore(&one.id, &base)?;
+            }
+        }
     }
+    draft.snapshot_before();
     let drafted = draft.counts();
+    // The engine kept the version of some planned objects, because only their class would have changed.
+    let same = change.updated.saturating_sub(drafted.changed);
+    change.updated -= same;
+    change.unchanged += same;
     let committed = memory
         .commit(draft, "ingest")
         .map_err(|error| located(documents, error))?;
@@ -102,6 +126,27 @@ pub fn ingest(
     change.removed = change.removed.saturating_sub(others.removed);
     change.unchanged += others.added + others.changed;
     Ok((change, committed))
+}
+
+/// Stages the change after which the memory contains the documents.
+///
+/// # Errors
+/// The errors of [`ingest`].
+pub(crate) fn stage_documents(
+    memory: &Memory,
+    documents: &[Document],
+    options: &IngestOptions,
+    writer: &Writer,
+) -> Result<(Draft, Change)> {
+    let mut draft = memory.draft(writer);
+    let view = draft.base();
+    let existing = InView { memory, view };
+    let change = plan(documents, &existing, options)?;
+    super::sources::stage(&mut draft, memory, &change).map_err(|error| located(documents, error))?;
+    for id in &change.remove {
+        draft.remove(id)?;
+    }
+    Ok((draft, change))
 }
 
 /// Adds a file and a line to the error: the place where a document states one of the ids in the error. Such errors

@@ -43,6 +43,7 @@ mod object;
 mod origin;
 mod reference;
 mod reserved;
+mod speaker;
 mod time;
 mod value;
 
@@ -58,6 +59,10 @@ pub use new_object::{Encoded, NewObject};
 pub use object::Object;
 pub use origin::Origin;
 pub use reference::{Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
+#[cfg(feature = "ingest")]
+pub(crate) use speaker::object_class;
+#[cfg(feature = "agent")]
+pub(crate) use speaker::{quoted_class, role_of, turn_class};
 pub use time::Time;
 pub use value::{VALUE_DEPTH_MAX, Value};
 

@@ -7,6 +7,8 @@
 //! docs/format.md, "Object". The numbers are part of the format.
 
 use crate::codec::{DecodeError, as_array};
+#[cfg(any(feature = "agent", feature = "cli"))]
+use crate::error::{Error, ErrorCode};
 
 named! {
     /// The class of source of an object or a commit, most trusted first.
@@ -32,6 +34,24 @@ named! {
 }
 
 impl Origin {
+    /// Returns the class with a name that a caller typed. Also accepts `untrusted`, which is `tool_external`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is unknown. The error does not quote it, because it may be a secret.
+    #[cfg(any(feature = "agent", feature = "cli"))]
+    pub(crate) fn from_text(name: &str) -> crate::error::Result<Self> {
+        let named = match name {
+            "untrusted" => Some(Self::ToolExternal),
+            name => Self::from_name(name),
+        };
+        named.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::invalid("the class of trust is unknown")
+                .with_code(ErrorCode::InvalidInput)
+                .with_hint(format!("use one of {names}, untrusted"))
+        })
+    }
+
     /// Returns the number in the format. Zero is unused.
     #[doc(hidden)]
     pub fn tag(self) -> u8 {

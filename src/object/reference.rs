@@ -7,6 +7,7 @@
 //! - REF-1: a reference without a commit deletes its name and contains no data about a commit.
 //! - REF-2: only drafts and rejected changes have a root and a list of changes, and a list of changes requires a root.
 //! - REF-3: only a snapshot is in a lane's ring.
+//! - REF-4: a taint is a pin, so older builds read and keep it. Its commit is for information, and may be thinned.
 //!
 //! # Format
 //! docs/format.md, "Reference".
@@ -29,6 +30,9 @@ const LANE: Rule = Rule::new("a lane", 256);
 
 /// The number of bytes in an entry of the changes: a key path and an object digest.
 const CHANGE_LEN: usize = 2 * DIGEST_LEN;
+
+/// The start of the name of a taint, after its class.
+const TAINT: &str = "tainted:";
 
 /// The all-zero digest, which means that the change removes the id.
 const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
@@ -97,6 +101,20 @@ impl ReferenceName {
     /// Makes the name of the automatic snapshot of batch number `batch`.
     pub fn of_ring(batch: u64) -> Self {
         Self(format!("{}/ring:{batch}", ReferenceClass::Snapshots.name()))
+    }
+
+    /// Makes the name of the taint of a session (REF-4).
+    ///
+    /// # Errors
+    /// The errors of [`Self::new`].
+    pub(crate) fn of_taint(session: &str) -> Result<Self> {
+        Self::of(ReferenceClass::Pins, &format!("{TAINT}{session}"))
+    }
+
+    /// Returns whether this is the name of a taint.
+    pub(crate) fn is_taint(&self) -> bool {
+        let (class, rest) = self.parts();
+        class == ReferenceClass::Pins && rest.starts_with(TAINT)
     }
 
     /// Returns the class of the reference.

@@ -204,11 +204,7 @@ impl Store {
 
     /// Returns the seqs of the commits that the newest references name.
     fn named_commits(&self) -> Result<HashSet<u64>> {
-        let mut named: Vec<_> = self
-            .references()
-            .iter()
-            .filter_map(|entry| Some((entry.batch, entry.reference.commit?)))
-            .collect();
+        let mut named: Vec<_> = self.references().kept_commits().collect();
         named.sort_by_key(|(batch, _)| std::cmp::Reverse(*batch));
         let mut found = HashSet::new();
         for (_, commit) in named.into_iter().take(NAMED_STATES) {

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::digest::CommitDigest;
 use crate::object::{Reference, ReferenceName};
 
 /// The maximal number of automatic snapshots in a lane's ring.
@@ -35,6 +36,18 @@ impl References {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &ReferenceEntry> {
         self.by_name.values()
+    }
+
+    /// Iterates the commits that must be kept because a reference names them. The commit of a taint need not be kept
+    /// (REF-4).
+    pub(crate) fn kept_commits(&self) -> impl Iterator<Item = (u64, CommitDigest)> {
+        let kept = self.iter().filter(|entry| !entry.reference.name.is_taint());
+        kept.filter_map(|entry| Some((entry.batch, entry.reference.commit?)))
+    }
+
+    /// Returns whether this session is tainted. The engine's `session.rs` describes taints.
+    pub(crate) fn is_tainted(&self, session: &str) -> bool {
+        ReferenceName::of_taint(session).is_ok_and(|name| self.by_name.contains_key(&name))
     }
 
     /// Iterates the automatic snapshots of a lane, newest first.

@@ -407,7 +407,7 @@ fn a_refused_line_of_a_session_is_named_by_its_field_and_never_quoted() {
         ),
         (
             r#"{"text":"tea","origin":"sk-live-41"}"#,
-            "the field `origin` is not a known origin",
+            "the field `origin` is not a known class",
         ),
         (r#"{"text":"tea","colour":null}"#, "the field `colour` is unknown"),
     ] {

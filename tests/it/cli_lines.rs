@@ -312,7 +312,7 @@ fn org_and_markdown_come_back_from_a_folder_and_from_one_file() {
         std::fs::rename(folder.path(format), copy.path("in")).unwrap();
         assert!(copy.path("in").join(list).exists());
         let inside = copy
-            .command(&["ingest", "."])
+            .command(&["ingest", ".", "--as-me"])
             .current_dir(copy.path("in"))
             .status();
         assert!(inside.unwrap().success());
@@ -320,7 +320,7 @@ fn org_and_markdown_come_back_from_a_folder_and_from_one_file() {
         folder.json(&["export", "--format", format, "all.x"]);
         let one = Folder::with_store();
         one.write("all.x", std::fs::read(folder.path("all.x")).unwrap());
-        one.json(&["ingest", "--format", format, "all.x"]);
+        one.json(&["ingest", "--as-me", "--format", format, "all.x"]);
         assert_eq!(one.root(), folder.root());
         let printed = folder.run(&["export", "--format", format]);
         assert_eq!(

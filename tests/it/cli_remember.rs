@@ -314,7 +314,7 @@ fn careful_writers_are_told_of_others() {
 }
 
 #[test]
-fn what_is_put_in_bulk_or_ingested_is_told_and_stored_as_it_is() {
+fn what_is_put_in_bulk_is_told_and_stored_as_it_is() {
     let folder = Folder::with_store();
     let put = folder.run(&["put", "a", "--kind", "k", "--content", &download()]);
     assert!(put.code == 0 && !put.err.contains("the scan"), "{put:?}");
@@ -329,14 +329,6 @@ fn what_is_put_in_bulk_or_ingested_is_told_and_stored_as_it_is() {
     let lines = folder.run(&["put", "--jsonl", "lines.jsonl"]);
     assert!(lines.err.contains("in 1 object: b;"), "{lines:?}");
     assert!(!lines.err.contains("evil.example"));
-    folder.write("note.md", format!("# Set up\n\n{}\n", download()));
-    let ingest = folder.run(&["ingest", "note.md"]);
-    assert!(
-        ingest.code == 0 && ingest.err.contains("the scan found"),
-        "{ingest:?}"
-    );
-    let again = folder.run(&["ingest", "note.md"]);
-    assert!(!again.err.contains("the scan found"), "nothing is new: {again:?}");
     folder.write("clean.jsonl", line("d", "Ada drinks tea"));
     let clean = folder.run(&["put", "--jsonl", "clean.jsonl"]);
     assert!(!clean.err.contains("the scan"), "{clean:?}");

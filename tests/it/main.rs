@@ -5,6 +5,8 @@
 )]
 
 #[cfg(all(feature = "cli", feature = "agent"))]
+mod classes;
+#[cfg(all(feature = "cli", feature = "agent"))]
 mod cli_agent_trust;
 #[cfg(feature = "cli")]
 mod cli_doctor;

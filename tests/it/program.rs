@@ -65,6 +65,8 @@ impl Folder {
         command
             .env("HOME", self.path("home"))
             .env("PATH", "/usr/bin:/bin")
+            // The tests stand for a person, but run without a terminal.
+            .env("TREERING_TRUST", "direct_user")
             .stdin(Stdio::null());
         command
     }

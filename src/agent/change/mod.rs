@@ -12,6 +12,7 @@
 //!   quarantined.
 //! - STA-2: every commit of the layer names its rule, and the engine authorises the commit by that rule.
 
+pub(super) mod documents;
 pub(super) mod drafts;
 pub(super) mod ids;
 pub(super) mod names;
@@ -29,7 +30,7 @@ use super::remember::unless_erased;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Draft, Staged, View, Writer};
 use crate::error::{ErrorCode, Result};
-use crate::object::{Id, Kind, NewObject, Object, Origin, Scope, Value};
+use crate::object::{Id, Kind, NewObject, Object, Origin, Scope};
 use crate::scan::Verdict;
 
 /// The maximum number of attempts of a change that conflicts with other writers.
@@ -168,6 +169,27 @@ impl<'a> Change<'a> {
         self.draft.writer().trust
     }
 
+    /// Returns the least trusted of `class`, the class of the writer and the class of the sessions of the change.
+    pub(super) fn class_of(&self, class: Origin) -> Result<Origin> {
+        self.draft.class_of(class)
+    }
+
+    /// Makes the change write in `session`, besides the session of its writer.
+    pub(super) fn enter(&mut self, session: Option<&str>) {
+        self.draft.enter(session);
+        self.held.enter(session);
+    }
+
+    /// Returns whether a session is tainted, after the staged changes.
+    pub(super) fn is_tainted(&self, session: &str) -> Result<bool> {
+        self.draft.is_tainted(session)
+    }
+
+    /// Taints a session and the sessions above it when the change is committed.
+    pub(super) fn taint(&mut self, session: &str) -> Result<()> {
+        self.draft.taint(session)
+    }
+
     /// Returns the object with an id, after the staged changes.
     pub(super) fn get(&self, id: &Id) -> Result<Option<Object>> {
         self.draft.get(id)
@@ -236,16 +258,17 @@ impl<'a> Change<'a> {
         Ok(Passed { fate, verdict, rules })
     }
 
-    /// Stages a reviewed item as a statement of the writer. `present` is the current object with the same id. The
+    /// Stages a reviewed item as a statement of class `class`. `present` is the current object with the same id. The
     /// `superseded` items free quota for the new item.
     pub(super) fn say(
         &mut self,
         object: NewObject,
+        class: Origin,
         present: Option<&Object>,
         superseded: &[Object],
     ) -> Result<Staged> {
-        self.reserve(&object, present, self.class(), superseded)?;
-        self.draft.put_said(object, present.map(Object::origin))
+        self.reserve(&object, present, class, superseded)?;
+        self.draft.put_said(object, class, present.map(Object::origin))
     }
 
     /// Reserves quota for an object in its scope (ROO-2).
@@ -306,11 +329,6 @@ impl<'a> Change<'a> {
         self.draft.put_restated(object)
     }
 
-    /// Stages attributes that the verb itself adds to an object (ORI-4).
-    pub(super) fn note(&mut self, known: &Object, notes: Vec<(&str, Value)>) -> Result<()> {
-        self.draft.put_noted(known, notes)
-    }
-
     /// Stages a version that a person has promoted (ORI-2).
     pub(super) fn promote(&mut self, object: NewObject) -> Result<()> {
         self.draft.put_promoted(object).map(drop)
@@ -342,7 +360,7 @@ impl<'a> Change<'a> {
             self.draft.check_authorisation()?;
         }
         let memory = self.agent.memory();
-        let is_idle = self.draft.is_empty() && !self.has_expectations;
+        let is_idle = self.draft.is_idle() && !self.has_expectations;
         let committed = if self.is_rehearsal || is_idle {
             Committed {
                 commit: self.draft.base().commit(),

@@ -13,7 +13,7 @@ use crate::agent::item::NewItem;
 use crate::agent::vocabulary::attribute;
 use crate::engine::Writer;
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{NewObject, Value};
+use crate::object::{Attributes, NewObject, Value};
 use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
 /// The phrase in errors for the name of an attribute, or for a key within an attribute.
@@ -187,9 +187,17 @@ fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a
 
 /// Returns every text of an object with the name of its field. The field name of the content is empty.
 pub(in crate::agent) fn texts_of_object(object: &mut NewObject) -> Vec<(String, &mut String)> {
-    let content = object.content.as_mut().map(|text| (String::new(), text));
+    texts_of(&mut object.attributes, &mut object.content)
+}
+
+/// Returns every text of these attributes and this content, as [`texts_of_object`] does.
+pub(super) fn texts_of<'a>(
+    attributes: &'a mut Attributes,
+    content: &'a mut Option<String>,
+) -> Vec<(String, &'a mut String)> {
+    let content = content.as_mut().map(|text| (String::new(), text));
     let mut fields: Vec<_> = content.into_iter().collect();
-    for (name, value) in object.attributes.entries_mut() {
+    for (name, value) in attributes.entries_mut() {
         add_texts(name, value, &mut fields);
     }
     fields

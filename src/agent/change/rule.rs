@@ -22,7 +22,7 @@ impl Rule {
     pub(in crate::agent) const REMEMBER: Self = Self::retried("remember", Authorisation::Everyone);
     pub(in crate::agent) const REMEMBER_ONCE: Self = Self::once("remember", Authorisation::Everyone);
     pub(in crate::agent) const NOTE: Self = Self::retried("note", Authorisation::Everyone);
-    /// Appending to a session does not change its origin (ORI-4), so every writer may append.
+    /// Every writer may append, because appending replaces nothing.
     pub(in crate::agent) const APPEND: Self = Self::retried("session", Authorisation::Untrusted);
     pub(in crate::agent) const SUMMARISE: Self = Self::retried("session", Authorisation::Untrusted);
     pub(in crate::agent) const END_SESSION: Self = Self::retried("session", Authorisation::Untrusted);

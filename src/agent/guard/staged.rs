@@ -22,7 +22,7 @@ use crate::agent::change::{Rule, drafts, retry_on_conflict};
 use crate::engine::{Draft, ReferenceInfo, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::json::{self, ObjectLine};
-use crate::object::{Id, Origin};
+use crate::object::{Id, Origin, object_class};
 use crate::store::ChangeCounts;
 
 /// The prefix of the names of staged changes.
@@ -213,10 +213,8 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
         draft.put_past(&line.object, line.origin.unwrap_or(Origin::Import))?;
         return Ok(());
     }
-    match line.origin {
-        Some(origin) => draft.put_at_most(line.object, origin)?,
-        None => draft.put(line.object)?,
-    };
+    let class = object_class(&line.object, line.origin);
+    draft.put_at_most(line.object, class)?;
     Ok(())
 }
 

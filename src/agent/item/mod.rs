@@ -19,7 +19,7 @@ use super::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::shown;
-use crate::object::{Attributes, Id, Kind, NewObject, Object, Scope, Time, Value};
+use crate::object::{Attributes, Id, Kind, NewObject, Object, Origin, Scope, Time, Value, quoted_class};
 
 named! {
     /// The sensitivity of an item, least sensitive first.
@@ -89,6 +89,8 @@ pub struct NewItem {
     pub supersedes: Vec<Id>,
     /// The versions from which the item was derived.
     pub derived_from: Vec<ObjectDigest>,
+    /// The class that the caller states for the text. It lowers the class of the item, and never raises it.
+    pub origin: Option<Origin>,
     /// All other attributes of the item, by name.
     pub others: Attributes,
 }
@@ -115,6 +117,7 @@ impl NewItem {
             is_pinned: false,
             supersedes: Vec::new(),
             derived_from: Vec::new(),
+            origin: None,
             others: Attributes::new(),
         }
     }
@@ -165,7 +168,13 @@ impl NewItem {
             .unwrap_or_default()
     }
 
-    /// Fails if the item has an attribute that only verbs set.
+    /// Returns the highest class that the item can have: the class of its speaker, or the lower class that the caller
+    /// states.
+    pub(in crate::agent) fn class(&self) -> Origin {
+        quoted_class(self.speaker.as_deref(), self.origin)
+    }
+
+    /// Fails if the item has an attribute that only verbs or the engine set.
     ///
     /// # Errors
     /// `InvalidInput` if the item has such an attribute. The error names the attribute.
@@ -176,6 +185,13 @@ impl NewItem {
                 "the attribute '{name}' is reserved for Treering's own commands"
             ))
             .with_hint("omit the attribute"));
+        }
+        if let Some(name) = OF_ENGINE.iter().find(|name| self.others.get(name).is_some()) {
+            let text =
+                format!("the engine sets the class of an item, so no attribute can have the name '{name}'");
+            return Err(
+                Error::invalid(text).with_hint("write `origin` beside `text`; it can only lower the class")
+            );
         }
         Ok(())
     }
@@ -211,6 +227,9 @@ pub(in crate::agent) const KNOWN: [&str; 11] = [
     attribute::PINNED,
     attribute::SUPERSEDES,
 ];
+
+/// The names under which a line states the class of its item. An attribute with such a name would look like the class.
+const OF_ENGINE: [&str; 2] = ["origin", "trust"];
 
 /// Further attributes that `remember` rejects. Only the verbs for notes, sessions and summaries set these attributes.
 const OF_SESSIONS: [&str; 2] = [attribute::OWNER, attribute::GRANULARITY];

@@ -16,7 +16,8 @@
 //! - NTR-1: reading makes no commit, leaves the root unchanged, and returns notes of one scope only.
 //! - NTW-1: a write replaces only notes of the same scope and owner.
 //! - NTW-2: a replaced note keeps its id and its creation time.
-//! - NTW-3: a write removes or replaces no note that is more trusted than the writer.
+//! - NTW-3: a write removes or replaces no note that is more trusted than the writer. In a tainted session, a write
+//!   replaces no trusted note.
 
 pub(crate) mod rank;
 
@@ -36,7 +37,7 @@ use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, Staged, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Object, Scope};
+use crate::object::{Id, Object, Origin, Scope};
 use crate::scan::Verdict;
 
 /// Checks whether an object is a note of this scope.
@@ -249,6 +250,7 @@ pub struct NoteWritten {
 }
 
 fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+    change.enter(Some(&note.session));
     let owner = root_session(change.base(), &note.session)?;
     let is_empty = note.text.trim().is_empty();
     let mut target = None;
@@ -263,7 +265,9 @@ fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Resul
         }
         Some(Replace::Own) => {
             for found in note_objects(change.base(), &note.scope, Some(&owner))? {
-                change.remove(found?.id())?;
+                let found = found?;
+                check_trust(change, &found)?;
+                change.remove(found.id())?;
                 cleared += 1;
             }
         }
@@ -324,6 +328,21 @@ fn remove_note(change: &mut Change<'_>, id: &Id, scope: &Scope) -> Result<bool> 
     }
 }
 
+/// Fails if a note to replace is more trusted than the writer or the session of the change (NTW-3).
+fn check_trust(change: &Change<'_>, note: &Object) -> Result<()> {
+    let class = change.class_of(Origin::DirectUser)?;
+    if !note.origin().is_above(class) {
+        return Ok(());
+    }
+    let message = format!(
+        "a text of class {class} may not replace the more trusted note '{}'",
+        note.id()
+    );
+    Err(Error::denied(ErrorCode::LessTrusted, message)
+        .with_ids(vec![note.id().to_string()])
+        .with_hint("write a new note that replaces nothing"))
+}
+
 /// Fails if the object with this id is not a note of the same scope and owner (NTW-1).
 fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Result<()> {
     let Some(object) = change.get(id)? else {
@@ -332,6 +351,7 @@ fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Resu
     if !is_note_in(&object, scope) {
         return Err(taken(id));
     }
+    check_trust(change, &object)?;
     match Item::from(object).owner() {
         Some(other) if other != owner => Err(Error::denied(
             ErrorCode::NotOwner,

@@ -16,11 +16,13 @@ use crate::agent::vocabulary::kind;
 use crate::agent::words::collapsed;
 use crate::engine::Staged;
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Object};
+use crate::object::{Id, Object, Origin};
 
 /// The change of one commit, and the texts of the items in the change.
 pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
+    /// The class of the item that is being staged.
+    class: Origin,
     /// The ids of staged items, by text hash. The ids are recorded here because the duplicate index contains only the
     /// texts of the state.
     texts: HashMap<u64, Id>,
@@ -29,9 +31,23 @@ pub(super) struct Intake<'c, 'a> {
 impl<'c, 'a> Intake<'c, 'a> {
     pub(super) fn new(change: &'c mut Change<'a>) -> Self {
         Self {
+            class: change.class(),
             change,
             texts: HashMap::new(),
         }
+    }
+
+    /// Begins to stage an item: enters its session, and determines its class from the writer, the speaker, the class
+    /// that the caller states, and the session.
+    pub(super) fn begin(&mut self, item: &NewItem) -> Result<()> {
+        self.change.enter(item.session.as_deref());
+        self.class = self.change.class_of(item.class())?;
+        Ok(())
+    }
+
+    /// Returns the class of the item that is being staged.
+    pub(super) fn class(&self) -> Origin {
+        self.class
     }
 
     /// Returns the id for an item: the id in the item if it has one, otherwise an id derived from `key`, otherwise a
@@ -44,26 +60,26 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// Checks whether an object is at least as trusted as the writer. Only such an object counts as a duplicate of
-    /// the writer's item.
+    /// Checks whether an object is at least as trusted as the item. Only such an object counts as a duplicate of
+    /// the item.
     pub(super) fn is_trusted_enough(&self, object: &Object) -> bool {
-        !self.change.class().is_above(object.origin())
+        !self.class.is_above(object.origin())
     }
 
-    /// Checks whether the writer is at least as trusted as an object, and may replace it.
+    /// Checks whether the item is at least as trusted as an object, and may replace it.
     pub(super) fn is_replaceable(&self, object: &Object) -> bool {
-        !object.origin().is_above(self.change.class())
+        !object.origin().is_above(self.class)
     }
 
-    /// Checks whether the writer and an object are equally trusted. Then a merge changes the trust of neither text.
+    /// Checks whether the item and an object are equally trusted. Then a merge changes the trust of neither text.
     pub(super) fn is_as_trusted(&self, object: &Object) -> bool {
         self.is_trusted_enough(object) && self.is_replaceable(object)
     }
 
-    /// Checks whether an object is untrusted although the writer is trusted. Such an object never counts as a duplicate
-    /// of the writer's item.
+    /// Checks whether an object is untrusted although the item is trusted. Such an object never counts as a duplicate
+    /// of the item.
     pub(super) fn is_of_outsider(&self, object: &Object) -> bool {
-        self.change.class().is_trusted() && !object.origin().is_trusted()
+        self.class.is_trusted() && !object.origin().is_trusted()
     }
 
     /// Returns the object that an item would replace. Fails if the object is in another scope, belongs to a session
@@ -121,9 +137,9 @@ impl<'c, 'a> Intake<'c, 'a> {
         if self.is_replaceable(object) {
             return Ok(());
         }
-        let class = self.change.class();
+        let class = self.class;
         let error = format!(
-            "a writer of class {class} may not {what} '{}', which has the more trusted class {}",
+            "a text of class {class} may not {what} '{}', which has the more trusted class {}",
             object.id(),
             object.origin()
         );
@@ -198,7 +214,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         let hash = hash_of(&item);
         let staged = self
             .change
-            .say(item.into_object(id.clone())?, present, &superseded)?;
+            .say(item.into_object(id.clone())?, self.class, present, &superseded)?;
         self.texts.insert(hash, id);
         Ok(staged)
     }

@@ -10,7 +10,7 @@ use crate::agent::item::{NewItem, read, set_field};
 use crate::error::{Error, Result};
 use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, value_from_json};
 use crate::ingest::shown;
-use crate::object::{Id, Kind};
+use crate::object::{Id, Kind, Origin};
 
 /// Reads an item from a line, with defaults from the options. Ignores fields that are null. Stores unknown fields as
 /// attributes, and returns the item with the names of the unknown fields.
@@ -72,6 +72,10 @@ fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> 
         "scope" => item.scope = options.place.scope(read(value, "text")?)?,
         "time" => item.time = Some(loose_time_from_json(value)?),
         "expires" => item.expires = Some(loose_time_from_json(value)?),
+        "origin" | "trust" => {
+            let stated = Origin::from_text(read(value, "text")?)?;
+            item.origin = Some(Origin::least(item.origin.unwrap_or(stated), stated));
+        }
         "attributes" => item.others = attributes_from_json(value)?,
         _ => return set_field(item, name, value),
     }

@@ -222,6 +222,7 @@ fn stage_item(
     options: &RememberOptions,
 ) -> Result<Remembered> {
     let agent = intake.change.agent();
+    intake.begin(&reviewed.item)?;
     let is_held = reviewed.verdict == Verdict::Quarantine;
     let is_named = reviewed.item.id.is_some();
     let id = if is_held && options.key.is_none() {
@@ -254,7 +255,7 @@ fn stage_item(
     }
     if is_held {
         answer.status = Status::Quarantined;
-        let class = intake.change.class();
+        let class = intake.class();
         intake
             .change
             .put_reviewed(id, Reviewed { item, ..reviewed }, class, |_| {})?;
@@ -290,7 +291,8 @@ fn stage_item(
                 if let Some((object, reviewed)) = merged(agent, &other, &item)? {
                     answer.id = object.id.clone();
                     answer.take(&reviewed);
-                    let staged = intake.change.say(object, Some(&other), &[])?;
+                    let class = intake.class();
+                    let staged = intake.change.say(object, class, Some(&other), &[])?;
                     return answer.staged(intake, status_of(staged, Status::Merged));
                 }
             }

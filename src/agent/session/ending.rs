@@ -205,6 +205,7 @@ fn stage_end(
     reply: Reply,
     settings: FactSettings,
 ) -> Result<Ended> {
+    change.enter(Some(session));
     let view = change.base().clone();
     let transcript = read_transcript(&view, reach, session)?;
     let episode = stage_episode(change, session, &transcript, reply.summary)?;

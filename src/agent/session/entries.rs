@@ -9,27 +9,26 @@
 //!
 //! # Invariants
 //! - SAE-1: entries are read in the order of their commits, and within a commit in the given order.
-//! - SAE-2: the origin of an entry never exceeds the writer's class, the class of the speaker's role, and the origin
-//!   that the host passes.
+//! - SAE-2: the origin of an entry never exceeds the writer's class, the class of its speaker, the origin that the
+//!   caller states, and the class of the session.
+//! - SAE-3: an entry that the scan stops taints the session (TNT-1), because the model may have read the entry.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::lineage::{line_of, may_name_user, root_among, session_id, session_of, stage_session};
+use super::lineage::{may_name_user, root_among, session_id, stage_session};
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
 use crate::agent::change::{Change, Fate, Rule, change};
-use crate::agent::item::{Item, NewItem, integer_of, known_kind, text_of};
+use crate::agent::item::{Item, NewItem, known_kind, text_of};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::{keyed, to_hex};
 use crate::engine::{CommitInfo, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, NewObject, Object, Origin, Position, Scope, Time, Value};
+use crate::object::{Attributes, Id, Object, Origin, Position, Scope, Time, role_of, turn_class};
 use crate::scan::Verdict;
 
-/// The speaker names that mean the person in every session, in lower case.
-const PERSON: [&str; 3] = ["user", "human", "person"];
 /// The maximum number of entries of one commit. The position of an entry has 20 bits for its index in the commit.
 const BATCH_MAX: u64 = 1 << 20;
 
@@ -44,8 +43,7 @@ pub struct NewEntry {
     pub time: Option<Time>,
     /// The number of the entry, if the host numbers entries. With `None`, the arrival number of the entry.
     pub order: Option<i64>,
-    /// The origin of the text, if the host knows the origin. With `None`, the class of the speaker's role. The origin
-    /// never exceeds the writer's class.
+    /// The origin of the text, if the host knows the origin. It lowers the class of the speaker, and never raises it.
     pub origin: Option<Origin>,
 }
 
@@ -129,6 +127,7 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         refuse_secret(agent.scanner(), "the name of the person", user)?;
     }
     let session = session_id(&append.session)?;
+    change.enter(Some(&append.session));
     let scope = stage_session(change, append)?;
     if let Some(user) = &append.user {
         note_user(change, &session, user)?;
@@ -145,7 +144,6 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         held: None,
         commit: head,
     };
-    let mut least = Origin::DirectUser;
     for (place, entry) in append.entries.iter().enumerate() {
         let arrival = seq.saturating_mul(BATCH_MAX).saturating_add(place as u64);
         let key = format!("{arrival:016x}");
@@ -158,10 +156,7 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         // If another writer commits the same id first, the commit conflicts, and the change is repeated on the new
         // head.
         change.expect(&id, None);
-        let class = match role_of(entry.speaker.as_deref(), user.as_deref()) {
-            Some(role) => Origin::least(role, entry.origin.unwrap_or(role)),
-            None => entry.origin.unwrap_or(Origin::ToolExternal),
-        };
+        let class = turn_class(entry.speaker.as_deref(), user.as_deref(), entry.origin);
         let item = item_of(entry, &append.session, &scope, arrival);
         let passed = change.put(id.clone(), item, class, |object| {
             object.parent = Some(session.clone());
@@ -169,19 +164,25 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         })?;
         match passed.fate {
             Fate::Staged(_) => {
-                let stored = change.get(&id)?;
-                least = stored.map_or(least, |entry| Origin::least(least, entry.origin()));
                 answer.flagged += u64::from(passed.verdict == Verdict::Flag);
                 answer.ids.push(id);
             }
-            Fate::Held | Fate::Refused => answer.not_stored.push(NotStored {
-                place,
-                verdict: passed.verdict,
-                rules: passed.rules,
-            }),
+            Fate::Held | Fate::Refused => {
+                // INVARIANT SAE-3: an entry that the scan stops taints the session (TNT-1), because the model may have
+                // read the entry.
+                change.taint(&append.session)?;
+                answer.not_stored.push(NotStored {
+                    place,
+                    verdict: passed.verdict,
+                    rules: passed.rules,
+                });
+            }
         }
     }
-    note_on_line(change, &append.session, answer.not_stored.len(), least)?;
+    // A session that gets its parent after its taint also taints the parent.
+    if change.is_tainted(&append.session)? {
+        change.taint(&append.session)?;
+    }
     Ok(answer)
 }
 
@@ -196,35 +197,6 @@ fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
     Id::new(&format!("{text}-{secret}"))
 }
 
-/// Updates two attributes of a session and its ancestors: the number of entries that were not stored, and the class of
-/// the least trusted entry. A removal of entries does not reset these attributes, because the model has already read
-/// the entries.
-fn note_on_line(change: &mut Change<'_>, session: &str, count: usize, class: Origin) -> Result<()> {
-    let (mut count, mut class) = (i64::try_from(count).unwrap_or(i64::MAX), class);
-    let line = line_of(|id| change.get(id), session).collect::<Result<Vec<_>>>()?;
-    let sessions = line
-        .iter()
-        .map_while(|(_, known)| known.as_ref().filter(|known| session_of(known).is_some()));
-    for (depth, known) in sessions.enumerate() {
-        let least = Origin::least(class_noted(known), class);
-        count = match depth {
-            0 => withheld(known).saturating_add(count),
-            // The count of a parent is at least the count of each child.
-            _ => withheld(known).max(count),
-        };
-        let mut notes: Vec<(&str, Value)> = Vec::new();
-        if count > withheld(known) {
-            notes.push((attribute::WITHHELD, Value::Integer(count)));
-        }
-        if least != class_noted(known) {
-            notes.push((attribute::CLASS, Value::from(least.name())));
-        }
-        change.note(known, notes)?;
-        class = Origin::least(least, known.origin());
-    }
-    Ok(())
-}
-
 /// Stores the name of the person in the session's object. Only the person and the host may set this name.
 fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
@@ -235,15 +207,12 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
         );
     }
     if let Some(known) = change.get(session)? {
-        // An untrusted writer may have forged the object, so drop all its attributes except its class and its count of
-        // entries that were not stored.
+        let mut object = known.to_new()?;
+        // An untrusted writer may have forged the object, so drop all its attributes.
         let is_host = may_name_user(known.origin());
-        let object = if is_host {
-            known.to_new()
-        } else {
-            noted_anew(&known)
-        };
-        let mut object = object?;
+        if !is_host {
+            object.attributes = Attributes::new();
+        }
         drop(object.attributes.insert(attribute::USER, user));
         if is_host {
             change.restate(object)?;
@@ -252,20 +221,6 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Returns the object of a session with only its scope, parent, position, class, and count of entries that were not
-/// stored.
-fn noted_anew(known: &Object) -> Result<NewObject> {
-    let old = known.to_new()?;
-    let mut object = NewObject::new(old.id, old.kind);
-    (object.scope, object.parent, object.position) = (old.scope, old.parent, old.position);
-    let noted = &mut object.attributes;
-    drop(noted.insert(attribute::CLASS, class_seen(known).name()));
-    if withheld(known) > 0 {
-        drop(noted.insert(attribute::WITHHELD, withheld(known)));
-    }
-    Ok(object)
 }
 
 /// Returns the additional speaker name that means the person in this session. Ignores a name that neither the person
@@ -281,22 +236,6 @@ pub(super) fn is_person(item: &Item, session: &Object) -> bool {
         && item
             .speaker()
             .is_some_and(|speaker| role_of(Some(&speaker), user.as_deref()) == Some(Origin::DirectUser))
-}
-
-/// Returns the least trusted class among the session's object and every entry that the session ever contained.
-pub(super) fn class_seen(session: &Object) -> Origin {
-    Origin::least(class_noted(session), session.origin())
-}
-
-pub(super) fn class_noted(session: &Object) -> Origin {
-    let name = text_of(session, attribute::CLASS);
-    name.and_then(|name| Origin::from_name(&name))
-        .unwrap_or(Origin::DirectUser)
-}
-
-/// Returns the number of entries of a session that the scan quarantined or refused.
-pub(super) fn withheld(session: &Object) -> i64 {
-    integer_of(session, attribute::WITHHELD).unwrap_or(0)
 }
 
 fn item_of(entry: &NewEntry, session: &str, scope: &Scope, arrival: u64) -> NewItem {
@@ -321,18 +260,4 @@ pub(super) fn arrival_of(item: &Item) -> u64 {
 /// Returns a number above the arrival number of every entry in the state of `view`.
 pub(super) fn arrivals_before(view: &View) -> u64 {
     (view.commit().commit.seq + 1).saturating_mul(BATCH_MAX)
-}
-
-/// SAE-2: returns the highest class of a speaker's text. Returns `None` for an unknown name: the text of such a speaker
-/// counts as `tool_external`, unless the host passes an origin.
-fn role_of(speaker: Option<&str>, user: Option<&str>) -> Option<Origin> {
-    match speaker.map(str::to_lowercase).as_deref() {
-        None => Some(Origin::DirectUser),
-        Some(name) if PERSON.contains(&name) || user.is_some_and(|user| user.to_lowercase() == name) => {
-            Some(Origin::DirectUser)
-        }
-        Some("system" | "developer" | "host") => Some(Origin::Host),
-        Some("assistant" | "model" | "ai" | "agent") => Some(Origin::Model),
-        Some(_) => None,
-    }
 }

@@ -18,17 +18,15 @@ use crate::agent::change::Change;
 use crate::agent::item::known_kind;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
-use crate::engine::View;
+pub(in crate::agent) use crate::engine::SESSION_PREFIX;
+pub(crate) use crate::engine::parent_session;
+use crate::engine::{SESSION_DEPTH_MAX as DEPTH_MAX, View, session_line};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
-/// The prefix of the id of a session's object.
-pub(in crate::agent) const SESSION_PREFIX: &str = "session/";
 /// The maximum length of a session's name, in bytes. The limit leaves room for the ids of entries, which contain the
 /// name.
 const NAME_BYTES_MAX: usize = 200;
-/// The maximum depth of a session below its root.
-pub(super) const DEPTH_MAX: usize = 64;
 
 /// Returns the id of the object of a session.
 ///
@@ -75,24 +73,8 @@ pub(super) fn line_of(
     get: impl Fn(&Id) -> Result<Option<Object>>,
     session: &str,
 ) -> impl Iterator<Item = Result<(String, Option<Object>)>> {
-    let mut next = Some(session.to_owned());
-    let line = std::iter::from_fn(move || {
-        let name = next.take()?;
-        let object = session_id(&name).and_then(|id| get(&id));
-        Some(object.map(|object| {
-            next = parent_session(object.as_ref()).map(str::to_owned);
-            (name, object)
-        }))
-    });
-    line.take(DEPTH_MAX + 1)
-}
-
-/// Returns the name of the parent of the session that `object` represents.
-pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
-    object
-        .filter(|object| object.kind() == kind::SESSION)?
-        .parent()?
-        .strip_prefix(SESSION_PREFIX)
+    let bad_name = session_id(session).err().map(Err);
+    bad_name.into_iter().chain(session_line(get, session))
 }
 
 /// Refuses a session whose scope, or the scope of a session above it, is not in `reach` (SLN-2). Accepts an unknown

@@ -96,6 +96,7 @@ pub(crate) fn summarise(
     writer: &Writer,
 ) -> Result<Summarised> {
     let done = change(agent, writer, &Rule::SUMMARISE, |change| {
+        change.enter(Some(session));
         let view = change.base().clone();
         let (root, tree) = read_tree(&view, reach, session, true)?;
         let mut tree = tree.ok_or_else(|| no_session(session))?;

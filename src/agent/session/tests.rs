@@ -130,7 +130,7 @@ fn two_handles_append_to_one_session_at_once() {
 
 /// INVARIANT SAE-2: the writer, the role and the host each limit the origin of an entry.
 #[test]
-fn a_role_lowers_what_is_trusted_and_a_name_is_trusted_as_the_host_says() {
+fn a_speaker_and_a_stated_class_only_lower_the_trust() {
     let from = |speaker: &str, origin: Origin| NewEntry {
         origin: Some(origin),
         ..said(speaker, "x")
@@ -151,23 +151,23 @@ fn a_role_lowers_what_is_trusted_and_a_name_is_trusted_as_the_host_says() {
         (said("mcp__x", "x"), Origin::ToolExternal),
         (said("Ada", "x"), Origin::ToolExternal),
         (said("", "x"), Origin::ToolExternal),
-        (from("tool", Origin::ToolInternal), Origin::ToolInternal),
-        (from("Ada", Origin::DirectUser), Origin::DirectUser),
+        (said("tool_internal", "x"), Origin::ToolInternal),
+        (from("tool", Origin::ToolInternal), Origin::ToolExternal),
+        (from("Ada", Origin::DirectUser), Origin::ToolExternal),
     ];
     for class in [Origin::DirectUser, Origin::Model, Origin::Document] {
         let test = memory();
-        let append = Append {
-            session: "s1".to_owned(),
-            entries: table.iter().map(|(entry, _)| entry.clone()).collect(),
-            ..Append::default()
-        };
-        test.agent.append(&append, &Writer::of(class)).unwrap();
-        for (item, (entry, expected)) in entries(&test.agent, "s1").iter().zip(&table) {
-            assert_eq!(
-                item.object().origin(),
-                Origin::least(class, *expected),
-                "{entry:?}"
-            );
+        // Each entry has its own session, because an untrusted entry lowers the entries after it.
+        for (number, (entry, expected)) in table.iter().enumerate() {
+            let session = format!("s{number}");
+            let append = Append {
+                session: session.clone(),
+                entries: vec![entry.clone()],
+                ..Append::default()
+            };
+            test.agent.append(&append, &Writer::of(class)).unwrap();
+            let origin = entries(&test.agent, &session)[0].object().origin();
+            assert_eq!(origin, Origin::least(class, *expected), "{entry:?}");
         }
     }
 }
@@ -203,7 +203,8 @@ fn the_person_of_a_session_may_have_a_name() {
         .collect();
     assert_eq!(origins[..2], [Origin::DirectUser, Origin::ToolExternal]);
     assert_eq!(origins[2..4], [Origin::Document; 2]);
-    assert_eq!(origins[4..], [Origin::Host, Origin::ToolExternal]);
+    // The session is tainted, so even the person's turns are untrusted.
+    assert_eq!(origins[4..], [Origin::ToolExternal; 2]);
     let prompt = end_prompt(agent, &agent.memory().view(), &Reach::All, "s1", None);
     assert_eq!(prompt.unwrap().turns, 1);
     // A writer who may not name the person cannot name the person by writing the session's object directly.
@@ -265,7 +266,7 @@ fn children_have_one_root_and_no_circles() {
     assert_eq!(refused("d", "d"), "cycle");
     assert_eq!(refused("c", "a"), "other_parent");
     let mut parent = "deep0".to_owned();
-    for depth in 1..lineage::DEPTH_MAX {
+    for depth in 1..crate::engine::SESSION_DEPTH_MAX {
         let child = format!("deep{depth}");
         append(agent, &child, Some(&parent), Vec::new());
         parent = child;
@@ -361,13 +362,8 @@ fn a_session_that_gets_a_parent_late_keeps_what_was_noted() {
     let agent = &test.agent;
     append(agent, "s1", None, vec![said("browser", "a page")]);
     append(agent, "s1", Some("root"), Vec::new());
-    let session = agent
-        .memory()
-        .view()
-        .get(&session_id("s1").unwrap())
-        .unwrap()
-        .unwrap();
-    assert_eq!(entries::class_noted(&session), Origin::ToolExternal);
+    let view = agent.memory().view();
+    assert!(view.is_tainted("s1").unwrap() && view.is_tainted("root").unwrap());
 }
 
 fn at(day: i64, speaker: &str, text: &str) -> NewEntry {
@@ -450,17 +446,14 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
 fn a_summary_is_trusted_as_its_least_trusted_entry() {
     let test = memory();
     let agent = &test.agent;
-    let mut page = at(19_990, "tool", "A page says: buy now.");
-    page.origin = Some(Origin::ToolExternal);
+    append(agent, "s1", None, vec![at(19_980, "user", "Hello.")]);
+    summarise(agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
+    let page = at(19_990, "tool", "A page says: buy now.");
     append(
         agent,
         "s1",
         None,
-        vec![
-            at(19_990, "user", "Look at the page."),
-            page,
-            at(19_980, "user", "Hello."),
-        ],
+        vec![at(19_990, "user", "Look at the page."), page],
     );
     summarise(agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
     let read = session_summaries(&agent.memory().view(), &Reach::All, "s1", "", None).unwrap();

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::due::SOURCES_MAX;
-use super::entries::{class_seen, is_person, withheld};
+use super::entries::is_person;
 use super::extraction::SessionState;
 use super::lineage::{check_reach, no_session, session_id, session_of};
 use crate::agent::item::Item;
@@ -45,9 +45,13 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
         scope: Scope::new(object.scope())?,
         items: Vec::new(),
         entries: 0,
-        class: class_seen(&object),
+        class: if view.is_tainted(session)? {
+            Origin::ToolExternal
+        } else {
+            object.origin()
+        },
         state: SessionState {
-            is_trusted: withheld(&object) == 0,
+            is_trusted: false,
             turns: 0,
         },
         sources: Vec::new(),
@@ -61,8 +65,7 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
             let child = child?;
             match child.kind() {
                 kind::SESSION => {
-                    transcript.state.is_trusted &= withheld(&child) == 0;
-                    transcript.class = Origin::least(transcript.class, class_seen(&child));
+                    transcript.class = Origin::least(transcript.class, child.origin());
                     waiting.push(child.id().clone());
                 }
                 kind::ENTRY => {
@@ -81,7 +84,7 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
             }
         }
     }
-    transcript.state.is_trusted &= transcript.class.is_trusted();
+    transcript.state.is_trusted = transcript.class.is_trusted();
     transcript.items = items.into();
     let newest = transcript.items.iter().rev().take(SOURCES_MAX);
     transcript.sources = newest.map(|item| item.object().digest()).collect();

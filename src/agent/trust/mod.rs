@@ -176,7 +176,7 @@ fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
                 writer.trust
             ),
         )
-        .with_hint("ask the person, then repeat the command without --trust"));
+        .with_hint("the person decides: let the person repeat the command with --trust direct_user"));
     }
     let mut writer = writer.clone();
     writer.reason = Some(match writer.reason {

@@ -16,12 +16,13 @@ use std::io::{self, Read as _};
 use unicode_normalization::UnicodeNormalization as _;
 use walkdir::{DirEntry, WalkDir};
 
+use super::document_review::Review;
 use super::left_out::{LeftOut, is_hidden, is_never_read};
 use super::put::tally_text;
 use crate::cli::errors::input_error;
 use crate::cli::input::open_regular;
-use crate::engine::{Committed, Progress, Writer};
-use crate::ingest::{self, Change, Document, Format, IngestOptions};
+use crate::engine::Progress;
+use crate::ingest::{self, Document, Format, IngestOptions};
 
 /// The largest accepted file, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -40,12 +41,13 @@ const SUPPORTED: &str = ".org, .md and .jsonl are supported; pass the format of 
 /// Reads every .org, .md and .jsonl file below a folder. Leaves out hidden names (without --hidden), links and special
 /// files, and names them. Ingesting a document again updates its changed objects and
 /// removes the objects that the document no longer contains; unchanged input makes no commit. All changes are one
-/// commit, after a snapshot in the ring of your lane (snap:0).
+/// commit, after a snapshot in the ring of your lane (snap:0). Ingested objects have the class document, so they are
+/// untrusted and recall omits them. With --as-me, they have your own class, also if they were ingested before.
 ///
 /// # Examples
 /// ```text
 /// treering ingest notes/ README.md
-/// treering ingest --scope work journal.org
+/// treering ingest --as-me --scope work journal.org
 /// treering ingest notes/ --prune notes/old.org
 /// ```
 #[derive(Args, Debug)]
@@ -63,6 +65,9 @@ pub(crate) struct Ingest {
     /// Also read hidden files and folders, whose names begin with a dot
     #[arg(long)]
     pub(crate) hidden: bool,
+    /// Vouch for the documents: their objects have the class of the writer and not the class document
+    #[arg(long)]
+    pub(crate) as_me: bool,
     /// The scope of the objects
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
@@ -79,21 +84,29 @@ impl Verb for Ingest {
         let format = Format::from_name(&self.format);
         let mut read = read_documents(context, &self, format)?;
         let unreadable = read.skipped.len();
-        let writer = context.writer();
+        let mut writer = context.writer();
+        if !self.as_me {
+            writer.trust = Origin::least(writer.trust, Origin::Document);
+        }
         let mut options = IngestOptions {
             scope: self.scope.as_deref().map(Scope::new).transpose()?,
             gone: Vec::new(),
+            is_vouched: self.as_me && writer.trust.is_trusted(),
         };
-        let rehearse = |empty: &Memory| write(empty, &mut read, &options, &writer, self.skip_bad).map(drop);
+        let rehearse = |empty: &Memory| {
+            let ingest = |documents: &[Document]| ingest::ingest(empty, documents, &options, &writer);
+            without_bad(&mut read, self.skip_bad, ingest).map(drop)
+        };
         let memory = context.open_or_create(rehearse)?;
+        let mut review = Review::of(context, &memory, &mut read.documents)?;
         let meant = self.prune.iter().map(|path| known_path(path));
         let meant = meant.collect::<Result<Vec<_>>>()?;
         let is_meant = |id: &Id| meant.iter().any(|path| is_below(id, path));
         let (pruned, missing): (Vec<Id>, Vec<Id>) = missing(&memory, &read)?.into_iter().partition(is_meant);
-        #[cfg(feature = "agent")]
-        let before = memory.view();
         options.gone.clone_from(&pruned);
-        let (change, committed) = write(&memory, &mut read, &options, &writer, self.skip_bad)?;
+        let ingest = |documents: &[Document]| review.ingest(documents, &options, &writer);
+        let written = without_bad(&mut read, self.skip_bad, ingest);
+        let (change, committed) = written.map_err(|error| with_way_out(error, self.as_me))?;
         for (_, why) in &read.skipped[unreadable..] {
             context.note("bad_document", why.message());
         }
@@ -117,6 +130,10 @@ impl Verb for Ingest {
             missing: text(&missing),
             pruned: text(&pruned),
             skipped: skipped.collect(),
+            flagged: review.flagged,
+            redacted: review.redacted,
+            withheld: review.withheld.clone(),
+            held: review.held.clone(),
         };
         context.answer(&answer, |answer, context| {
             show_ingested(answer, context)?;
@@ -125,10 +142,19 @@ impl Verb for Ingest {
             }
             Ok(())
         })?;
-        #[cfg(feature = "agent")]
-        super::flags::note_flags(context, &memory, memory.diff(&before, &memory.view())?)?;
+        review.note(context);
         Ok(DONE)
     }
+}
+
+/// Adds the ways out to the error for documents that would replace trusted objects.
+fn with_way_out(error: Error, as_me: bool) -> Error {
+    if error.code() != ErrorCode::LessTrusted || as_me {
+        return error;
+    }
+    error.with_hint(
+        "nothing was changed; if you vouch for the documents, ingest them with --as-me, or remove the objects first",
+    )
 }
 
 fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<()> {
@@ -155,17 +181,15 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// Writes the documents. If the memory refuses a document, skips that document if `skip_bad` is set. Otherwise fails
-/// without a commit.
-fn write(
-    memory: &Memory,
+/// Writes the documents with `ingest`. If the memory refuses a document, skips that document if `skip_bad` is set.
+/// Otherwise fails without a commit.
+fn without_bad<T>(
     read: &mut Read,
-    options: &IngestOptions,
-    writer: &Writer,
     skip_bad: bool,
-) -> Result<(Change, Committed)> {
+    mut ingest: impl FnMut(&[Document]) -> Result<T>,
+) -> Result<T> {
     loop {
-        let why = match ingest::ingest(memory, &read.documents, options, writer) {
+        let why = match ingest(&read.documents) {
             Err(why) if why.kind() == ErrorKind::InvalidInput => why,
             done => return done,
         };

@@ -46,6 +46,7 @@ mod contains;
 mod diagrams;
 mod diff;
 mod doctor;
+mod document_review;
 mod erase;
 mod export;
 mod find;

@@ -18,7 +18,7 @@ use super::progress::BatchProgress;
 use crate::cli::input::{at_line, content_from_input};
 use crate::engine::{Authorisation, Change, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
-use crate::object::{NewObject, Position, Value};
+use crate::object::{NewObject, Position, Value, object_class};
 
 /// The largest number of earlier versions that wait for the line of their object. A larger `--batch` raises the limit.
 const PAST_LINES_MAX: usize = 10_000;
@@ -83,8 +83,8 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     let writer = context.writer();
     let write = |memory: &Memory| -> Result<_> {
         let mut draft = memory.draft(&writer);
-        draft.authorise(Authorisation::Removals);
-        let staged = draft.put(object.clone())?;
+        draft.authorise(Authorisation::Replacements);
+        let staged = draft.put_at_most(object.clone(), object_class(&object, None))?;
         let digest = draft.digest(&id)?;
         let drafted = draft.counts();
         let committed = memory.commit(draft, "put")?;
@@ -244,7 +244,7 @@ impl Batch {
     /// returns the lines of the earlier versions that are not in history yet.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
         let mut draft = memory.draft(writer);
-        draft.authorise(Authorisation::Removals);
+        draft.authorise(Authorisation::Replacements);
         let mut tally = Tally::default();
         // The last line of each id, to add the line number to an error of the commit.
         let mut stated: HashMap<Id, u64> = HashMap::new();
@@ -257,10 +257,8 @@ impl Batch {
                 continue;
             }
             stated.insert(line.object.id.clone(), number);
-            let staged = match line.origin {
-                Some(origin) => draft.put_at_most(line.object, origin),
-                None => draft.put(line.object),
-            };
+            let class = object_class(&line.object, line.origin);
+            let staged = draft.put_at_most(line.object, class);
             match staged.map_err(|error| at_line(number, error))? {
                 Staged::Created => tally.created += 1,
                 Staged::Updated => tally.updated += 1,

@@ -8,7 +8,7 @@ use crate::{ErrorCode, ErrorKind, Result};
 const RULES: [Authorisation; 4] = [
     Authorisation::Untrusted,
     Authorisation::Everyone,
-    Authorisation::Removals,
+    Authorisation::Replacements,
     Authorisation::Decided,
 ];
 
@@ -44,8 +44,9 @@ fn touch(class: Origin, rule: Authorisation, is_removal: bool) -> Option<ErrorCo
 fn a_commit_refuses_what_its_rule_does_not_allow() {
     let refused = |class, is_removal| RULES.map(|rule| touch(class, rule, is_removal).is_some());
     for class in [Origin::ToolExternal, Origin::Document, Origin::Import] {
-        assert_eq!(refused(class, false), [true, true, false, false], "{class}");
-        assert_eq!(refused(class, true), [true, true, true, false], "{class}");
+        for is_removal in [false, true] {
+            assert_eq!(refused(class, is_removal), [true, true, true, false], "{class}");
+        }
     }
     for is_removal in [false, true] {
         assert_eq!(refused(Origin::Model, is_removal), [false, true, false, false]);
@@ -74,15 +75,29 @@ fn a_trusted_writer_removes_what_has_expired() -> Result<()> {
     Ok(())
 }
 
+/// Finding 1.8: an untrusted `put` does not take the place of what is trusted, and neither does a trusted writer's
+/// version that is derived from something untrusted.
 #[test]
-fn put_replaces_and_an_attempt_asks() -> Result<()> {
+fn an_untrusted_put_replaces_nothing_trusted() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "mine", "green tea");
+    let before = memory.view().root();
     let outside = || Writer::of(Origin::Import);
     let attempted = memory.attempt(&outside(), |draft| draft.remove(&id("mine")), &[]);
     assert_eq!(attempted.unwrap_err().code(), ErrorCode::LessTrusted);
-    drop(memory.put(note("mine", "black tea"), &outside())?);
-    let now = memory.view().get(&id("mine"))?.map(|object| object.origin());
-    assert_eq!(now, Some(Origin::Import));
+    let refused = memory.put(note("mine", "black tea"), &outside());
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::LessTrusted);
+    drop(memory.put(note("page", "a page"), &outside())?);
+    let mut derived = note("mine", "of a page");
+    let page = memory.view().get(&id("page"))?.map(|page| page.digest());
+    derived.derived_from.extend(page);
+    let refused = memory.put(derived, &Writer::user());
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::LessTrusted);
+    assert_eq!(
+        memory.view().get(&id("mine"))?.map(|mine| mine.origin()),
+        Some(Origin::DirectUser)
+    );
+    drop(memory.remove(&id("page"), &outside())?);
+    assert_eq!(memory.view().root(), before);
     Ok(())
 }

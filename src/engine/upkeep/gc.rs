@@ -251,8 +251,8 @@ impl Inner {
         let kept: HashSet<usize> = kept.iter().copied().collect();
         let mut named: Vec<_> = store
             .references()
-            .iter()
-            .filter_map(|entry| entry.reference.commit)
+            .kept_commits()
+            .map(|(_, commit)| commit)
             .collect();
         let mut newer = vec![cut.commits - 1];
         for index in cut.commits..store.kept() {

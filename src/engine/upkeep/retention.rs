@@ -121,8 +121,8 @@ impl Retention {
     pub(crate) fn choose(&self, store: &Store, count: usize, now: Time) -> Result<Vec<usize>> {
         let mut wanted: HashSet<_> = store
             .references()
-            .iter()
-            .filter_map(|entry| entry.reference.commit)
+            .kept_commits()
+            .map(|(_, commit)| commit)
             .collect();
         let mut kept = Vec::new();
         let periods = [(HOUR, self.hourly), (DAY, self.daily), (7 * DAY, self.weekly)];

@@ -30,26 +30,29 @@ pub enum Authorisation {
     /// A writer, trusted or not, may not replace or remove a more trusted object. A trusted writer may remove an
     /// expired object.
     Everyone,
-    /// An untrusted writer may not remove a more trusted object. An untrusted writer may replace such an object: the
-    /// new version has the writer's lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
-    Removals,
+    /// No untrusted version may replace a more trusted object, and an untrusted writer may not remove such an object.
+    /// So a trusted writer may not replace such an object by a version that got its origin from an untrusted source or
+    /// a tainted session. [`Memory::put`](crate::Memory::put) uses this rule.
+    Replacements,
     /// The commit checks nothing, because the caller has already checked a policy of its own.
     Decided,
 }
 
 impl Authorisation {
-    /// Returns whether this rule restricts `change` by a writer of `class`.
-    fn covers(self, class: Origin, change: &StagedChange) -> bool {
-        // A change that only adds a verb's own attributes (ORI-4) changes neither the text nor the origin of the
-        // version.
-        let touches = change.old.is_some() && !change.is_note;
-        touches
-            && match self {
-                Self::Untrusted => !class.is_trusted(),
-                Self::Everyone => true,
-                Self::Removals => !class.is_trusted() && change.new.is_none(),
-                Self::Decided => false,
+    /// Returns the class that a version needs at most so that a writer of class `writer` may make `change`. Returns
+    /// `None` if this rule does not restrict the change.
+    fn restriction(self, writer: Origin, change: &StagedChange) -> Option<Origin> {
+        change.old?;
+        let untrusted = |class: Origin| Some(class).filter(|class| !class.is_trusted());
+        match self {
+            Self::Untrusted => untrusted(writer),
+            Self::Everyone => Some(writer),
+            Self::Replacements => {
+                let new = change.new.as_ref().map(|new| new.object.origin());
+                untrusted(Origin::least(writer, new.unwrap_or(writer)))
             }
+            Self::Decided => None,
+        }
     }
 }
 
@@ -64,10 +67,12 @@ impl Draft {
     /// # Errors
     /// `Denied` (code `less_trusted`), naming the ids; the errors of [`Self::get`].
     pub(crate) fn check_authorisation(&self) -> Result<()> {
-        let class = self.writer().trust;
-        let mut above = Vec::new();
+        let (mut least, mut above) = (self.writer().trust, Vec::new());
         for change in self.staged.values() {
-            if self.authorisation.covers(class, change) && self.is_protected(class, change)? {
+            if let Some(class) = self.authorisation.restriction(self.writer().trust, change)
+                && self.is_protected(class, change)?
+            {
+                least = Origin::least(least, class);
                 above.push(change.id.to_string());
             }
         }
@@ -75,7 +80,7 @@ impl Draft {
             return Ok(());
         }
         above.sort_unstable();
-        Err(less_trusted(class, above))
+        Err(less_trusted(least, above))
     }
 
     /// Returns whether the change replaces or removes a version that is more trusted than `class`. A trusted writer may

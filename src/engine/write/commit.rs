@@ -13,7 +13,7 @@
 //! - CMT-2: a draft is committed whole or not at all.
 //! - CMT-3: a commit's time is later than its parent's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, Root, TextDigest};
@@ -40,6 +40,8 @@ pub(crate) struct Tip {
     /// The new parents of the objects that earlier drafts of the group change. The log does not contain these drafts
     /// yet.
     placed: BTreeMap<KeyPath, Placed>,
+    /// The sessions that earlier drafts of the group taint.
+    pub(super) tainted: BTreeSet<String>,
 }
 
 /// The fields of a commit except its state.
@@ -192,6 +194,7 @@ impl Inner {
             history: store.history(),
             next_batch: writing.log.newest_batch() + 1,
             placed: BTreeMap::new(),
+            tainted: BTreeSet::new(),
         };
         Ok((store, head, tip))
     }
@@ -207,11 +210,11 @@ impl Inner {
         let mut outcomes = Vec::with_capacity(group.len());
         for Request { draft, op, .. } in group {
             let note = Note::new(op, None, &draft.writer);
+            let before = tip.mark.commit;
             let staged = self.stage(&store, &mut tip, &head, draft, &note, ready.is_empty());
             let outcome = staged.map(|batch| {
-                let changed = batch.is_some();
                 ready.extend(batch);
-                changed
+                tip.mark.commit != before
             });
             outcomes.push((ready.len(), outcome));
         }
@@ -237,8 +240,9 @@ impl Inner {
         Ok(answers.collect())
     }
 
-    /// Checks one draft against the tip and makes its batch. Returns `None` if the tip already contains all changes of
-    /// the draft, unless the draft reverses the commit `note.target`.
+    /// Checks one draft against the tip and makes its batch. If the tip already contains all changes of the draft, makes
+    /// no commit, unless the draft reverses the commit `note.target`. Then returns `None`, or a batch with the taints of
+    /// the draft.
     pub(crate) fn stage(
         &self,
         store: &Arc<Store>,
@@ -255,7 +259,7 @@ impl Inner {
         }
         let changes = draft.changes_on(store, &tip.trie)?;
         if changes.is_empty() && note.target.is_none() {
-            return Ok(None);
+            return self.stage_taints(store, tip, draft);
         }
         let staged = || changes.iter().map(|(key, change)| (key, *change));
         let placed = self.check_tree(&State::of(store, head)?, tip.placed.clone(), staged())?;
@@ -270,11 +274,15 @@ impl Inner {
             // History keeps the state that a reversal restores, so the batch needs no records except the commit.
             batch = BatchBuilder::new();
         }
+        let mut taints = BatchBuilder::new();
+        let tainted = self.new_taints(store, &mut taints, tip, draft)?;
+        batch = taints.followed_by(batch);
         // Each draft is checked against the limits before grouping, so a draft over a limit fails alone.
         batch.check()?;
         let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
         let mark = self.add_commit(&mut batch, tip, trie.clone(), root, note)?;
         tip.placed = placed;
+        tip.tainted.extend(tainted);
         // Only the trie of the first draft is handed to the store. The tries of later drafts refer to records of
         // earlier drafts, whose position in the log is still unknown.
         let trie = first.then_some(trie);
@@ -284,6 +292,18 @@ impl Inner {
             state: Some(StagedState { trie, objects }),
             counts,
         }))
+    }
+
+    /// Makes a batch with the taints of a draft and without a commit. Returns `None` if the draft has no new taints.
+    fn stage_taints(&self, store: &Store, tip: &mut Tip, draft: &Draft) -> Result<Option<Ready>> {
+        let mut batch = BatchBuilder::new();
+        let tainted = self.new_taints(store, &mut batch, tip, draft)?;
+        if tainted.is_empty() {
+            return Ok(None);
+        }
+        tip.tainted.extend(tainted);
+        tip.next_batch += 1;
+        Ok(Some(Ready::of(batch, tip.mark)))
     }
 
     /// Checks the tree of parents after `changes`. `placed` contains the parents that earlier drafts of the group set.

@@ -12,11 +12,10 @@
 //! - DRA-2: if a staged version got its origin from another staged version, the commit keeps that version in history,
 //!   even if it was replaced since.
 //! - ORI-1: a staged object is never more trusted than its writer, nor than any version that it is derived from.
-//!   Merging, summarising, importing and restoring can only lower the trust. ORI-2 to ORI-4 are exceptions.
+//!   Merging, summarising, importing and restoring can only lower the trust. ORI-2 and ORI-3 are exceptions.
 //! - ORI-2: only `put_promoted` ignores the lineage, and only a promotion by a person calls `put_promoted`.
 //! - ORI-3: a new version with the same text keeps its origin if the writer is no less trusted and changes only other
 //!   fields.
-//! - ORI-4: `put_noted` keeps the origin of a version that differs only by the notes of a verb.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -72,8 +71,6 @@ pub(crate) struct StagedChange {
     pub(crate) old_parent: Option<Id>,
     /// The new version; `None` removes the id.
     pub(crate) new: Option<StagedObject>,
-    /// Whether only `put_noted` changed the id: a verb added its own attributes to the version (ORI-4).
-    pub(crate) is_note: bool,
 }
 
 impl StagedChange {
@@ -104,6 +101,12 @@ pub struct Draft {
     /// Versions of a saved draft that were erased after it was saved.
     pub(crate) left_out: Vec<ObjectDigest>,
     pub(crate) snapshot_before: bool,
+    /// The session in which the draft writes, besides the session of the writer.
+    pub(super) entered: Option<String>,
+    /// The sessions that the commit taints (TNT-1).
+    pub(super) tainted: BTreeSet<String>,
+    /// The sessions in which the draft wrote trusted versions (TNT-3).
+    pub(super) trusted_in: BTreeSet<String>,
     pub(crate) authorisation: Authorisation,
     /// Whether the commit fails if the base state is no longer the head.
     pub(crate) only_on_base: bool,
@@ -131,13 +134,16 @@ impl Draft {
             expected: Vec::new(),
             left_out: Vec::new(),
             snapshot_before: false,
+            entered: None,
+            tainted: BTreeSet::new(),
+            trusted_in: BTreeSet::new(),
             authorisation: Authorisation::default(),
             only_on_base: false,
         }
     }
 
     /// Returns the newest store, which also contains the versions that were written since the base state.
-    fn store(&self) -> Arc<Store> {
+    pub(super) fn store(&self) -> Arc<Store> {
         self.base.opened().store()
     }
 
@@ -154,6 +160,12 @@ impl Draft {
     /// Returns whether nothing is staged.
     pub fn is_empty(&self) -> bool {
         self.staged.is_empty()
+    }
+
+    /// Returns whether a commit of the draft writes nothing, not even a taint.
+    #[cfg(feature = "agent")]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.staged.is_empty() && self.tainted.is_empty()
     }
 
     /// Makes the commit add an automatic snapshot to the ring of the writer's lane. The snapshot names the state before
@@ -271,7 +283,7 @@ impl Draft {
         // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
         // derived from.
         let origin = self.origin_at_most(&object, origin)?;
-        self.put_with(object, origin, true)
+        self.put_written(object, origin, true)
     }
 
     /// Stages `object` as the new version of its id. The origin of the new version is the least trusted of the writer's
@@ -310,42 +322,20 @@ impl Draft {
         self.put_with(object, origin, true)
     }
 
-    /// Stages a statement of the writer as [`Self::put`] does. If a trusted writer repeats an untrusted statement,
+    /// Stages a statement of class `class` as [`Self::put_at_most`] does. If a trusted writer repeats an untrusted statement,
     /// stages a new version with the origin of the trusted writer. `present` is the origin of the current version.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    pub(crate) fn put_said(&mut self, object: NewObject, present: Option<Origin>) -> Result<Staged> {
-        let origin = self.origin_at_most(&object, self.writer.trust)?;
-        let keeps_origin = !origin.is_trusted() || present.is_none_or(Origin::is_trusted);
-        self.put_with(object, origin, keeps_origin)
-    }
-
-    /// Stages a version of `known` with `notes` added: the attributes with which a verb marks an object. `known` is the
-    /// current version of its id. The new version keeps the origin of `known` for any writer (ORI-4). If `notes` is
-    /// empty, stages nothing.
-    ///
-    /// # Errors
-    /// The errors of [`Self::put`].
-    pub(crate) fn put_noted(
+    pub(crate) fn put_said(
         &mut self,
-        known: &Object,
-        notes: Vec<(&str, crate::object::Value)>,
-    ) -> Result<()> {
-        if notes.is_empty() {
-            return Ok(());
-        }
-        let mut object = known.to_new()?;
-        for (name, value) in notes {
-            drop(object.attributes.insert(name, value));
-        }
-        let key = self.base.key(&object.id);
-        let is_note = self.staged.get(&key).is_none_or(|change| change.is_note);
-        self.put_with(object, known.origin(), true)?;
-        if let Some(change) = self.staged.get_mut(&key) {
-            change.is_note = is_note;
-        }
-        Ok(())
+        object: NewObject,
+        class: Origin,
+        present: Option<Origin>,
+    ) -> Result<Staged> {
+        let origin = self.origin_at_most(&object, class)?;
+        let keeps_origin = !origin.is_trusted() || present.is_none_or(Origin::is_trusted);
+        self.put_written(object, origin, keeps_origin)
     }
 
     /// Returns the origin that `object` would get from [`Self::put_at_most`].
@@ -353,7 +343,7 @@ impl Draft {
     /// # Errors
     /// `Corrupt` or `Io` if a version of its lineage cannot be read.
     pub(crate) fn origin_at_most(&self, object: &NewObject, origin: Origin) -> Result<Origin> {
-        let mut least = Origin::least(self.writer.trust, origin);
+        let mut least = self.class_of(origin)?;
         for digest in &object.derived_from {
             let source = match self.origins.get(digest) {
                 Some(staged) => Some(*staged),
@@ -368,9 +358,14 @@ impl Draft {
         Ok(least)
     }
 
-    /// Stages an object with this origin. If `keeps_origin` is set and the current version has the same fields, keeps
+    /// Stages an object with this origin, whatever its sessions are. If `keeps_origin` is set and the current version has the same fields, keeps
     /// the origin of the current version and stages no new version.
-    fn put_with(&mut self, object: NewObject, origin: Origin, keeps_origin: bool) -> Result<Staged> {
+    pub(super) fn put_with(
+        &mut self,
+        object: NewObject,
+        origin: Origin,
+        keeps_origin: bool,
+    ) -> Result<Staged> {
         self.base.settings().limits.check(&object)?;
         let key = self.base.key(&object.id);
         let old = self.base_version(&object.id, &key)?;
@@ -493,7 +488,6 @@ impl Draft {
             old: old.map(Object::digest),
             old_parent: old.and_then(|old| Id::new(old.parent()?).ok()),
             new,
-            is_note: false,
         };
         self.staged.insert(key, change);
     }

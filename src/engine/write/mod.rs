@@ -14,6 +14,7 @@ pub(crate) mod policy;
 pub(crate) mod request;
 pub(crate) mod restore;
 pub(crate) mod rollback;
+pub(crate) mod session;
 pub(crate) mod snapshot;
 pub(crate) mod staging;
 pub(crate) mod tree;
@@ -21,7 +22,7 @@ pub(crate) mod writer;
 
 pub(crate) use authorisation::{Authorisation, check_return, check_trusted};
 pub(crate) use commit::{Note, Ready};
-pub(crate) use draft::{Draft, StagedChange, StagedObject, changed_meanwhile, named};
+pub(crate) use draft::{Draft, Staged, StagedChange, StagedObject, changed_meanwhile, named};
 pub(crate) use log_handle::{LogHandle, body_bytes};
 pub(crate) use policy::{PolicyVerdict, WritePolicy};
 pub(crate) use request::{Answer, Committed, Request};

@@ -63,6 +63,7 @@ pub(super) enum Shape {
 /// Returns the text of a tree. For a list, the first lines of the list are not included.
 pub(super) fn render(tree: &[Node], shape: Shape, syntax: &dyn Syntax, suite: HashSuite) -> Result<String> {
     let mut rendering = Rendering::new(tree, shape, syntax);
+    let usual = rendering.usual_origin();
     loop {
         let text = rendering.write()?;
         let read = rendering.read_back(&text, suite)?;
@@ -78,7 +79,7 @@ pub(super) fn render(tree: &[Node], shape: Shape, syntax: &dyn Syntax, suite: Ha
         }
         // EXP-2: after parsing, the objects are the same.
         let differs = |(node, write): &(&Node, &Write)| {
-            node.object != write.object || node.origin != write.origin.unwrap_or(Origin::DirectUser)
+            node.object != write.object || node.origin != write.origin.unwrap_or(usual)
         };
         return match tree.iter().zip(&read).find(differs) {
             Some((node, _)) => Err(refused(&node.object.id)),
@@ -319,6 +320,17 @@ impl<'a> Rendering<'a> {
         Ok(self.syntax.head(level, &shown, id, statement.as_deref()))
     }
 
+    /// Returns the origin of a top object that states none. An ingested document states no origin, because ingestion
+    /// stamps the same one again.
+    fn usual_origin(&self) -> Origin {
+        let is_document = self.shape == Shape::Document && self.nodes[0].origin == Origin::Document;
+        if is_document {
+            Origin::Document
+        } else {
+            Origin::DirectUser
+        }
+    }
+
     /// Returns the fields that the text does not express, as JSON. The parser reads the attributes `parsed` from the
     /// text.
     fn statement(&self, place: usize, parsed: &Attributes, id: bool, position: bool) -> Option<String> {
@@ -345,7 +357,7 @@ impl<'a> Rendering<'a> {
             ("position", position),
             (
                 "origin",
-                node.origin != above.map_or(Origin::DirectUser, |above| above.origin),
+                node.origin != above.map_or_else(|| self.usual_origin(), |above| above.origin),
             ),
             ("derived_from", !object.derived_from.is_empty()),
             ("event_time", object.event_time.is_some()),

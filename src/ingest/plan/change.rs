@@ -44,6 +44,9 @@ pub struct IngestOptions {
     pub scope: Option<Scope>,
     /// Documents of the memory whose files are missing. These documents are removed with all objects that they own.
     pub gone: Vec<Id>,
+    /// Whether the writer vouches for the documents. If so, unchanged objects that are untrusted get the class of the
+    /// writer, as new versions.
+    pub is_vouched: bool,
 }
 
 /// An object to write.

@@ -202,7 +202,10 @@ impl Writer<'_> {
             stated.apply(&mut object);
         }
         self.stays.insert(object.id.clone());
-        if before.as_ref() == Some(&object) {
+        let is_raised = self.options.is_vouched
+            && old.is_some_and(|old| !old.origin().is_trusted())
+            && origin.is_none_or(Origin::is_trusted);
+        if before.as_ref() == Some(&object) && !is_raised {
             self.change.unchanged += 1;
             return Ok(());
         }
@@ -213,7 +216,7 @@ impl Writer<'_> {
             .check(&object)
             .and_then(|()| object.encode(old_origin, self.existing.hash()))
             .map_err(|error| document.locate(line, error.with_ids(vec![object.id.to_string()])))?;
-        if old.is_some_and(|old| encoded.same_meaning(old)) {
+        if old.is_some_and(|old| encoded.same_meaning(old)) && !is_raised {
             self.change.unchanged += 1;
             return Ok(());
         }

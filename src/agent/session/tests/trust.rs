@@ -54,7 +54,7 @@ fn nothing_that_the_host_does_with_a_forged_session_vouches_for_it() {
     );
     let origins = entries(agent, "named");
     let origins: Vec<Origin> = origins.iter().map(|item| item.object().origin()).collect();
-    assert_eq!(origins, [Origin::DirectUser, Origin::ToolExternal]);
+    assert_eq!(origins, [Origin::ToolExternal; 2]);
     for id in done.ids {
         drop(agent.memory().remove(&id, &Writer::user()).unwrap());
     }
@@ -79,10 +79,11 @@ fn the_name_of_the_person_holds_whoever_appends_then() {
     }
     let ada: Vec<Item> = entries(agent, "s1");
     let ada = ada.iter().filter(|item| item.speaker().as_deref() == Some("ada"));
+    let origins: Vec<Origin> = ada.map(|item| item.object().origin()).collect();
+    // The document taints the session.
     assert_eq!(
-        ada.filter(|item| item.object().origin() == Origin::DirectUser)
-            .count(),
-        3
+        origins,
+        [Origin::DirectUser, Origin::DirectUser, Origin::ToolExternal]
     );
 }
 

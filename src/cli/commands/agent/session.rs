@@ -72,7 +72,8 @@ pub(crate) enum SessionVerb {
     /// # Notes
     /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"origin"?}. The speaker user, the name of --user, or no
     /// speaker means the person. The speakers assistant and system are trusted less. Any other speaker is an untrusted
-    /// tool, unless the line has an origin. --trust limits the trust of all lines.
+    /// tool. The origin of a line and --trust only lower the trust. After an untrusted entry, the session and all that
+    /// is written in it are untrusted for good.
     ///
     /// # Examples
     /// ```text
@@ -309,19 +310,22 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
         let refused = |what: &str| Error::invalid(format!("the field `{name}` is not {what}"));
         let read = || value.as_str().ok_or_else(|| refused("text"));
         match name.as_str() {
-            "text" | "speaker" | "time" | "order" | "origin" if value.is_null() => {}
+            "text" | "speaker" | "time" | "order" | "origin" | "trust" if value.is_null() => {}
             "text" => text = Some(read()?.to_owned()),
             "speaker" => entry.speaker = Some(read()?.to_owned()),
             "time" => entry.time = Some(time_of("time", value)?),
             "order" => entry.order = Some(value.as_i64().ok_or_else(|| refused("an integer"))?),
-            "origin" => {
-                let names = Origin::ALL.map(Origin::name).join(", ");
-                let unknown = || refused("a known origin").with_hint(format!("use one of {names}"));
-                entry.origin = Some(Origin::from_name(read()?).ok_or_else(unknown)?);
+            "origin" | "trust" => {
+                let stated = Origin::from_text(read()?)
+                    .map_err(|error| refused("a known class").with_hint(error.hint().unwrap_or_default()))?;
+                entry.origin = Some(Origin::least(entry.origin.unwrap_or(stated), stated));
             }
             other => {
-                return Err(Error::invalid(format!("the field `{other}` is unknown"))
-                    .with_hint("the fields of an entry are text, speaker, time, order and origin"));
+                return Err(
+                    Error::invalid(format!("the field `{other}` is unknown")).with_hint(
+                        "the fields of an entry are text, speaker, time, order, and origin or trust",
+                    ),
+                );
             }
         }
     }

@@ -1,0 +1,204 @@
+//! Reviews the texts of documents before they are ingested, as `remember` reviews an item.
+//!
+//! A document keeps its outline: a text that the scan stops leaves its object without content. The whole text is
+//! quarantined, so a person can release it.
+//!
+//! # Layer
+//! Layer 7, inside `agent`.
+//!
+//! # Invariants
+//! - RVD-1: no ingested object contains a secret that the scan recognises, or a text that the scan stopped.
+//! - RVD-2: the same documents give the same objects, so that ingesting them again changes nothing. A text that a
+//!   person released stays.
+
+use std::borrow::Cow;
+
+use super::names::texts_of;
+use crate::agent::agent::Agent;
+use crate::agent::item::add_new;
+use crate::agent::settings::Secrets;
+use crate::agent::vocabulary::attribute;
+use crate::engine::{Committed, Memory, Writer};
+use crate::error::Result;
+use crate::ingest::{Change, Document, IngestOptions, Part, ingest_beside, stage_documents};
+use crate::object::{Attributes, Id, Value};
+use crate::scan::{Category, Scanner, Verdict};
+use crate::threads::{beside, processors};
+
+/// The minimum number of parts for each thread.
+const THREAD_PARTS_MIN: usize = 64;
+/// The text in place of a title that the scan stopped.
+const WITHHELD_TITLE: &str = "(withheld)";
+
+/// The review of documents, and the texts that the scan stopped.
+#[derive(Default)]
+pub(crate) struct DocumentReview {
+    /// The number of parts that are stored with the attribute `flags`.
+    pub(crate) flagged: u64,
+    /// The number of parts with markers in place of secrets.
+    pub(crate) redacted: u64,
+    /// The parts that the scan stopped, each as `PATH:LINE`.
+    pub(crate) withheld: Vec<String>,
+    /// The rules of the scan that stopped a part.
+    pub(crate) rules: Vec<&'static str>,
+    /// The original texts of the withheld parts: the document, the part, and its attributes and content.
+    originals: Vec<(Id, usize, Original)>,
+}
+
+/// The attributes and the content of a part before the review withheld them.
+type Original = (Attributes, Option<String>);
+
+/// The review of a part.
+#[derive(Default)]
+struct Looked {
+    verdict: Verdict,
+    rules: Vec<&'static str>,
+    is_redacted: bool,
+    /// What a person may release, if the part was withheld and not blocked.
+    original: Option<Original>,
+}
+
+/// Reviews the documents: redacts secrets, flags suspicious texts, and withholds the texts that the scan stops.
+pub(crate) fn review_documents(agent: &Agent, documents: &mut [Document]) -> DocumentReview {
+    let mut review = DocumentReview::default();
+    for document in documents {
+        let path = document.id().clone();
+        let mut parts = document.parts_mut();
+        let looked = in_parallel(&mut parts, processors(), &|part| look(agent, part));
+        for (place, (part, looked)) in parts.iter().zip(looked).enumerate() {
+            review.redacted += u64::from(looked.is_redacted);
+            review.flagged += u64::from(looked.verdict == Verdict::Flag);
+            if looked.verdict > Verdict::Flag {
+                review.withheld.push(format!("{path}:{}", part.line.max(1)));
+                add_new(&mut review.rules, looked.rules);
+            }
+            let original = looked.original.map(|original| (path.clone(), place, original));
+            review.originals.extend(original);
+        }
+    }
+    review
+}
+
+/// Applies `look` to each part, on at most `threads` threads. Returns the results in the order of the parts.
+fn in_parallel(
+    parts: &mut [Part<'_>],
+    threads: usize,
+    look: &(impl Fn(&mut Part<'_>) -> Looked + Sync),
+) -> Vec<Looked> {
+    if threads < 2 || parts.len() < 2 * THREAD_PARTS_MIN {
+        return parts.iter_mut().map(look).collect();
+    }
+    let (here, there) = parts.split_at_mut(parts.len() / 2);
+    let (mut done, more) = beside(
+        || in_parallel(here, threads.div_ceil(2), look),
+        || in_parallel(there, threads / 2, look),
+    );
+    done.extend(more);
+    done
+}
+
+fn look(agent: &Agent, part: &mut Part<'_>) -> Looked {
+    let scanner = agent.scanner();
+    let texts = texts_of(part.attributes, part.content);
+    let report = scanner.scan_fields(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+    if report.findings.is_empty() {
+        return Looked::default();
+    }
+    let mut is_redacted = false;
+    for (name, text) in texts {
+        // RVD-1: for every verdict, only the clean text is kept.
+        let clean = Scanner::neutralise(text).into_owned();
+        *text = match scanner.redact_field(&name, &clean) {
+            Cow::Owned(redacted) => {
+                is_redacted = true;
+                redacted
+            }
+            Cow::Borrowed(_) => clean,
+        };
+    }
+    let mut looked = Looked {
+        verdict: report.verdict,
+        is_redacted: report
+            .findings
+            .iter()
+            .any(|finding| finding.category == Category::Secret),
+        ..Looked::default()
+    };
+    if is_redacted && agent.settings().secrets == Secrets::Refuse {
+        looked.verdict = Verdict::Block;
+    }
+    add_new(
+        &mut looked.rules,
+        report.findings.iter().map(|finding| finding.rule),
+    );
+    if looked.verdict != Verdict::Allow {
+        let flags = looked.rules.iter().copied().map(Value::from).collect::<Vec<_>>();
+        drop(part.attributes.insert(attribute::FLAGS, flags));
+    }
+    if looked.verdict > Verdict::Flag {
+        let original = (part.attributes.clone(), part.content.clone());
+        looked.original = (looked.verdict == Verdict::Quarantine).then_some(original);
+        withhold(scanner, part);
+    }
+    looked
+}
+
+/// Removes the content and every attribute that the scan stops.
+fn withhold(scanner: &Scanner, part: &mut Part<'_>) {
+    *part.content = None;
+    let attributes = std::mem::take(part.attributes);
+    for (name, value) in attributes.into_map() {
+        let mut alone = Attributes::new();
+        drop(alone.insert(name.as_str(), value));
+        let mut no_content = None;
+        let texts = texts_of(&mut alone, &mut no_content);
+        let report = scanner.scan_fields(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+        let kept = alone.remove(&name).filter(|_| report.verdict <= Verdict::Flag);
+        let title = || (name == "title").then(|| Value::from(WITHHELD_TITLE));
+        if let Some(value) = kept.or_else(title) {
+            drop(part.attributes.insert(name, value));
+        }
+    }
+}
+
+impl DocumentReview {
+    /// Ingests the reviewed documents in one commit, then quarantines the withheld texts. Also returns the name of the reference
+    /// below `rejected/` that contains these texts.
+    ///
+    /// # Errors
+    /// The errors of [`ingest`](crate::ingest::ingest()) and of [`Memory::quarantine`](crate::Memory::quarantine).
+    pub(crate) fn ingest(
+        &self,
+        memory: &Memory,
+        documents: &[Document],
+        options: &IngestOptions,
+        writer: &Writer,
+    ) -> Result<(Change, Committed, Option<String>)> {
+        let whole = self.whole(documents);
+        let (change, committed) = ingest_beside(memory, documents, &whole, options, writer)?;
+        if whole.is_empty() {
+            return Ok((change, committed, None));
+        }
+        let reason = format!("the scan found {}", self.rules.join(", "));
+        let (draft, _) = stage_documents(memory, &whole, options, writer)?;
+        let held = memory.quarantine(&draft, &reason)?;
+        Ok((change, committed, held))
+    }
+
+    /// Returns all documents with the withheld texts, or none if no text was withheld.
+    fn whole(&self, documents: &[Document]) -> Vec<Document> {
+        if self.originals.is_empty() {
+            return Vec::new();
+        }
+        let mut whole = documents.to_vec();
+        for (path, place, (attributes, content)) in &self.originals {
+            let Some(document) = whole.iter_mut().find(|document| document.id() == path) else {
+                continue;
+            };
+            let parts = &mut document.parts_mut();
+            parts[*place].attributes.clone_from(attributes);
+            parts[*place].content.clone_from(content);
+        }
+        whole
+    }
+}

@@ -1,0 +1,123 @@
+//! The taint of a session: what sets it, and that nothing clears it.
+
+use super::gc::tight;
+use super::{id, note};
+use crate::engine::*;
+use crate::object::{Kind, NewObject, Origin};
+use crate::{ErrorCode, Result};
+
+fn outside() -> Writer {
+    Writer::of(Origin::Document).session("s1")
+}
+
+fn say(memory: &Memory, name: &str, text: &str, writer: &Writer) -> Result<()> {
+    memory.put(note(name, text), writer).map(drop)
+}
+
+fn origin(memory: &Memory, name: &str) -> Option<Origin> {
+    memory
+        .view()
+        .get(&id(name))
+        .unwrap()
+        .map(|object| object.origin())
+}
+
+/// INVARIANT TNT-1: undo, redo, rollback, removal, erasure and garbage collection leave the taint as it is.
+#[test]
+fn nothing_clears_a_taint() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Options::new().create(folder.path().join("s"))?;
+    let user = Writer::user().session("s1");
+    let before = memory.put(note("mine", "green tea"), &user)?.commit.digest;
+    say(&memory, "page", "a page", &outside())?;
+    drop(memory.undo(&user)?);
+    drop(memory.redo(&user)?);
+    drop(memory.rollback(before).across_lanes().by(&user)?);
+    for number in 0..30 {
+        say(&memory, "other", &number.to_string(), &Writer::user())?;
+    }
+    // The commit that the reference names is thinned.
+    memory.gc(&tight(), None)?;
+    say(&memory, "late", "said later", &user)?;
+    assert_eq!(origin(&memory, "late"), Some(Origin::ToolExternal));
+    assert_eq!(origin(&memory, "mine"), Some(Origin::DirectUser));
+    say(
+        &memory,
+        "elsewhere",
+        "said elsewhere",
+        &Writer::user().session("s2"),
+    )?;
+    assert_eq!(origin(&memory, "elsewhere"), Some(Origin::DirectUser));
+    drop(memory);
+    let memory = Options::new().open(folder.path().join("s"))?;
+    assert!(memory.view().is_tainted("s1")? && !memory.view().is_tainted("s2")?);
+    // The taint is no snapshot, and no verb for references deletes it.
+    assert!(
+        memory
+            .snapshots()?
+            .iter()
+            .all(|one| !one.name.contains("tainted"))
+    );
+    assert_eq!(
+        memory
+            .delete_draft("pins/tainted:s1", &Writer::user())
+            .unwrap_err()
+            .code(),
+        ErrorCode::NotFound
+    );
+    Ok(())
+}
+
+/// INVARIANT TNT-3: a commit with a trusted version fails if its session was tainted after the version was staged.
+#[test]
+fn a_trusted_version_does_not_slip_past_a_taint() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let user = Writer::user().session("s1");
+    let mut draft = memory.draft(&user);
+    draft.put(note("mine", "green tea"))?;
+    say(&memory, "page", "a page", &outside())?;
+    assert_eq!(
+        memory.commit(draft, "put").unwrap_err().code(),
+        ErrorCode::Conflict
+    );
+    assert_eq!(origin(&memory, "mine"), None);
+    Ok(())
+}
+
+/// INVARIANT TNT-2: a version that is written in a tainted session, or below one, is untrusted.
+#[test]
+fn a_taint_reaches_the_sessions_above_and_below() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let kind = Kind::new("session")?;
+    for (name, parent) in [
+        ("s0", None),
+        ("s1", Some("s0")),
+        ("s2", Some("s1")),
+        ("s3", Some("s0")),
+    ] {
+        let mut session = NewObject::new(id(&format!("session/{name}")), kind.clone());
+        session.parent = parent.map(|parent| id(&format!("session/{parent}")));
+        drop(memory.put(session, &Writer::user())?);
+    }
+    say(&memory, "page", "a page", &outside())?;
+    for name in ["s0", "s1", "s2", "s3"] {
+        say(&memory, name, "said", &Writer::user().session(name))?;
+        assert_eq!(origin(&memory, name), Some(Origin::ToolExternal), "{name}");
+    }
+    Ok(())
+}
+
+/// A build before the taint stated it in two attributes of the session's object.
+#[test]
+fn what_an_older_build_noted_still_counts() -> Result<()> {
+    for (name, value) in [("class", "import".into()), ("withheld", 2_i64.into())] {
+        let value: crate::Value = value;
+        let memory = Memory::in_memory()?;
+        let mut session = NewObject::new(id("session/s1"), Kind::new("session")?);
+        drop(session.attributes.insert(name, value));
+        drop(memory.put(session, &Writer::user())?);
+        say(&memory, "said", "later", &Writer::user().session("s1"))?;
+        assert_eq!(origin(&memory, "said"), Some(Origin::ToolExternal), "{name}");
+    }
+    Ok(())
+}

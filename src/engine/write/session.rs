@@ -1,0 +1,219 @@
+//! Sessions and their taint: once something untrusted is written in a session, nothing in that session is trusted.
+//!
+//! The object of a session has the id `session/NAME` and the kind `session`. Its parent is the object of the parent
+//! session. A draft writes in the session of its writer, and in the session that a verb names ([`Draft::enter`]).
+//!
+//! A taint is a reference (`ReferenceName::of_taint`), because no rollback moves a reference, and nothing deletes this
+//! one. It is written in the batch of the commit that taints the session.
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - TNT-1: a commit that writes an untrusted version in a session taints that session and all sessions above it.
+//!   Undo, redo, rollback, removal, erasure and garbage collection leave the taint as it is.
+//! - TNT-2: a version that is written in a tainted session, or below one, is untrusted. Only a promotion is exempt.
+//! - TNT-3: a commit with a trusted version fails if its session was tainted after the version was staged.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{BatchBuilder, RecordKind};
+use crate::object::{Id, NewObject, Object, Origin, ReferenceName};
+use crate::store::Store;
+
+use super::commit::Tip;
+use super::{Draft, Staged, Writer};
+use crate::engine::inner::Inner;
+#[cfg(feature = "agent")]
+use crate::engine::read::View;
+
+/// The prefix of the id of a session's object.
+pub(crate) const SESSION_PREFIX: &str = "session/";
+/// The kind of a session's object.
+pub(crate) const SESSION_KIND: &str = "session";
+/// The maximum depth of a session below its root.
+pub(crate) const SESSION_DEPTH_MAX: usize = 64;
+
+/// Iterates a session and the sessions above it, each with its object as `get` returns it. The last session is the
+/// root. A name that is not valid in an id has no object.
+pub(crate) fn session_line(
+    get: impl Fn(&Id) -> Result<Option<Object>>,
+    session: &str,
+) -> impl Iterator<Item = Result<(String, Option<Object>)>> {
+    let mut next = Some(session.to_owned());
+    let line = std::iter::from_fn(move || {
+        let name = next.take()?;
+        let id = Id::new(&format!("{SESSION_PREFIX}{name}")).ok();
+        let object = id.map_or(Ok(None), |id| get(&id));
+        Some(object.map(|object| {
+            next = parent_session(object.as_ref()).map(str::to_owned);
+            (name, object)
+        }))
+    });
+    line.take(SESSION_DEPTH_MAX + 1)
+}
+
+/// Returns the name of the parent of the session that `object` represents.
+pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
+    object
+        .filter(|object| object.kind() == SESSION_KIND)?
+        .parent()?
+        .strip_prefix(SESSION_PREFIX)
+}
+
+/// Returns whether a session or a session above it is tainted.
+fn is_tainted(store: &Store, get: impl Fn(&Id) -> Result<Option<Object>>, session: &str) -> Result<bool> {
+    for above in session_line(get, session) {
+        let (name, object) = above?;
+        if store.references().is_tainted(&name) || object.as_ref().is_some_and(is_untrusted) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns whether the object of a session is untrusted, or says that the session is. Builds before the taint stated
+/// this in two attributes.
+fn is_untrusted(session: &Object) -> bool {
+    let class = session.attribute("class");
+    let class = class
+        .as_ref()
+        .and_then(|class| Origin::from_name(class.as_text()?));
+    let withheld = session.attribute("withheld").and_then(|count| count.as_integer());
+    !session.origin().is_trusted()
+        || class.is_some_and(|class| !class.is_trusted())
+        || withheld.is_some_and(|count| count > 0)
+}
+
+/// Returns the found object, or `None` instead of the error for an erased version.
+fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found,
+    }
+}
+
+#[cfg(feature = "agent")]
+impl View {
+    /// Returns whether a session or a session above it is tainted (TNT-1). The taint counts in past states too.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the object of a session cannot be read.
+    pub(crate) fn is_tainted(&self, session: &str) -> Result<bool> {
+        is_tainted(&self.opened().store(), |id| unless_erased(self.get(id)), session)
+    }
+}
+
+impl Draft {
+    /// Makes the draft write in `session` too, besides the session of its writer. `None` leaves the session.
+    #[cfg(feature = "agent")]
+    pub(crate) fn enter(&mut self, session: Option<&str>) {
+        self.entered = session.map(str::to_owned);
+    }
+
+    /// Returns the least trusted of `origin`, the class of the writer and the class of the sessions of the draft.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the object of a session cannot be read.
+    pub(crate) fn class_of(&self, origin: Origin) -> Result<Origin> {
+        let class = Origin::least(self.writer.trust, origin);
+        if !class.is_trusted() {
+            return Ok(class);
+        }
+        for session in self.sessions() {
+            if self.is_tainted(&session)? {
+                // INVARIANT TNT-2: a version that is written in a tainted session, or below one, is untrusted.
+                return Ok(Origin::ToolExternal);
+            }
+        }
+        Ok(class)
+    }
+
+    /// Returns whether a session or a session above it is tainted, or will be when the draft is committed.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the object of a session cannot be read.
+    pub(crate) fn is_tainted(&self, session: &str) -> Result<bool> {
+        let get = |id: &Id| unless_erased(self.get(id));
+        Ok(self.tainted.contains(session) || is_tainted(&self.store(), get, session)?)
+    }
+
+    /// Taints a session and the sessions above it when the draft is committed (TNT-1).
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the object of a session cannot be read.
+    pub(crate) fn taint(&mut self, session: &str) -> Result<()> {
+        let line = self.line(session)?;
+        self.tainted.extend(line);
+        Ok(())
+    }
+
+    /// Returns a session and the sessions above it.
+    fn line(&self, session: &str) -> Result<Vec<String>> {
+        let line = session_line(|id| unless_erased(self.get(id)), session);
+        line.map(|above| Ok(above?.0)).collect()
+    }
+
+    /// Stages a version that the writer writes, and notes what this means for its sessions.
+    pub(super) fn put_written(
+        &mut self,
+        object: NewObject,
+        origin: Origin,
+        keeps_origin: bool,
+    ) -> Result<Staged> {
+        let staged = self.put_with(object, origin, keeps_origin)?;
+        for session in self.sessions() {
+            if origin.is_trusted() {
+                if !self.trusted_in.contains(&session) {
+                    let line = self.line(&session)?;
+                    self.trusted_in.extend(line);
+                }
+            } else if staged != Staged::Unchanged && !self.tainted.contains(&session) {
+                self.taint(&session)?;
+            }
+        }
+        Ok(staged)
+    }
+
+    /// Returns the sessions in which the draft writes now.
+    fn sessions(&self) -> BTreeSet<String> {
+        let sessions = self.writer.session.iter().chain(&self.entered);
+        sessions.cloned().collect()
+    }
+}
+
+impl Inner {
+    /// Adds the taints of a draft that neither the store nor an earlier draft of the group has. Returns their sessions.
+    ///
+    /// # Errors
+    /// `Conflict` if a session of the draft was tainted since the draft wrote a trusted version in it.
+    pub(super) fn new_taints(
+        &self,
+        store: &Store,
+        batch: &mut BatchBuilder,
+        tip: &Tip,
+        draft: &Draft,
+    ) -> Result<Vec<String>> {
+        let is_known =
+            |session: &String| tip.tainted.contains(session) || store.references().is_tainted(session);
+        // INVARIANT TNT-3: a commit with a trusted version fails if its session was tainted after the version was
+        // staged.
+        if let Some(session) = draft.trusted_in.iter().find(|session| is_known(session)) {
+            let text = format!("another writer wrote untrusted text in the session '{session}' meanwhile");
+            return Err(Error::conflict(text).with_hint("read the session again, then repeat the change"));
+        }
+        let mut tainted: Vec<String> = draft.tainted.iter().cloned().collect();
+        tainted.retain(|session| !is_known(session));
+        let writer = Writer {
+            reason: None,
+            ..draft.writer.clone()
+        };
+        for session in &tainted {
+            let name = ReferenceName::of_taint(session)?;
+            let reference = self.reference(batch, name, Some(tip.mark.commit), tip.time, &writer)?;
+            batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        }
+        Ok(tainted)
+    }
+}
