@@ -3,9 +3,11 @@
 //! # Layer
 //! Layer 10, part of cli. Pure.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
+
+use crate::visible::written_out;
 
 /// The meaning of a coloured piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,18 +26,9 @@ pub(crate) enum Meaning {
     Heading,
 }
 
-/// Returns the text with escapes for characters that could control a terminal or change the reading direction.
+/// Returns the text with invisible characters written out, so that it cannot control a terminal (VIS-2).
 pub(crate) fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        let steers = character.is_control() && character != '\n' && character != '\t';
-        if steers || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
-            let _ = write!(safe, "{}", character.escape_unicode());
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
+    written_out(text).into_owned()
 }
 
 /// Returns the text in the colour of its meaning, if colours are enabled.
