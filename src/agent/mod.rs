@@ -91,7 +91,7 @@ pub use scope::Reach;
 pub use search::{RecallHit, RecallQuery, Recalled};
 pub use session::{Append, Appended, NewEntry, NotStored};
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};
-pub use trust::{PersonSays, Promoted, Quarantined};
+pub use trust::{ActingField, HiddenItem, PersonSays, Promoted, Quarantined, Review};
 
 pub use crate::recall::Embedder;
 pub use crate::scan::Verdict;

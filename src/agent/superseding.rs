@@ -20,7 +20,7 @@ use super::decay;
 use super::item::{Item, unless_erased};
 use crate::engine::View;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Id, Object, Time};
+use crate::object::{Id, Object, Origin, Time};
 use crate::recall::Key;
 
 /// The maximum number of items that the search for a cycle visits.
@@ -56,7 +56,12 @@ pub(super) fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
 /// Checks whether expiry, scope and trust allow `new` to supersede `old` (SUP-1).
 fn may_supersede(view: &View, new: &Object, old: &Object) -> bool {
     let is_over = new.expires().is_some_and(|expires| expires <= view.now());
-    !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
+    !is_over && has_the_right(new.scope(), new.origin(), old)
+}
+
+/// Checks whether an item of this scope and class has the right to supersede `old` (SUP-1).
+pub(super) fn has_the_right(scope: &str, class: Origin, old: &Object) -> bool {
+    scope == old.scope() && !old.origin().is_above(class)
 }
 
 /// Checks whether a chain of valid claims to supersede leads from the item `from` to the item `to`.
@@ -96,7 +101,6 @@ mod tests {
     use crate::agent::envelope::EnvelopeRequest;
     use crate::agent::{Agent, NewItem, Reach, RecallQuery, RememberOptions, Settings, Status};
     use crate::engine::{Memory, Writer};
-    use crate::object::Origin;
 
     fn agent() -> Agent {
         Agent::new(Memory::in_memory().unwrap(), Settings::default())

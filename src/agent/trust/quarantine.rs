@@ -53,6 +53,7 @@ pub struct Quarantined {
 
 /// Returns the reason of a quarantined change, which also names the older changes that it evicted.
 pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
+    let name = full_name(name).ok()?;
     let references = agent.memory().references().into_iter();
     let mut named = references.filter(|reference| reference.name == name);
     named.next()?.reason
@@ -100,7 +101,7 @@ pub(super) fn described(
 }
 
 /// Returns the beginning of a text on one line. Redacts secrets, and escapes invisible characters.
-pub(crate) fn preview(agent: &Agent, text: &str) -> String {
+fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
 }
 

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::agent::decay::Decayed;
 use crate::agent::forget::Forgotten;
-use crate::agent::{Alike, Item, LinesRemembered, Remembered, Status};
+use crate::agent::{Alike, Item, LinesRemembered, Remembered, Review, Status};
 use crate::digest::{CommitDigest, ObjectDigest, Root};
-use crate::engine::CommitInfo;
+use crate::engine::{ChangeKind, CommitInfo};
 use crate::object::{Id, Object, Origin, Scope, Time};
 use crate::scan::Verdict;
 
@@ -222,8 +222,30 @@ pub(crate) struct ItemPromoted {
     pub(crate) promoted: ObjectDigest,
     pub(crate) from: Origin,
     pub(crate) to: Origin,
+    /// The acting fields that --keep does not name, and the promoted version does not have.
+    pub(crate) dropped: Vec<String>,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `quarantine --release --dry-run`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldReviewed {
+    pub(crate) name: String,
+    /// The reason why the change was quarantined.
+    pub(crate) reason: Option<String>,
+    pub(crate) objects: Vec<HeldObject>,
+}
+
+/// An object of a quarantined change.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldObject {
+    pub(crate) id: Id,
+    pub(crate) change: ChangeKind,
+    /// The version that the change would store.
+    pub(crate) new: Option<Review>,
+    /// The version that the change would replace or remove.
+    pub(crate) old: Option<Review>,
 }
 
 /// The answer of `quarantine --release`.

@@ -155,7 +155,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     // A promoted item is a hit, so the item is no longer counted as omitted.
     let seen = agent.memory().view().get(&id("c")).unwrap().unwrap().digest();
     let says = crate::agent::trust::PersonSays::InHost;
-    agent.promote(&id("c"), seen, says, &Writer::user()).unwrap();
+    agent.promote(&id("c"), seen, &[], says, &Writer::user()).unwrap();
     let found = recall(&agent, &query("tea in the morning"));
     assert_eq!(
         (found.hits.len(), found.left_out),
