@@ -60,6 +60,7 @@ mod scope;
 pub(crate) mod search;
 pub(crate) mod session;
 mod settings;
+mod stored_text;
 mod superseding;
 #[cfg(test)]
 mod test_memory;
@@ -71,7 +72,9 @@ pub(crate) mod vocabulary;
 mod words;
 
 pub use agent::Agent;
+pub(crate) use agent::scanner_of;
 pub(crate) use audit::{AuditRequest, Audited, audit};
+pub(crate) use change::names::clean_writer;
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use followed::Reached;
@@ -91,6 +94,7 @@ pub use scope::Reach;
 pub use search::{RecallHit, RecallQuery, Recalled};
 pub use session::{Append, Appended, NewEntry, NotStored};
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};
+pub use stored_text::StoredText;
 pub use trust::{ActingField, HiddenItem, PersonSays, Promoted, Quarantined, Review};
 
 pub use crate::recall::Embedder;

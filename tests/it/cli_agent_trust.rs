@@ -174,7 +174,7 @@ fn what_is_held_back_is_listed_where_it_belongs_and_shown_when_it_is_released() 
     );
     let hold = || folder.run(&["remember", &order, "--scope", "project:other"]);
     let held = hold();
-    assert!(held.code == 0 && held.err.contains("rejected/"), "{held:?}");
+    assert!(held.code == 4 && held.err.contains("rejected/"), "{held:?}");
     hold();
     assert_eq!(folder.run(&["quarantine", "--json"]).documents().len(), 0);
     let listed = folder.json(&["quarantine", "--all-scopes"]);

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::agent::decay::Decayed;
 use crate::agent::forget::Forgotten;
-use crate::agent::{Alike, Item, LinesRemembered, Remembered, Review, Status};
+use crate::agent::{Agent, Alike, Item, LinesRemembered, Remembered, Review, Status, StoredText};
 use crate::digest::{CommitDigest, ObjectDigest, Root};
 use crate::engine::{ChangeKind, CommitInfo};
-use crate::object::{Id, Object, Origin, Scope, Time};
+use crate::object::{Id, Origin, Scope, Time};
 use crate::scan::Verdict;
 
 /// The commit of an answer. All fields are null if the verb made no commit.
@@ -112,19 +112,20 @@ pub(crate) struct ItemLine {
     pub(crate) kind: String,
     pub(crate) scope: String,
     pub(crate) digest: ObjectDigest,
-    #[serde(skip)]
-    pub(crate) object: Object,
+    #[serde(flatten)]
+    pub(crate) shown: StoredText,
 }
 
-impl From<&Item> for ItemLine {
-    fn from(item: &Item) -> Self {
+impl ItemLine {
+    /// Returns the line of an item. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, item: &Item, with_untrusted: bool) -> Self {
         let object = item.object();
         Self {
             id: object.id().to_string(),
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             digest: object.digest(),
-            object: object.clone(),
+            shown: StoredText::of(agent, object, with_untrusted),
         }
     }
 }
@@ -175,10 +176,11 @@ pub(crate) struct ForgottenLine {
     pub(crate) seq: u64,
 }
 
-impl From<Forgotten> for ForgottenLine {
-    fn from(one: Forgotten) -> Self {
+impl ForgottenLine {
+    /// Returns the line of a forgotten item. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, one: Forgotten, with_untrusted: bool) -> Self {
         let commit = &one.commit.commit;
-        let mut item = ItemLine::from(&one.item);
+        let mut item = ItemLine::of(agent, &one.item, with_untrusted);
         item.digest = one.version;
         Self {
             item,

@@ -73,13 +73,15 @@ impl Verb for Ingest {
         let format = Format::from_name(&self.format);
         let mut read = read_documents(context, &self, format)?;
         let unreadable = read.skipped.len();
-        let writer = context.writer();
+        let rehearsing = context.writer();
         let mut options = IngestOptions {
             scope: self.scope.as_deref().map(Scope::new).transpose()?,
             gone: Vec::new(),
         };
-        let rehearse = |empty: &Memory| write(empty, &mut read, &options, &writer, self.skip_bad).map(drop);
+        let rehearse =
+            |empty: &Memory| write(empty, &mut read, &options, &rehearsing, self.skip_bad).map(drop);
         let memory = context.open_or_create(rehearse)?;
+        let writer = context.writer();
         let meant = self.prune.iter().map(|path| known_path(path));
         let meant = meant.collect::<Result<Vec<_>>>()?;
         let is_meant = |id: &Id| meant.iter().any(|path| is_below(id, path));

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::attributes::attribute;
+use super::gists::Gists;
 use super::prelude::*;
 use crate::answers::objects::Listed;
 use crate::engine::Query;
@@ -52,6 +53,9 @@ pub(crate) struct List {
     /// Also list expired items
     #[arg(long)]
     include_expired: bool,
+    /// With --agent, also show the texts of objects from untrusted sources
+    #[arg(long)]
+    with_untrusted: bool,
     /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -74,7 +78,8 @@ impl Verb for List {
         let rows = matches.by_ref().inspect(|_| found = true);
         let rows = rows.map(|object| Listed::of(&view, object?));
         let rows = rows.filter(|row| row.as_ref().map_or(true, is_wanted));
-        let cells = |row: &Listed, context: &Context| cells_of(row, self.recent, context);
+        let gists = Gists::new(context, &memory, self.with_untrusted);
+        let cells = |row: &Listed, context: &Context| cells_of(row, &gists, self.recent, context);
         let shown = if self.recent {
             let newest = newest(rows, self.limit.unwrap_or(RECENT))?;
             context.write_rows(newest.into_values().map(Ok), cells)?
@@ -116,9 +121,9 @@ impl List {
 }
 
 /// Returns the columns of an object. The last column is the time of the change with `--recent`, else the scope.
-fn cells_of(row: &Listed, is_recent: bool, context: &Context) -> Columns {
+fn cells_of(row: &Listed, gists: &Gists, is_recent: bool, context: &Context) -> Columns {
     let (id, kind) = (("id", named(&row.id)), ("kind", plain(&row.kind)));
-    let gist = ("gist", coloured(Meaning::Quiet, gist(&row.object)));
+    let gist = ("gist", coloured(Meaning::Quiet, gists.of(&row.object)));
     if is_recent {
         let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
         return vec![("updated", updated), id, kind, gist];

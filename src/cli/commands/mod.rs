@@ -55,6 +55,7 @@ mod flags;
 mod follow;
 mod gc;
 mod get;
+mod gists;
 mod head;
 mod history;
 mod ingest;

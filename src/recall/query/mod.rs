@@ -59,6 +59,9 @@ pub struct Query<'a> {
     pub filter: Option<Filter<'a>>,
     /// Decides which successors are accepted. If it is `None`, every successor is accepted.
     pub is_successor: Option<IsSuccessor<'a>>,
+    /// Decides whether the first document, which is newer, may come before the second document for freshness. If it is
+    /// `None`, every newer document may.
+    pub may_overtake: Option<&'a dyn Fn(&Key, &Key) -> bool>,
     /// Computes the vector of the question, if documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
     /// The current time, in seconds since 1970. Without the current time, "last week" and recency have no effect.

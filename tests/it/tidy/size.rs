@@ -11,7 +11,7 @@ const FILE_LINES_MAX: usize = 800;
 const FUNCTION_LINES_MAX: usize = 100;
 /// The maximum number of lines of code in src, without blank lines, comments and tests. A commit that raises it must
 /// give the reason. Issue 19 needs 3,000 of them: contradictions by value, rules in 18 languages, and trusted stores.
-const CODE_LINES_MAX: usize = 57_300;
+const CODE_LINES_MAX: usize = 57_700;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 

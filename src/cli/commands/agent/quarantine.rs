@@ -45,6 +45,8 @@ pub(crate) struct Quarantine {
     pub(crate) releasing: Releasing,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
+    #[command(flatten)]
+    pub(crate) shown: UntrustedOption,
 }
 
 /// The options of a release.
@@ -85,10 +87,21 @@ impl Verb for Quarantine {
         if all.is_empty() {
             note_reach(context, &reach, "");
         }
-        context.table(
-            all.into_iter().map(Ok),
-            &["name", "ids_total", "time", "reason", "preview"],
-        )
+        let mut all = all;
+        for held in &mut all {
+            // INVARIANT STX-2: an untrusted text is shown only where asked for.
+            held.is_withheld =
+                !self.shown.with_untrusted && held.trust.is_some_and(|class| !class.is_trusted());
+            if held.is_withheld {
+                held.preview = String::new();
+            }
+        }
+        if all.iter().any(|held| held.is_withheld) {
+            let text = "untrusted texts are withheld; --with-untrusted shows them, and --release NAME --dry-run shows a whole change";
+            context.output.note_for_people("withheld", text);
+        }
+        let fields = ["name", "ids_total", "time", "trust", "reason", "preview"];
+        context.table(all.into_iter().map(Ok), &fields)
     }
 }
 
