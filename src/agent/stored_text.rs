@@ -62,9 +62,10 @@ impl StoredText {
 pub(super) fn clean(scanner: &Scanner, text: &str) -> (String, Vec<&'static str>) {
     let found = scanner.scan(text).findings;
     let has_secret = found.iter().any(|finding| finding.category == Category::Secret);
-    let clean = match has_secret {
-        true => scanner.redact(text).into_owned(),
-        false => text.to_owned(),
+    let clean = if has_secret {
+        scanner.redact(text).into_owned()
+    } else {
+        text.to_owned()
     };
     (clean, found.into_iter().map(|finding| finding.rule).collect())
 }

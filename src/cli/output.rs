@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use super::errors::{BUG, DONE, USAGE, clap_error, exit_code, is_closed_pipe, output_error, refused};
 use super::human;
+use super::paint::printable_line;
 pub(crate) use super::paint::{Meaning, paint, printable};
 use crate::answers::json::to_json;
 use crate::answers::program::{Note, Noted, Refusal, Refused, Version};
@@ -292,9 +293,10 @@ impl Output {
         report(failure, self.is_json(), notes);
     }
 
-    /// Writes one line for people. In Markdown mode the line waits for its fence.
+    /// Writes one line, with invisible characters written out. In Markdown mode the line waits for its fence.
     pub(crate) fn line(&mut self, text: impl Display) -> Result<()> {
         self.check_stop()?;
+        let text = printable_line(self.style.coloured, &text.to_string());
         if self.mode != Mode::Markdown {
             return writeln!(self.out, "{text}").map_err(output_error);
         }
@@ -347,10 +349,7 @@ impl Output {
     pub(crate) fn text(&mut self, text: &str) -> Result<()> {
         self.check_stop()?;
         let is_shown = self.paged || io::stdout().is_terminal();
-        let text = match is_shown {
-            true => written_out(text),
-            false => text.into(),
-        };
+        let text = if is_shown { written_out(text) } else { text.into() };
         self.out.write_all(text.as_bytes()).map_err(output_error)
     }
 

@@ -94,7 +94,7 @@ impl<'a> Found<'a> {
             return text;
         }
         let found = snippet(text, &self.recalled.terms, SNIPPET_CHARS).text;
-        let start = text.find(&*found).unwrap_or_default();
+        let start = text.find(found).unwrap_or_default();
         &text[around(text, start..start + found.len())]
     }
 

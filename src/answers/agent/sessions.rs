@@ -184,7 +184,7 @@ pub(crate) struct SummaryLine {
 
 impl SummaryLine {
     /// Returns the line of a summary. Withholds an untrusted text unless `with_untrusted`.
-    pub(crate) fn of(agent: &Agent, summary: SummaryRead, with_untrusted: bool) -> Self {
+    pub(crate) fn of(agent: &Agent, summary: &SummaryRead, with_untrusted: bool) -> Self {
         let object = summary.item.object();
         Self {
             id: object.id().to_string(),

@@ -424,7 +424,7 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
         let when = time::given(verb.when.as_deref(), view.now())?;
         for found in session_summaries(&view, &reach, &session, &verb.query, when)? {
             is_empty = false;
-            let row = SummaryLine::of(&agent, found, verb.shown.with_untrusted);
+            let row = SummaryLine::of(&agent, &found, verb.shown.with_untrusted);
             let mark = match row.origin {
                 class if class.is_trusted() => String::new(),
                 class => format!(", not trusted ({class})"),
