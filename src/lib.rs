@@ -100,6 +100,8 @@ mod store;
 pub mod testing;
 mod threads;
 mod trie;
+#[cfg(any(feature = "agent", feature = "cli"))]
+mod visible;
 
 // Doctests compile and run the examples of the README.
 #[cfg(doctest)]

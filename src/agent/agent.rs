@@ -13,8 +13,21 @@ use crate::digest::keyed;
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Index, Scratch};
-use crate::scan::Scanner;
+use crate::scan::{Scanner, VerdictTable};
 use crate::threads::Mutex;
+
+/// Returns a scanner whose markers belong to the store of `memory`.
+pub(crate) fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
+    Scanner::new(verdicts, keyed(&key_of(memory), b"treering markers of secrets"))
+}
+
+/// Returns the key from which the other keys of a store are derived. The key consists of random bytes of the store. So
+/// only a reader of the store can test a guessed secret against a marker. A copy of a store produces the same markers.
+fn key_of(memory: &Memory) -> [u8; 32] {
+    let mut key = [0; 32];
+    key[..16].copy_from_slice(&memory.lineage());
+    key
+}
 
 /// A [`Memory`] with the verbs of an agent. The handle is cheap to clone, and threads can share it.
 #[derive(Clone)]
@@ -31,16 +44,13 @@ pub struct Agent {
 impl Agent {
     /// Creates an agent on `memory`.
     pub fn new(memory: Memory, settings: Settings) -> Self {
-        // Both keys depend on random bytes of the store. So only a reader of the store can test a guessed secret
-        // against a marker. A copy of a store produces the same markers.
-        let mut key = [0; 32];
-        key[..16].copy_from_slice(&memory.lineage());
-        let scanner = Scanner::new(settings.scan.clone(), keyed(&key, b"treering markers of secrets"));
+        let scanner = scanner_of(&memory, settings.scan.clone());
+        let names_key = keyed(&key_of(&memory), b"treering names made of texts");
         Self {
             memory,
             settings: Arc::new(settings),
             scanner: Arc::new(scanner),
-            names_key: keyed(&key, b"treering names made of texts"),
+            names_key,
             recall_index: Arc::default(),
             duplicate_index: Arc::default(),
             judge: None,

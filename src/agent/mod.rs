@@ -61,6 +61,7 @@ mod scope;
 pub(crate) mod search;
 pub(crate) mod session;
 mod settings;
+mod stored_text;
 mod superseding;
 #[cfg(test)]
 mod test_memory;
@@ -72,9 +73,11 @@ pub(crate) mod vocabulary;
 mod words;
 
 pub use agent::Agent;
+pub(crate) use agent::scanner_of;
 pub(crate) use audit::{AuditRequest, Audited, audit};
 #[cfg(feature = "cli")]
 pub(crate) use change::documents::{DocumentReview, review_documents};
+pub(crate) use change::names::clean_writer;
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use followed::Reached;
@@ -96,7 +99,8 @@ pub use search::{RecallHit, RecallQuery, Recalled};
 pub use session::{Append, Appended, NewEntry, NotStored};
 pub(crate) use settings::Fault;
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};
-pub use trust::{PersonSays, Promoted, Quarantined};
+pub use stored_text::StoredText;
+pub use trust::{ActingField, HiddenItem, PersonSays, Promoted, Quarantined, Review};
 
 pub use crate::recall::Embedder;
 pub use crate::scan::Verdict;

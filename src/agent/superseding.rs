@@ -30,6 +30,11 @@ pub(super) fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
     unless_erased(view.object_at(&key.0))
 }
 
+/// Checks whether an item of this scope and class has the right to supersede `old` (SUP-1).
+pub(super) fn has_the_right(scope: &str, class: Origin, old: &Object) -> bool {
+    scope == old.scope() && !old.origin().is_above(class)
+}
+
 /// Decides which items of one state supersede which, and remembers what it has read.
 pub(super) struct Superseding<'a> {
     view: &'a View,
@@ -208,7 +213,6 @@ mod tests {
     use crate::agent::envelope::EnvelopeRequest;
     use crate::agent::{Agent, NewItem, Reach, RecallQuery, RememberOptions, Settings, Status};
     use crate::engine::{Memory, Writer};
-    use crate::object::Origin;
 
     fn agent() -> Agent {
         Agent::new(Memory::in_memory().unwrap(), Settings::default())

@@ -537,7 +537,13 @@ const WAYS: &[(&str, bool, Way)] = &[
         drop(agent.memory().put(object(name.as_str(), "x"), &outside)?);
         let seen = agent.memory().view().get(&name)?.unwrap().digest();
         agent
-            .promote(&name, seen, PersonSays::InHost, &Writer::user().reason(secret))
+            .promote(
+                &name,
+                seen,
+                &[],
+                PersonSays::InHost,
+                &Writer::user().reason(secret),
+            )
             .map(drop)
     }),
     ("release and discard reason", true, |agent, secret, number| {

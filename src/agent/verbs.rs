@@ -23,7 +23,7 @@ impl Agent {
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn recall(&self, view: &View, query: &RecallQuery) -> Result<Recalled> {
         let recalled = if query.text.trim().is_empty() {
-            search::reflect(self.memory(), view, query)?
+            search::reflect(self, view, query)?
         } else {
             search::search(self, view, query, None)?
         };

@@ -15,10 +15,11 @@ use serde::Serialize;
 use super::args::LaneOptions;
 use super::context::{Context, path_in, shown};
 use super::errors::{Done, input_error};
+use super::human::{Columns, cut, plain};
 use super::input::open_regular;
 use super::output::printable;
 use crate::agent::trust::held_reason;
-use crate::agent::{Agent, Fault, Place, Reach, Settings};
+use crate::agent::{Agent, Fault, Place, Reach, Settings, StoredText};
 use crate::engine::Memory;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Scope;
@@ -40,6 +41,34 @@ pub(crate) struct ScopeOptions {
     /// Read every scope of the store
     #[arg(long, conflicts_with = "scopes")]
     pub(crate) all_scopes: bool,
+}
+
+/// The option that shows untrusted texts (STX-2).
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct UntrustedOption {
+    /// Also show the texts of items from untrusted sources, such as tools, pages and imports
+    #[arg(long)]
+    pub(crate) with_untrusted: bool,
+}
+
+/// The text for people instead of a withheld text.
+const WITHHELD: &str = "(withheld, because it is not trusted; --with-untrusted shows it)";
+
+/// Returns the cells of a stored text: its class, and at most `chars_max` characters of its flags and text.
+pub(crate) fn text_cells(shown: &StoredText, chars_max: usize) -> Columns {
+    vec![
+        ("trust", plain(shown.trust.name())),
+        ("text", plain(cut(&text_for_people(shown), chars_max))),
+    ]
+}
+
+/// Returns a stored text after its flags, or why it is withheld.
+pub(crate) fn text_for_people(shown: &StoredText) -> String {
+    let flags = match shown.flags.as_slice() {
+        [] => String::new(),
+        flags => format!("[{}] ", flags.join(", ")),
+    };
+    format!("{flags}{}", shown.text.as_deref().unwrap_or(WITHHELD))
 }
 
 impl Context {

@@ -10,6 +10,7 @@
 //!
 //! # Invariants
 //! - CLI-4: a folder that contains other files never becomes a store.
+//! - CLI-9: no verb records a reason or source with a secret that the scan recognises, or a name with one.
 
 use std::env;
 use std::fs;
@@ -23,10 +24,14 @@ use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
 use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_own};
 use super::verb::Groups;
+#[cfg(feature = "agent")]
+use crate::agent;
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Origin, Time};
+#[cfg(feature = "agent")]
+use crate::scan::{Scanner, VerdictTable};
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
@@ -78,14 +83,35 @@ impl Context {
         }
     }
 
-    /// Returns the writer of the command.
+    /// Returns the writer of the command. Once the store is open, markers of the store replace the secrets in the
+    /// writer's reason and source (CLI-9).
     pub(crate) fn writer(&self) -> Writer {
+        let writer = self.named_writer();
+        #[cfg(feature = "agent")]
+        if let Some(memory) = &self.opened {
+            let scanner = agent::scanner_of(memory, VerdictTable::default());
+            // The store was not opened for a writer with a bad name.
+            return agent::clean_writer(&scanner, &writer).unwrap_or(writer);
+        }
+        writer
+    }
+
+    /// Returns the writer that the options name.
+    fn named_writer(&self) -> Writer {
         let lane = self.lane_options();
         SharedOptions {
             lane,
             ..self.options.clone()
         }
         .writer()
+    }
+
+    /// Refuses a writer whose actor or session contains a secret, because the log stores names unchanged.
+    #[cfg(feature = "agent")]
+    fn check_writer(&self) -> Result<()> {
+        // This scanner writes no marker, so its key has no effect.
+        let scanner = Scanner::new(VerdictTable::default(), [0; 32]);
+        agent::clean_writer(&scanner, &self.named_writer()).map(drop)
     }
 
     /// Returns the session and the actor of the command, else the defaults of the shell.
@@ -229,6 +255,8 @@ impl Context {
         self.is_written |= to_write;
         if to_write {
             self.options.check_may_write()?;
+            #[cfg(feature = "agent")]
+            self.check_writer()?;
         }
         let memory = match &self.kept {
             Some(kept) => {

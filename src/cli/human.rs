@@ -21,6 +21,8 @@ use crate::store::ChangeCounts;
 
 /// The number of digits of a version's digest in output for people.
 const SHORT_DIGITS: usize = 12;
+/// The largest number of characters of a gist.
+pub(crate) const GIST_CHARS: usize = 200;
 /// The number of spaces between two columns.
 const GAP: usize = 2;
 /// The smallest width of a text column.
@@ -339,12 +341,16 @@ pub(crate) fn heading(info: &CommitInfo) -> String {
 
 /// Describes an object in one line: its title, or the start of its content.
 pub(crate) fn gist(object: &Object) -> String {
-    let title = object.attribute("title");
-    let title = title.as_ref().and_then(Value::as_text).map(one_line);
-    title.unwrap_or_else(|| {
-        let start = object.content().unwrap_or_default().chars().take(200);
-        one_line(&start.collect::<String>())
-    })
+    let text = title_or_content(object);
+    one_line(&text.chars().take(GIST_CHARS).collect::<String>())
+}
+
+/// Returns the text that describes an object: its title, or its content.
+pub(crate) fn title_or_content(object: &Object) -> String {
+    match object.attribute("title") {
+        Some(Value::Text(title)) => title,
+        _ => object.content().unwrap_or_default().to_owned(),
+    }
 }
 
 /// Formats the counts in a few characters: `+3 ~1 -0`.

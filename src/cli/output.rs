@@ -25,12 +25,15 @@ use serde::Serialize;
 
 use super::errors::{BUG, DONE, USAGE, clap_error, exit_code, is_closed_pipe, output_error, refused};
 use super::human;
+use super::paint::printable_line;
 pub(crate) use super::paint::{Meaning, paint, printable};
+use crate::answers::json::to_json;
 use crate::answers::program::{Note, Noted, Refusal, Refused, Version};
 use crate::answers::store::FORMAT;
 use crate::engine::Progress;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::fence_around;
+use crate::visible::written_out;
 
 /// The width of a line if the output is not a terminal.
 const WIDTH: usize = 100;
@@ -290,9 +293,10 @@ impl Output {
         report(failure, self.is_json(), notes);
     }
 
-    /// Writes one line for people. In Markdown mode the line waits for its fence.
+    /// Writes one line, with invisible characters written out. In Markdown mode the line waits for its fence.
     pub(crate) fn line(&mut self, text: impl Display) -> Result<()> {
         self.check_stop()?;
+        let text = printable_line(self.style.coloured, &text.to_string());
         if self.mode != Mode::Markdown {
             return writeln!(self.out, "{text}").map_err(output_error);
         }
@@ -336,13 +340,16 @@ impl Output {
 
     /// Writes one document, or one line of a stream.
     pub(crate) fn document(&mut self, document: &impl Serialize) -> Result<()> {
-        let text = serde_json::to_string(document).map_err(|error| output_error(error.into()))?;
+        let text = to_json(document).map_err(|error| output_error(error.into()))?;
         self.line(text)
     }
 
-    /// Writes a text of whole lines.
+    /// Writes a text of whole lines. A terminal shows invisible characters written out; a file or a pipe gets the text
+    /// without loss.
     pub(crate) fn text(&mut self, text: &str) -> Result<()> {
         self.check_stop()?;
+        let is_shown = self.paged || io::stdout().is_terminal();
+        let text = if is_shown { written_out(text) } else { text.into() };
         self.out.write_all(text.as_bytes()).map_err(output_error)
     }
 
@@ -578,7 +585,7 @@ pub(crate) fn help_width() -> usize {
 
 fn to_stderr_as_json(document: &impl Serialize) {
     // Serialisation cannot fail: these documents contain only texts and lists.
-    to_stderr(&serde_json::to_string(document).unwrap_or_default());
+    to_stderr(&to_json(document).unwrap_or_default());
 }
 
 fn to_stderr(text: &str) {

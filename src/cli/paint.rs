@@ -3,9 +3,14 @@
 //! # Layer
 //! Layer 10, part of cli. Pure.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
+
+use crate::visible::written_out;
+
+/// The character that begins a command to a terminal.
+const ESCAPE: char = '\u{1b}';
 
 /// The meaning of a coloured piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,18 +29,39 @@ pub(crate) enum Meaning {
     Heading,
 }
 
-/// Returns the text with escapes for characters that could control a terminal or change the reading direction.
+/// Returns the text with invisible characters written out, so that it cannot control a terminal (VIS-2).
 pub(crate) fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        let steers = character.is_control() && character != '\n' && character != '\t';
-        if steers || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
-            let _ = write!(safe, "{}", character.escape_unicode());
+    written_out(text).into_owned()
+}
+
+/// Returns a line of output with invisible characters written out, except the colours of [`paint`] if `coloured`.
+pub(crate) fn printable_line(coloured: bool, line: &str) -> String {
+    let mut parts = line.split(ESCAPE);
+    let mut safe = printable(parts.next().unwrap_or_default());
+    for part in parts {
+        let colour = if coloured { colour_of(part) } else { "" };
+        if colour.is_empty() {
+            safe.extend(ESCAPE.escape_unicode());
         } else {
-            safe.push(character);
+            safe.push(ESCAPE);
+            safe.push_str(colour);
         }
+        safe.push_str(&printable(&part[colour.len()..]));
     }
     safe
+}
+
+/// Returns the colour at the start of the text behind an escape character: `[`, numbers, and `m`.
+fn colour_of(text: &str) -> &str {
+    let end = text.find('m').map_or(0, |at| at + 1);
+    let numbers = text[..end]
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix('m'));
+    let is_colour = |numbers: &str| numbers.bytes().all(|byte| byte == b';' || byte.is_ascii_digit());
+    match numbers {
+        Some(numbers) if is_colour(numbers) => &text[..end],
+        _ => "",
+    }
 }
 
 /// Returns the text in the colour of its meaning, if colours are enabled.
@@ -63,6 +89,22 @@ mod tests {
         assert_eq!(printable("a\u{1b}[31mb\tc\n"), "a\\u{1b}[31mb\tc\n");
         assert_eq!(printable("abc\u{202e}cba"), "abc\\u{202e}cba");
         assert_eq!(printable("Grüße"), "Grüße");
+    }
+
+    #[test]
+    fn a_line_keeps_its_colours_and_nothing_else_that_a_terminal_obeys() {
+        let line = format!(
+            "{} \u{1b}]0;title\u{7} \u{1b}[2J te\u{200b}a",
+            paint(true, Meaning::Bad, "x")
+        );
+        let shown = printable_line(true, &line);
+        assert!(shown.starts_with(&paint(true, Meaning::Bad, "x")), "{shown:?}");
+        assert!(
+            shown.ends_with(r" \u{1b}]0;title\u{7} \u{1b}[2J te\u{200b}a"),
+            "{shown:?}"
+        );
+        assert!(!printable_line(false, &line).contains(ESCAPE));
+        assert_eq!(printable_line(true, "plain\tGrüße"), "plain\tGrüße");
     }
 
     #[test]

@@ -44,6 +44,8 @@ mod cli_schema;
 mod cli_sent;
 #[cfg(feature = "cli")]
 mod cli_store;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_stored_text;
 #[cfg(feature = "cli")]
 mod cli_system;
 #[cfg(feature = "cli")]

@@ -31,12 +31,20 @@ pub(in crate::agent) fn admitted(agent: &Agent, writer: &Writer) -> Result<Write
         return Err(Error::denied(ErrorCode::Disabled, "the memory is disabled")
             .with_hint("nothing was stored; set `Settings::is_disabled` to false to enable the memory"));
     }
+    clean_writer(agent.scanner(), writer)
+}
+
+/// Returns the writer with markers for the secrets in its reason and source.
+///
+/// # Errors
+/// `Denied` (code `refused`) if the actor or session contains a secret.
+pub(crate) fn clean_writer(scanner: &Scanner, writer: &Writer) -> Result<Writer> {
     for (what, name) in [("the actor", &writer.actor), ("the session", &writer.session)] {
         if let Some(name) = name {
-            refuse_secret(agent.scanner(), what, name)?;
+            refuse_secret(scanner, what, name)?;
         }
     }
-    let clean = |text: &String| agent.scanner().redact(text).into_owned();
+    let clean = |text: &String| scanner.redact(text).into_owned();
     Ok(Writer {
         reason: writer.reason.as_ref().map(clean),
         source: writer.source.as_ref().map(clean),

@@ -8,8 +8,8 @@
 //! - SHN-2: a cut never splits an escape `\u{..}` or an emoji of several parts, and never separates a letter from its
 //!   marks.
 
-use super::invisible::{ZERO_WIDTH_JOINER, extends, hidden};
 use super::scrub::without_entries;
+use crate::visible::{self, ZERO_WIDTH_JOINER, extends};
 
 const ELLIPSIS: char = '\u{2026}';
 /// The white space characters that are collapsed. Other white space is treated like any other character.
@@ -37,7 +37,7 @@ pub(super) fn line(text: &str, chars_max: usize, has_lines: bool) -> String {
     };
     // Each input character becomes at least one output character, so characters after the look-ahead cannot matter.
     let chars: Vec<char> = text.chars().take(chars_max + LOOK_AHEAD).collect();
-    let hidden = hidden(&chars);
+    let hidden = visible::hidden(&chars);
     let shown = write(&chars, &hidden);
     if shown.chars().count() <= chars_max {
         return shown;
@@ -94,7 +94,7 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
         // A character may lose its legitimate context to the cut. So check again which characters of the remaining text
         // to escape (SHN-1).
         let rest = &chars[..end];
-        let mut shown = write(rest, &super::invisible::hidden(rest));
+        let mut shown = write(rest, &visible::hidden(rest));
         if shown.chars().count() <= room || end == 0 {
             shown.push(ELLIPSIS);
             return shown;

@@ -48,7 +48,6 @@
 
 mod assembly;
 mod document;
-mod invisible;
 mod line;
 mod render;
 mod scrub;

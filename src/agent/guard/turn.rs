@@ -42,7 +42,7 @@ impl ChangedObject {
         self.object().and_then(Object::content).unwrap_or_default()
     }
 
-    pub(super) fn object(&self) -> Option<&Object> {
+    pub(crate) fn object(&self) -> Option<&Object> {
         self.new.as_ref().or(self.old.as_ref())
     }
 

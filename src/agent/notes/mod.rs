@@ -26,13 +26,14 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::rank::rank_notes;
 pub use self::rank::{NoteFound, NoteRead};
+use self::rank::{rank_notes, snippet};
 use crate::agent::Agent;
 use crate::agent::change::review::refusal;
 use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::session::root_session;
+use crate::agent::stored_text::clean;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, Staged, View, Writer};
@@ -111,8 +112,14 @@ impl Agent {
     ) -> Result<Vec<NoteFound>> {
         let own = root_session(view, session)?;
         let notes = self.notes(view, scope, None)?;
-        let mut found = rank_notes(query, notes, &own, view.now(), &self.settings().notes);
+        let settings = &self.settings().notes;
+        let mut found = rank_notes(query, notes, &own, view.now(), settings);
         found.truncate(limit);
+        for one in &mut found {
+            // INVARIANT STX-1: a snippet shows no secret, not even a part that the scan does not recognise.
+            let (text, _) = clean(self.scanner(), one.note.item.text());
+            one.snippet = snippet(&text, query, settings);
+        }
         Ok(found)
     }
 

@@ -12,6 +12,7 @@ use crate::agent::change::{Change, ids};
 use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, item_of};
 use crate::agent::session::{SESSION_PREFIX, session_of};
+use crate::agent::superseding::has_the_right;
 use crate::agent::vocabulary::kind;
 use crate::agent::words::collapsed;
 use crate::engine::Staged;
@@ -137,15 +138,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         if self.is_replaceable(object) {
             return Ok(());
         }
-        let class = self.class;
-        let error = format!(
-            "a text of class {class} may not {what} '{}', which has the more trusted class {}",
-            object.id(),
-            object.origin()
-        );
-        Err(Error::denied(ErrorCode::LessTrusted, error)
-            .with_ids(vec![object.id().to_string()])
-            .with_hint("store the text as a new item that supersedes nothing"))
+        Err(less_trusted(self.change.class(), object, what))
     }
 
     /// Returns an existing item with the same text, from the staged changes or the state. The existing item must
@@ -215,9 +208,29 @@ impl<'c, 'a> Intake<'c, 'a> {
         let staged = self
             .change
             .say(item.into_object(id.clone())?, self.class, present, &superseded)?;
+        if let Some(stored) = self.change.present(&id)? {
+            for old in &superseded {
+                // INVARIANT SUP-1: the stored class decides. It may be lower than the class of the writer.
+                if !has_the_right(stored.scope(), stored.origin(), old) {
+                    return Err(less_trusted(stored.origin(), old, "supersede"));
+                }
+            }
+        }
         self.texts.insert(hash, id);
         Ok(staged)
     }
+}
+
+/// Returns the error of an item of `class` that would replace or supersede a more trusted object.
+fn less_trusted(class: Origin, object: &Object, what: &str) -> Error {
+    let error = format!(
+        "an item of class {class} may not {what} '{}', which has the more trusted class {}",
+        object.id(),
+        object.origin()
+    );
+    Error::denied(ErrorCode::LessTrusted, error)
+        .with_ids(vec![object.id().to_string()])
+        .with_hint("store the text as a new item that supersedes nothing")
 }
 
 /// Returns the hash of an item's text in its scope and kind.

@@ -35,6 +35,7 @@ use super::change::ids::{self, IdGenerator};
 use super::change::review::{Reviewed, review};
 use super::change::{Rule, change};
 use super::item::{NewItem, add_new};
+use super::stored_text::StoredText;
 use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Staged, Writer};
@@ -76,6 +77,8 @@ pub struct RememberOptions {
     pub expected: Option<ObjectDigest>,
     /// Whether to skip the search for near duplicates and conflicts.
     pub is_quick: bool,
+    /// Whether the answer shows the texts of untrusted items that are similar to the new item.
+    pub with_untrusted: bool,
 }
 
 named! {
@@ -108,8 +111,9 @@ pub struct Alike {
     /// The similarity of the two texts, 0 to 1.
     #[serde(serialize_with = "five_digits")]
     pub similarity: f32,
-    /// The text of the similar item.
-    pub text: String,
+    /// The text of the similar item. [`RememberOptions::with_untrusted`] decides whether an untrusted text is withheld.
+    #[serde(flatten)]
+    pub shown: StoredText,
 }
 
 /// The answer to [`Agent::remember`]. The item may be in quarantine: see [`Self::status`].
@@ -266,7 +270,7 @@ fn stage_item(
         answer.duplicates.push(Alike {
             id: answer.id.clone(),
             similarity: 1.0,
-            text: said.content().unwrap_or_default().to_owned(),
+            shown: StoredText::of(agent, &said, options.with_untrusted),
         });
         return match intake.restate(&said, &item)? {
             Staged::Unchanged => answer.staged(intake, Status::Duplicate),
@@ -277,7 +281,7 @@ fn stage_item(
     let near = if options.is_quick {
         Near::default()
     } else {
-        near(agent, intake, &id, &item)?
+        near(agent, intake, &id, &item, options.with_untrusted)?
     };
     answer.duplicates = near.duplicates;
     answer.conflicts = near.conflicts;

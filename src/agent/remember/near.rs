@@ -13,6 +13,7 @@ use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, add_new, citations_value, texts};
 use crate::agent::judge::relation;
 use crate::agent::search::key_of;
+use crate::agent::stored_text::StoredText;
 use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
@@ -33,7 +34,14 @@ pub(super) struct Near {
 }
 
 /// Finds the items of the same scope and kind that are similar to a new item. Ignores expired and superseded items.
-pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewItem) -> Result<Near> {
+/// Shows untrusted texts only with `with_untrusted`.
+pub(super) fn near(
+    agent: &Agent,
+    intake: &Intake<'_, '_>,
+    id: &Id,
+    item: &NewItem,
+    with_untrusted: bool,
+) -> Result<Near> {
     let view = intake.change.base();
     let now = view.now();
     let mut failed = None;
@@ -88,7 +96,7 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
         let alike = Alike {
             id: object.id().clone(),
             similarity: one.similarity.likeness,
-            text: object.content().unwrap_or_default().to_owned(),
+            shown: StoredText::of(agent, &object, with_untrusted),
         };
         match one.relation {
             recall::Relation::Different => {}

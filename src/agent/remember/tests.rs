@@ -396,7 +396,7 @@ fn near_duplicates_are_named_and_the_choice_applies() {
             .unwrap();
         assert_eq!(second.status.name(), expected[choice.name()], "{second:?}");
         assert_eq!(second.duplicates[0].id, first.id);
-        assert_eq!(second.duplicates[0].text, NEAR[0]);
+        assert_eq!(second.duplicates[0].shown.text.as_deref(), Some(NEAR[0]));
         assert!(second.duplicates[0].similarity >= crate::recall::MERGE);
         let head = text_of(&agent, &first.id).unwrap();
         match choice {
@@ -437,7 +437,8 @@ fn a_conflict_is_told_with_both_texts_and_stored() {
         .unwrap();
     assert_eq!(second.status, Status::Created);
     assert_eq!(second.conflicts[0].id, first.id);
-    assert!(second.conflicts[0].text.contains("is reachable"));
+    let text = second.conflicts[0].shown.text.as_deref();
+    assert!(text.unwrap().contains("is reachable"));
     assert!(second.text.contains("not reachable"));
     assert!(second.duplicates.is_empty());
 }

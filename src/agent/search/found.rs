@@ -3,29 +3,38 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 
+use std::ops::Range;
+
 use super::query::{RecallHit, RecallQuery, Recalled, SNIPPET_CHARS};
+use crate::agent::agent::Agent;
 use crate::agent::decay::original_of;
 use crate::agent::item::Item;
-use crate::engine::{Memory, View};
+use crate::agent::stored_text::{clean, flags};
+use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Object, Time};
 use crate::recall::{snippet, tokens};
 
 /// The mark at each end of a snippet where text was cut off.
 const CUT: &str = "\u{2026}";
+/// The length in bytes up to which the scan reads the whole text of a hit for its snippet.
+const SCANNED_MAX: usize = 64 << 10;
+/// The number of bytes that the scan reads on each side of the snippet of a longer text. A secret that the snippet cuts
+/// is recognised if this context contains it.
+const CONTEXT: usize = 8 << 10;
 
 /// The hits that fit into the budget of a query.
 pub(super) struct Found<'a> {
-    memory: &'a Memory,
+    agent: &'a Agent,
     query: &'a RecallQuery,
     /// The answer so far.
     pub(super) recalled: Recalled,
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn new(memory: &'a Memory, view: &View, query: &'a RecallQuery, terms: &[String]) -> Self {
+    pub(super) fn new(agent: &'a Agent, view: &View, query: &'a RecallQuery, terms: &[String]) -> Self {
         Self {
-            memory,
+            agent,
             query,
             recalled: Recalled {
                 hits: Vec::new(),
@@ -42,17 +51,26 @@ impl<'a> Found<'a> {
     /// Returns the hit for an item. The score and the reasons of the hit are placeholders that the caller replaces.
     pub(super) fn hit(&self, item: &Item, time: Time) -> Result<RecallHit> {
         let object = item.object();
-        let text = self.query.full.then(|| self.full_text(item)).transpose()?;
+        let scanner = self.agent.scanner();
+        let mut text = self.query.full.then(|| self.full_text(item)).transpose()?;
+        // The size is that of the stored text, so markers do not change which hits fit into a budget.
+        let tokens = tokens(text.as_deref().unwrap_or_else(|| item.text()));
+        // INVARIANT STX-1: neither the snippet nor the whole text shows a secret.
+        let (shown, mut rules) = clean(scanner, self.near_match(item.text()));
+        if let Some(text) = &mut text {
+            (*text, rules) = clean(scanner, text);
+        }
         Ok(RecallHit {
             id: object.id().clone(),
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             score: 1.0,
             confidence: 1.0,
-            snippet: self.snippet(item.text()),
+            snippet: self.snippet(&shown),
             time,
             trust: object.origin(),
-            tokens: tokens(text.as_deref().unwrap_or_else(|| item.text())),
+            flags: flags(object, rules),
+            tokens,
             why: Vec::new(),
             superseded_by: Vec::new(),
             speaker: item.speaker(),
@@ -65,9 +83,19 @@ impl<'a> Found<'a> {
 
     /// Returns the text of an item. Returns the original text of a shortened item if history still contains it.
     fn full_text(&self, item: &Item) -> Result<String> {
-        let original = original_of(self.memory, item)?;
+        let original = original_of(self.agent.memory(), item)?;
         let text = original.as_ref().and_then(Object::content);
         Ok(text.unwrap_or_else(|| item.text()).to_owned())
+    }
+
+    /// Returns the part of a text that the scan reads for a snippet: the whole text, or the context of the snippet.
+    fn near_match<'t>(&self, text: &'t str) -> &'t str {
+        if text.len() <= SCANNED_MAX {
+            return text;
+        }
+        let found = snippet(text, &self.recalled.terms, SNIPPET_CHARS).text;
+        let start = text.find(found).unwrap_or_default();
+        &text[around(text, start..start + found.len())]
     }
 
     /// Returns the part of a text that contains the terms, with marks where text was cut off.
@@ -91,6 +119,12 @@ impl<'a> Found<'a> {
         self.recalled.tokens = sum;
         self.recalled.hits.push(hit);
     }
+}
+
+/// Returns `part` with [`CONTEXT`] on each side, at boundaries of characters.
+fn around(text: &str, part: Range<usize>) -> Range<usize> {
+    text.floor_char_boundary(part.start.saturating_sub(CONTEXT))
+        ..text.ceil_char_boundary(part.end.saturating_add(CONTEXT))
 }
 
 /// Returns the event time of an object. Without an event time, returns the time of the first commit with the id of the

@@ -9,6 +9,7 @@
 //! - ASK-3: recall changes no state: the root stays the same.
 //! - ASK-4: an untrusted item is a hit only if the query asks for untrusted items. The answer counts the omitted
 //!   untrusted items.
+//! - ASK-5: freshness ranks no untrusted item above a trusted item with a higher score.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -47,7 +48,7 @@ pub(in crate::agent) fn search(
         superseding: RefCell::new(Superseding::new(view)),
     };
     let answer = recall_index.lend(|scratch| search.answer(recall_index.embedder(), scratch));
-    let mut found = Found::new(agent.memory(), view, query, &answer.terms);
+    let mut found = Found::new(agent, view, query, &answer.terms);
     for hit in &answer.hits {
         let Some(object) = object_at(view, &hit.key)? else {
             continue;
@@ -97,11 +98,15 @@ impl Search<'_> {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
         let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
+        // INVARIANT ASK-5: only a better score ranks an untrusted item above a trusted item.
+        let untrusted = &self.content.untrusted;
+        let may_overtake = |new: &Key, old: &Key| !untrusted.contains(new) || untrusted.contains(old);
         self.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: Some(&filter),
                 is_successor: Some(&supersedes),
+                may_overtake: Some(&may_overtake),
                 embedder,
                 now: Some(self.now.as_micros().div_euclid(1_000_000)),
                 recency: self.query.recency,

@@ -183,13 +183,15 @@ pub struct RecallHit {
     /// The confidence that the hit answers the question, 0 to 1. Confidences of different answers can be compared.
     #[serde(serialize_with = "five_digits")]
     pub confidence: f32,
-    /// The part of the text around the match.
+    /// The part of the text around the match, with markers instead of secrets.
     pub snippet: String,
     /// The event time of the item. Without an event time, the time of the first commit with the id of the item.
     pub time: Time,
     /// The origin class of the item, such as a person, a model, a tool or a document.
     /// [`Memory::history`](crate::Memory::history) returns the name of each writer.
     pub trust: Origin,
+    /// The rules of the scan that the text matched when it was written, or matches now.
+    pub flags: Vec<String>,
     /// The size of the text in tokens of about four characters.
     pub tokens: usize,
     /// The reasons for the rank of the hit in words, the most important first.
@@ -202,7 +204,7 @@ pub struct RecallHit {
     pub session: Option<String>,
     /// The digest of the version of the item.
     pub digest: ObjectDigest,
-    /// The whole text, if [`RecallQuery::full`] is set.
+    /// The whole text with markers instead of secrets, if [`RecallQuery::full`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// All reasons for the score with their values, if [`RecallQuery::explain`] is set.
@@ -239,11 +241,24 @@ pub struct Recalled {
 pub(crate) struct LeftOut {
     /// The number of untrusted matches that the answer omits.
     pub(crate) untrusted: usize,
+    /// The ways to see these matches; empty if there are none.
+    pub(crate) shown_by: &'static [&'static str],
+}
+
+/// The ways to see untrusted items: in one answer, or from then on, after a person reviewed or ingested them.
+const SHOWN_BY: &[&str] = &["--with-untrusted", "promote ID", "ingest --as-me PATH"];
+
+impl LeftOut {
+    /// Returns the form of the number of omitted matches.
+    pub(crate) fn of(untrusted: usize) -> Self {
+        let shown_by = if untrusted > 0 { SHOWN_BY } else { &[] };
+        Self { untrusted, shown_by }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn left_out<S: Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Error> {
-    LeftOut { untrusted: *count }.serialize(serializer)
+    LeftOut::of(*count).serialize(serializer)
 }
 
 impl Recalled {

@@ -5,16 +5,17 @@
 
 use super::found::{Found, time_of};
 use super::query::{RecallQuery, Recalled};
+use crate::agent::agent::Agent;
 use crate::agent::item::{Item, known_kind, text_of};
 use crate::agent::session::summaries::{Granularity, around, chronological};
 use crate::agent::vocabulary::{attribute, kind};
-use crate::engine::{Memory, Query, View};
+use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::Time;
 
 /// Returns the summaries around the time of the query, in order of time. If the query has no time, returns the newest
 /// summaries.
-pub(in crate::agent) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
+pub(in crate::agent) fn reflect(agent: &Agent, view: &View, query: &RecallQuery) -> Result<Recalled> {
     let mut summaries = summaries_of(view, query)?;
     let found = summaries.len();
     summaries.retain(|(.., item)| query.with_untrusted || item.object().origin().is_trusted());
@@ -24,7 +25,7 @@ pub(in crate::agent) fn reflect(memory: &Memory, view: &View, query: &RecallQuer
         None => chronological(summaries, ""),
     };
     let first = chosen.len().saturating_sub(query.limit);
-    let mut hits = Found::new(memory, view, query, &[]);
+    let mut hits = Found::new(agent, view, query, &[]);
     for summary in chosen.drain(first..) {
         let mut hit = hits.hit(&summary.item, summary.time)?;
         hit.why.push("a summary, in order of time");

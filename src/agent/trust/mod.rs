@@ -16,19 +16,24 @@
 //! - TRU-2: a release does not change the origins of the quarantined objects.
 
 mod quarantine;
+mod review;
 
 pub use quarantine::Quarantined;
 use quarantine::{CLASS, described, full_name, not_held, opened};
-pub(crate) use quarantine::{held_objects, held_reason, preview};
+pub(crate) use quarantine::{held_objects, held_reason};
+use review::keep_only;
+pub(crate) use review::review;
+pub use review::{ActingField, HiddenItem, Review};
 
 use crate::agent::Agent;
 use crate::agent::change::{Rule, change, drafts};
+use crate::agent::item::unless_erased;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::attribute;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Origin};
+use crate::object::{Id, Object, Origin};
 
 named! {
     /// How a person confirmed a decision. An agent must never create this value from the text of a model.
@@ -51,54 +56,86 @@ pub struct Promoted {
     pub from: Origin,
     /// The class of the item after the promotion.
     pub to: Origin,
+    /// The acting fields of the reviewed version that the promoted version does not have.
+    pub dropped: Vec<String>,
     /// The commit; the head if the item already had this class.
     pub committed: Committed,
 }
 
 impl Agent {
+    /// Returns everything of an item that takes effect if a person promotes it: its text, and the fields that act.
+    ///
+    /// # Errors
+    /// `NotFound`: the item does not exist. `Conflict` (code `changed`): the current version is not `expected`.
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn review(&self, id: &Id, expected: Option<ObjectDigest>) -> Result<Review> {
+        let view = self.memory().view();
+        let object = unless_erased(view.get(id))?.ok_or_else(|| no_item(id))?;
+        check_version(&object, expected)?;
+        review(self, &view, &object, Origin::DirectUser)
+    }
+
     /// Raises an item to the class of the writer, who must be a person. `expected` is the digest of the version that
-    /// the person reviewed, which must be the current version. The new version stores this digest in the attribute
-    /// `promoted`.
+    /// the person reviewed, which must be the current version. The new version has the text, and only those acting
+    /// fields that `keep` names ([`Self::review`] lists them). It stores the digest in the attribute `promoted`.
     ///
     /// # Errors
     /// `NotFound`: the item does not exist. `Conflict` (code `changed`): the item changed since the person reviewed it.
-    /// `Denied` (code `not_a_person`): the writer is not a person. Also the errors of
-    /// [`Memory::commit`](crate::Memory::commit).
+    /// `Denied` (code `not_a_person`): the writer is not a person. `InvalidInput`: `keep` names a field that the item
+    /// does not have. Also the errors of [`Memory::commit`](crate::Memory::commit).
+    ///
+    /// # Example
+    /// ```
+    /// use treering::agent::{Agent, PersonSays, Settings};
+    /// use treering::{Id, Kind, Memory, NewObject, Origin, Writer};
+    ///
+    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
+    /// let id = Id::new("web")?;
+    /// let mut page = NewObject::new(id.clone(), Kind::new("rule")?);
+    /// page.content = Some("The office closes at five.".to_owned());
+    /// page.attributes.insert("pinned", true);
+    /// agent.memory().put(page, &Writer::of(Origin::ToolExternal))?;
+    ///
+    /// // The person sees what takes effect, and keeps the kind, but not the pin.
+    /// let review = agent.review(&id, None)?;
+    /// let acts: Vec<_> = review.acts.iter().map(|act| act.field.as_str()).collect();
+    /// assert_eq!(acts, ["kind", "pinned"]);
+    /// let vera = Writer::person("vera");
+    /// let promoted = agent.promote(&id, review.digest, &["kind"], PersonSays::InHost, &vera)?;
+    /// assert_eq!(promoted.dropped, ["pinned"]);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn promote(
         &self,
         id: &Id,
         expected: ObjectDigest,
+        keep: &[&str],
         says: PersonSays,
         writer: &Writer,
     ) -> Result<Promoted> {
         let writer = person(writer, says, "promote")?;
         let to = writer.trust;
         let done = change(self, &writer, &Rule::PROMOTE, |change| {
-            let object = change.get(id)?.ok_or_else(|| {
-                Error::not_found(format!("there is no item '{id}'")).with_hint("`list` shows the items")
-            })?;
-            if object.digest() != expected {
-                return Err(
-                    Error::conflict(format!("the current version of '{id}' is not {expected}"))
-                        .with_code(ErrorCode::Changed)
-                        .with_ids(vec![id.to_string()])
-                        .with_hint("review the item again: `get` shows the current version"),
-                );
-            }
+            let object = change.get(id)?.ok_or_else(|| no_item(id))?;
+            check_version(&object, Some(expected))?;
             let from = object.origin();
             change.expect(id, Some(expected));
+            let mut dropped = Vec::new();
             if to.is_above(from) {
                 let mut new = object.to_new()?;
+                // INVARIANT RVW-2: only the named acting fields stay.
+                dropped = keep_only(&mut new, keep)?;
                 drop(new.attributes.insert(attribute::PROMOTED, expected.to_hex()));
                 change.promote(new)?;
             }
-            Ok((from, change.digest(id)?.unwrap_or(expected)))
+            Ok((from, dropped, change.digest(id)?.unwrap_or(expected)))
         })?;
-        let (from, digest) = done.value;
+        let (from, dropped, digest) = done.value;
         Ok(Promoted {
             digest,
             from,
             to,
+            dropped,
             committed: done.committed,
         })
     }
@@ -160,6 +197,24 @@ impl Agent {
         let name = full_name(name)?;
         drafts::delete(self, &name, writer).map_err(|error| not_held(&name, error))
     }
+}
+
+/// Fails if `object` is not the version that a person reviewed.
+fn check_version(object: &Object, expected: Option<ObjectDigest>) -> Result<()> {
+    let id = object.id();
+    match expected {
+        Some(expected) if object.digest() != expected => Err(Error::conflict(format!(
+            "the current version of '{id}' is not {expected}"
+        ))
+        .with_code(ErrorCode::Changed)
+        .with_ids(vec![id.to_string()])
+        .with_hint("review the item again: `promote --dry-run` shows the current version")),
+        _ => Ok(()),
+    }
+}
+
+fn no_item(id: &Id) -> Error {
+    Error::not_found(format!("there is no item '{id}'")).with_hint("`list` shows the items")
 }
 
 /// Returns the writer, after checking that the writer is a person. Adds to the writer's reason how the person confirmed

@@ -21,7 +21,7 @@ use crate::agent::guard::{ChangedObject, changes_of};
 use crate::agent::scope::Reach;
 use crate::engine::{Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::Time;
+use crate::object::{Object, Origin, Time};
 
 /// The prefix of the names of quarantined changes.
 pub(super) const CLASS: &str = "rejected/";
@@ -47,12 +47,18 @@ pub struct Quarantined {
     pub ids: Vec<String>,
     /// The number of ids that the change affects, in all scopes.
     pub ids_total: usize,
+    /// The class of the first text. `None` if its objects are not readable.
+    pub trust: Option<Origin>,
     /// The beginning of the first text, on one line. Secrets are redacted, and invisible characters are escaped.
     pub preview: String,
+    /// Whether an answer withholds the preview, because it is untrusted and the caller did not ask for untrusted texts.
+    #[serde(rename = "withheld")]
+    pub is_withheld: bool,
 }
 
 /// Returns the reason of a quarantined change, which also names the older changes that it evicted.
 pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
+    let name = full_name(name).ok()?;
     let references = agent.memory().references().into_iter();
     let mut named = references.filter(|reference| reference.name == name);
     named.next()?.reason
@@ -79,7 +85,9 @@ pub(super) fn described(
         session: reference.session,
         ids: Vec::new(),
         ids_total: 0,
+        trust: None,
         preview: String::new(),
+        is_withheld: false,
     };
     let changes = match agent.memory().open_draft(&change.name, &Writer::user()) {
         Ok(draft) => changes_of(&draft)?,
@@ -93,6 +101,7 @@ pub(super) fn described(
     for one in seen.take(IDS_SHOWN) {
         if change.preview.is_empty() {
             change.preview = preview(agent, one.text());
+            change.trust = one.object().map(Object::origin);
         }
         change.ids.push(one.id.to_string());
     }
@@ -100,7 +109,7 @@ pub(super) fn described(
 }
 
 /// Returns the beginning of a text on one line. Redacts secrets, and escapes invisible characters.
-pub(crate) fn preview(agent: &Agent, text: &str) -> String {
+fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
 }
 

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::agent::decay::Decayed;
 use crate::agent::forget::Forgotten;
-use crate::agent::{Alike, Item, LinesRemembered, Remembered, Status};
+use crate::agent::{Agent, Alike, Item, LinesRemembered, Remembered, Review, Status, StoredText};
 use crate::digest::{CommitDigest, ObjectDigest, Root};
-use crate::engine::CommitInfo;
-use crate::object::{Id, Object, Origin, Scope, Time};
+use crate::engine::{ChangeKind, CommitInfo};
+use crate::object::{Id, Origin, Scope, Time};
 use crate::scan::Verdict;
 
 /// The commit of an answer. All fields are null if the verb made no commit.
@@ -112,19 +112,20 @@ pub(crate) struct ItemLine {
     pub(crate) kind: String,
     pub(crate) scope: String,
     pub(crate) digest: ObjectDigest,
-    #[serde(skip)]
-    pub(crate) object: Object,
+    #[serde(flatten)]
+    pub(crate) shown: StoredText,
 }
 
-impl From<&Item> for ItemLine {
-    fn from(item: &Item) -> Self {
+impl ItemLine {
+    /// Returns the line of an item. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, item: &Item, with_untrusted: bool) -> Self {
         let object = item.object();
         Self {
             id: object.id().to_string(),
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             digest: object.digest(),
-            object: object.clone(),
+            shown: StoredText::of(agent, object, with_untrusted),
         }
     }
 }
@@ -175,10 +176,11 @@ pub(crate) struct ForgottenLine {
     pub(crate) seq: u64,
 }
 
-impl From<Forgotten> for ForgottenLine {
-    fn from(one: Forgotten) -> Self {
+impl ForgottenLine {
+    /// Returns the line of a forgotten item. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, one: Forgotten, with_untrusted: bool) -> Self {
         let commit = &one.commit.commit;
-        let mut item = ItemLine::from(&one.item);
+        let mut item = ItemLine::of(agent, &one.item, with_untrusted);
         item.digest = one.version;
         Self {
             item,
@@ -222,8 +224,30 @@ pub(crate) struct ItemPromoted {
     pub(crate) promoted: ObjectDigest,
     pub(crate) from: Origin,
     pub(crate) to: Origin,
+    /// The acting fields that --keep does not name, and the promoted version does not have.
+    pub(crate) dropped: Vec<String>,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `quarantine --release --dry-run`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldReviewed {
+    pub(crate) name: String,
+    /// The reason why the change was quarantined.
+    pub(crate) reason: Option<String>,
+    pub(crate) objects: Vec<HeldObject>,
+}
+
+/// An object of a quarantined change.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldObject {
+    pub(crate) id: Id,
+    pub(crate) change: ChangeKind,
+    /// The version that the change would store.
+    pub(crate) new: Option<Review>,
+    /// The version that the change would replace or remove.
+    pub(crate) old: Option<Review>,
 }
 
 /// The answer of `quarantine --release`.

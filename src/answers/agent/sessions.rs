@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::agent::notes::{NoteFound, NoteRead};
 use crate::agent::session::summaries::{Bucket, Granularity};
 use crate::agent::session::{Appended, NotStored, SummaryRead};
+use crate::agent::{Agent, StoredText};
 use crate::digest::ObjectDigest;
 use crate::engine::CommitInfo;
 use crate::object::{Id, Origin, Scope, Time};
@@ -18,10 +19,11 @@ use crate::object::{Id, Origin, Scope, Time};
 pub(crate) struct NoteLine {
     #[serde(flatten)]
     pub(crate) about: AboutNote,
-    pub(crate) text: String,
+    #[serde(flatten)]
+    pub(crate) shown: StoredText,
 }
 
-/// All fields of a note except its text.
+/// The fields of a note beside its text.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AboutNote {
     pub(crate) id: String,
@@ -32,13 +34,13 @@ pub(crate) struct AboutNote {
     pub(crate) read: Option<Time>,
     pub(crate) origin: Origin,
     pub(crate) digest: ObjectDigest,
-    pub(crate) flags: Vec<String>,
 }
 
-impl From<NoteRead> for NoteLine {
-    fn from(note: NoteRead) -> Self {
+impl NoteLine {
+    /// Returns the line of a note. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, note: NoteRead, with_untrusted: bool) -> Self {
         Self {
-            text: note.item.text().to_owned(),
+            shown: StoredText::of(agent, note.item.object(), with_untrusted),
             about: note.into(),
         }
     }
@@ -56,7 +58,6 @@ impl From<NoteRead> for AboutNote {
             read: note.read,
             origin: object.origin(),
             digest: object.digest(),
-            flags: note.item.flags(),
         }
     }
 }
@@ -66,18 +67,37 @@ impl From<NoteRead> for AboutNote {
 pub(crate) struct NoteHit {
     #[serde(flatten)]
     pub(crate) about: AboutNote,
+    pub(crate) trust: Origin,
+    pub(crate) flags: Vec<String>,
+    pub(crate) withheld: bool,
     pub(crate) score: f64,
-    pub(crate) snippet: String,
+    /// The part of the text around the match. Null if the text is withheld.
+    pub(crate) snippet: Option<String>,
     pub(crate) own: bool,
 }
 
-impl From<NoteFound> for NoteHit {
-    fn from(found: NoteFound) -> Self {
+impl NoteHit {
+    /// Returns the line of a hit. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, found: NoteFound, with_untrusted: bool) -> Self {
+        let shown = StoredText::of(agent, found.note.item.object(), with_untrusted);
         Self {
             about: found.note.into(),
+            trust: shown.trust,
+            flags: shown.flags,
+            withheld: shown.is_withheld,
             score: found.score,
-            snippet: found.snippet,
+            snippet: shown.text.map(|_| found.snippet),
             own: found.is_own,
+        }
+    }
+
+    /// Returns the snippet with its trust.
+    pub(crate) fn shown(&self) -> StoredText {
+        StoredText {
+            trust: self.trust,
+            flags: self.flags.clone(),
+            text: self.snippet.clone(),
+            is_withheld: self.withheld,
         }
     }
 }
@@ -155,20 +175,22 @@ pub(crate) struct SummaryLine {
     pub(crate) id: String,
     pub(crate) bucket: Bucket,
     pub(crate) granularity: Granularity,
-    pub(crate) text: String,
+    #[serde(flatten)]
+    pub(crate) shown: StoredText,
     pub(crate) score: f64,
     pub(crate) origin: Origin,
     pub(crate) time: Option<Time>,
 }
 
-impl From<SummaryRead> for SummaryLine {
-    fn from(summary: SummaryRead) -> Self {
+impl SummaryLine {
+    /// Returns the line of a summary. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, summary: &SummaryRead, with_untrusted: bool) -> Self {
         let object = summary.item.object();
         Self {
             id: object.id().to_string(),
             bucket: summary.bucket(),
             granularity: summary.granularity,
-            text: summary.item.text().to_owned(),
+            shown: StoredText::of(agent, object, with_untrusted),
             score: summary.score,
             origin: object.origin(),
             time: object.event_time(),

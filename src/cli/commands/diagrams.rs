@@ -46,7 +46,7 @@ fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: Di
     match what {
         DiagramOf::Tree => {
             let under = verb.under.as_deref().map(Id::new).transpose()?;
-            diagram::tree(view, under.as_ref(), rows)
+            diagram::tree(memory, view, under.as_ref(), rows)
         }
         DiagramOf::History => diagram::history(memory, view, rows),
         DiagramOf::Trie => {

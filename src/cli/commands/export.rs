@@ -8,12 +8,14 @@
 //! - CLI-7: an export writes nothing outside the given path. Without `--force`, it overwrites no regular file.
 
 use super::prelude::*;
+use crate::answers::json::to_json;
 use crate::answers::objects::StoredLine;
 use crate::answers::program::{BlocksWritten, Drawn, Exported};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 
 use super::diagrams;
+use crate::cli::errors::output_error;
 use crate::ingest::{self, Format, Piece, json as lines};
 
 /// The formats of an export.
@@ -122,7 +124,8 @@ impl Verb for Export {
         let mut lowered = Vec::new();
         let mut write = |put: Put<'_>| match format {
             None => ingest::for_each_version::<Error>(&memory, &view, &mut |version| {
-                put(&format!("{}\n", line_of(&version)?))
+                let line = to_json(&line_of(&version)?).map_err(|error| output_error(error.into()))?;
+                put(&format!("{line}\n"))
             }),
             Some(format) => {
                 let mut put = |piece| match piece {

@@ -21,7 +21,7 @@ use super::left_out::{LeftOut, is_hidden, is_never_read};
 use super::put::tally_text;
 use crate::cli::errors::input_error;
 use crate::cli::input::open_regular;
-use crate::engine::Progress;
+use crate::engine::{Progress, Writer};
 use crate::ingest::{self, Document, Format, IngestOptions};
 
 /// The largest accepted file, in bytes.
@@ -84,20 +84,18 @@ impl Verb for Ingest {
         let format = Format::from_name(&self.format);
         let mut read = read_documents(context, &self, format)?;
         let unreadable = read.skipped.len();
-        let mut writer = context.writer();
-        if !self.as_me {
-            writer.trust = Origin::least(writer.trust, Origin::Document);
-        }
+        let rehearsing = self.writer(context);
         let mut options = IngestOptions {
             scope: self.scope.as_deref().map(Scope::new).transpose()?,
             gone: Vec::new(),
-            is_vouched: self.as_me && writer.trust.is_trusted(),
+            is_vouched: self.as_me && rehearsing.trust.is_trusted(),
         };
         let rehearse = |empty: &Memory| {
-            let ingest = |documents: &[Document]| ingest::ingest(empty, documents, &options, &writer);
+            let ingest = |documents: &[Document]| ingest::ingest(empty, documents, &options, &rehearsing);
             without_bad(&mut read, self.skip_bad, ingest).map(drop)
         };
         let memory = context.open_or_create(rehearse)?;
+        let writer = self.writer(context);
         let mut review = Review::of(context, &memory, &mut read.documents)?;
         let meant = self.prune.iter().map(|path| known_path(path));
         let meant = meant.collect::<Result<Vec<_>>>()?;
@@ -144,6 +142,17 @@ impl Verb for Ingest {
         })?;
         review.note(context);
         Ok(DONE)
+    }
+}
+
+impl Ingest {
+    /// Returns the writer, whose class is at most `document` unless the user vouches for the documents.
+    fn writer(&self, context: &Context) -> Writer {
+        let mut writer = context.writer();
+        if !self.as_me {
+            writer.trust = Origin::least(writer.trust, Origin::Document);
+        }
+        writer
     }
 }
 

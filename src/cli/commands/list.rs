@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::attributes::attribute;
 use super::cells::trust_column;
+use super::gists::Gists;
 use super::prelude::*;
 use crate::answers::objects::Listed;
 use crate::cli::human::spare;
@@ -59,6 +60,9 @@ pub(crate) struct List {
     /// Also list expired items
     #[arg(long)]
     include_expired: bool,
+    /// With --agent, also show the texts of objects from untrusted sources
+    #[arg(long)]
+    with_untrusted: bool,
     /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -87,7 +91,8 @@ impl Verb for List {
         });
         let rows = rows.map(|object| Listed::of(&view, object?));
         let rows = rows.filter(|row| row.as_ref().map_or(true, is_wanted));
-        let cells = |row: &Listed, context: &Context| cells_of(row, self.recent, context);
+        let gists = Gists::new(context, &memory, self.with_untrusted);
+        let cells = |row: &Listed, context: &Context| cells_of(row, &gists, self.recent, context);
         let shown = if self.recent {
             let newest = newest(rows, self.limit.unwrap_or(RECENT))?;
             context.write_rows(newest.into_values().map(Ok), cells)?
@@ -129,10 +134,10 @@ impl List {
 }
 
 /// Returns the columns of an object. The last column is the time of the change with `--recent`, else the scope.
-fn cells_of(row: &Listed, is_recent: bool, context: &Context) -> Columns {
+fn cells_of(row: &Listed, gists: &Gists, is_recent: bool, context: &Context) -> Columns {
     let (id, kind) = (("id", named(&row.id)), ("kind", plain(&row.kind)));
     let trust = trust_column(row.origin, context);
-    let gist = ("gist", spare(coloured(Meaning::Quiet, gist(&row.object))));
+    let gist = ("gist", spare(coloured(Meaning::Quiet, gists.of(&row.object))));
     if is_recent {
         let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
         return vec![("updated", updated), trust, id, kind, gist];

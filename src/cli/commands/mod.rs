@@ -56,6 +56,7 @@ mod flags;
 mod follow;
 mod gc;
 mod get;
+mod gists;
 mod head;
 mod history;
 mod ingest;

@@ -12,12 +12,13 @@ pub(in crate::cli) use serde::Serialize;
 pub(super) use super::absent::no_object;
 pub(super) use super::cells::{columns, count_columns, named, optional};
 #[cfg(feature = "agent")]
-pub(in crate::cli) use crate::cli::agent_context::ScopeOptions;
+pub(in crate::cli) use crate::cli::agent_context::{ScopeOptions, UntrustedOption, text_cells};
 pub(in crate::cli) use crate::cli::args;
 pub(in crate::cli) use crate::cli::context::{Context, shown};
 pub(in crate::cli) use crate::cli::errors::{DAMAGED, DONE, Done, NO, refused, usage_error};
 pub(in crate::cli) use crate::cli::human::{
-    self, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right, short,
+    self, Columns, GIST_CHARS, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain,
+    right, short,
 };
 pub(in crate::cli) use crate::cli::input::{Lines, open_input, read_input};
 pub(in crate::cli) use crate::cli::output::{Meaning, Output, printable};

@@ -80,9 +80,9 @@ impl Verb for Put {
 fn put_one(context: &mut Context, verb: Put) -> Done {
     let object = object_of(context, verb)?;
     let id = object.id.clone();
-    let writer = context.writer();
-    let write = |memory: &Memory| -> Result<_> {
-        let mut draft = memory.draft(&writer);
+    let rehearsing = context.writer();
+    let write = |memory: &Memory, writer: &Writer| -> Result<_> {
+        let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
         let staged = draft.put_at_most(object.clone(), object_class(&object, None))?;
         let digest = draft.digest(&id)?;
@@ -99,8 +99,8 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
         };
         Ok((answer, staged, committed.changed))
     };
-    let memory = context.open_or_create(|empty| write(empty).map(drop))?;
-    let (answer, staged, is_new) = write(&memory)?;
+    let memory = context.open_or_create(|empty| write(empty, &rehearsing).map(drop))?;
+    let (answer, staged, is_new) = write(&memory, &context.writer())?;
     let what = match staged {
         Staged::Created => "created",
         Staged::Updated => "updated",
@@ -156,13 +156,14 @@ struct Sums {
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let mut input = open_input(context, file)?;
     let mut reader = Lines::of(&mut *input);
-    let writer = context.writer();
+    let rehearsing = context.writer();
     // The verb reads the first batch before it opens the store, so a refused batch creates no store.
     let first = Batch::read(&mut reader, size, Vec::new())?;
     let memory = context.open_or_create(|empty| {
-        first.clone().write(empty, &writer, &mut Sums::default())?;
+        first.clone().write(empty, &rehearsing, &mut Sums::default())?;
         Ok(())
     })?;
+    let writer = context.writer();
     let mut sums = Sums::default();
     let mut progress = BatchProgress::default();
     let mut batch = first;

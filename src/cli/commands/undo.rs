@@ -75,9 +75,9 @@ pub(crate) struct Preview {
 
 /// Undoes or redoes a change. With `dry_run`, only prints a preview.
 fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
-    let writer = context.writer();
     if !dry_run {
         let memory = context.open_to_write()?;
+        let writer = context.writer();
         let committed = match op {
             Op::UNDO => memory.undo(&writer)?,
             _ => memory.redo(&writer)?,
@@ -89,7 +89,7 @@ fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
         target,
         state,
         changes,
-    } = memory.reverse_preview(op, &writer)?;
+    } = memory.reverse_preview(op, &context.writer())?;
     let head = memory.view();
     let answer = Preview {
         op,

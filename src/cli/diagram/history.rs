@@ -33,7 +33,8 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
     for info in commits.take(most) {
         let info = info?;
         let mut row = row(memory, &info)?;
-        row.tags = names.remove(&info.commit.seq).unwrap_or_default();
+        row.tags
+            .extend(names.remove(&info.commit.seq).unwrap_or_default());
         let number = diagram.push(row);
         rows.insert(info.digest, number);
         targets.extend(info.commit.target.map(|target| (number, target)));
@@ -69,7 +70,9 @@ fn row(memory: &Memory, info: &CommitInfo) -> Result<Row> {
     row.detail("commit", &info.digest);
     row.detail("root", &commit.root);
     row.detail("time", &commit.time);
-    row.detail("trust", memory.seen_origin(commit.trust).name());
+    let class = memory.seen_origin(commit.trust);
+    row.label_class(class);
+    row.detail("trust", class.name());
     for (name, held) in [
         ("actor", &commit.actor),
         ("session", &commit.session),

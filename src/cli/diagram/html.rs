@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::svg::{DOT, INDENT, ROW, TOP, element};
 use super::{Diagram, escaped};
+use crate::answers::json::to_json;
 use crate::digest::sha256;
 
 const PAGE: &str = include_str!("page.html");
@@ -29,7 +30,7 @@ pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
         "pictures": diagrams,
     });
     // The data must not contain the end tag of its block, so each `<` becomes a JSON escape.
-    let data = data.to_string().replace('<', "\\u003c");
+    let data = to_json(&data).unwrap_or_default().replace('<', "\\u003c");
     let style = concat!(include_str!("page.css"), include_str!("diagram.css"));
     let filled = |name: &str| match name {
         "HASH" => STANDARD.encode(sha256(SCRIPT.as_bytes())),

@@ -9,6 +9,7 @@
 //! # Invariants
 //! - PIC-1: a diagram escapes all content of a memory as text, so no content can run as a script.
 //! - PIC-2: a diagram counts the rows that it omits.
+//! - PIC-3: a diagram labels untrusted objects and commits with their class, and writes out invisible characters.
 
 mod dot;
 mod history;
@@ -30,6 +31,8 @@ pub(super) use trie::trie;
 use serde::Serialize;
 
 use super::human::{cut, one_line};
+use super::output::printable;
+use crate::object::Origin;
 
 /// The default limit of rows. A browser can draw this number at once.
 pub(super) const ROWS_DRAWN: usize = 2_000;
@@ -92,7 +95,7 @@ pub(super) struct Row {
     pub(super) name: String,
     /// A text after the name, in a quieter colour.
     pub(super) text: String,
-    /// Labels after the name: the snapshots of a commit.
+    /// Labels after the name: the snapshots of a commit, and the class of an untrusted object or commit.
     pub(super) tags: Vec<String>,
     /// Further fields, for the tooltip and for the details on the page.
     pub(super) details: Vec<(&'static str, String)>,
@@ -111,7 +114,14 @@ impl Row {
     }
 
     fn detail(&mut self, name: &'static str, value: &(impl ToString + ?Sized)) {
-        self.details.push((name, value.to_string()));
+        self.details.push((name, printable(&value.to_string())));
+    }
+
+    /// Labels the row of an untrusted object or commit with its class (PIC-3).
+    fn label_class(&mut self, class: Origin) {
+        if !class.is_trusted() {
+            self.tags.push(format!("not trusted: {class}"));
+        }
     }
 }
 

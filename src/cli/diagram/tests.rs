@@ -35,7 +35,7 @@ fn diagrams(memory: &Memory) -> [Diagram; 3] {
     let view = memory.view();
     let good = memory.view_at(&"good".parse::<Revision>().unwrap(), "").unwrap();
     [
-        tree(&view, None, 100).unwrap(),
+        tree(memory, &view, None, 100).unwrap(),
         history(memory, &view, 100).unwrap(),
         trie(memory, &good, &view, 100).unwrap(),
     ]
@@ -70,13 +70,13 @@ fn is_well_formed(xml: &str) -> bool {
 
 #[test]
 fn the_tree_has_every_object_under_its_parent() {
-    let diagram = tree(&store().view(), None, 100).unwrap();
+    let diagram = tree(&store(), &store().view(), None, 100).unwrap();
     assert_eq!(diagram.rows.len(), 42);
     assert_eq!(diagram.rows[0].name, "top");
     assert!(diagram.rows[1..].iter().all(|row| row.parent == Some(0)));
-    let under = tree(&store().view(), Some(&id("note/3")), 100).unwrap();
+    let under = tree(&store(), &store().view(), Some(&id("note/3")), 100).unwrap();
     assert_eq!(under.rows.len(), 1);
-    assert!(tree(&store().view(), Some(&id("nobody")), 100).is_err());
+    assert!(tree(&store(), &store().view(), Some(&id("nobody")), 100).is_err());
 }
 
 #[test]
@@ -86,11 +86,11 @@ fn what_is_not_drawn_is_said() {
     let view = memory.view();
     let last = |diagram: Diagram| diagram.rows.last().unwrap().name.clone();
     assert_eq!(
-        last(tree(&view, None, 10).unwrap()),
+        last(tree(&memory, &view, None, 10).unwrap()),
         "... 32 more objects, not drawn"
     );
     assert_eq!(
-        last(tree(&view, Some(&id("top")), 10).unwrap()),
+        last(tree(&memory, &view, Some(&id("top")), 10).unwrap()),
         "... more objects, not drawn"
     );
     assert_eq!(

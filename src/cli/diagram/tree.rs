@@ -3,19 +3,19 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use super::{COLOURS, Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short, value};
-use crate::engine::View;
+use crate::engine::{CommitInfo, Memory, View};
 use crate::error::{Error, Result};
-use crate::object::{Id, Object};
+use crate::object::{Id, Object, Time};
 
 /// Draws at most `most` objects of a state. With `under`, draws only this object and the objects below it.
 ///
 /// # Errors
 /// Returns `NotFound` if `under` does not exist, and `Corrupt` or `Io` if an object cannot be read.
-pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Result<Diagram> {
+pub(in crate::cli) fn tree(memory: &Memory, view: &View, under: Option<&Id>, most: usize) -> Result<Diagram> {
     let commit = view.commit().commit;
     let of = under.map_or_else(String::new, |id| format!(" below {id}"));
     let title = format!(
@@ -24,6 +24,7 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
         short(view.root().as_bytes())
     );
     let mut diagram = Diagram::new("tree", title);
+    let writers = writers(memory)?;
     let tops = match under {
         Some(id) if view.contains(id)? => vec![id.clone()],
         Some(id) => return Err(Error::not_found(format!("no object has the id {id}"))),
@@ -39,7 +40,9 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
         let object = view.get(&id)?;
         let object =
             object.ok_or_else(|| Error::corrupt(format!("the child {id} is missing from the state")))?;
-        let row = diagram.push(row(parent, &object));
+        let updated = view.stamps(&id)?.map(|(_, updated)| updated);
+        let writer = updated.and_then(|time| writers.get(&time));
+        let row = diagram.push(row(parent, &object, writer));
         let children = view.children(&id, None)?;
         waiting.extend(children.into_iter().rev().map(|child| (Some(row), child)));
     }
@@ -69,11 +72,29 @@ pub(in crate::cli) fn tops(view: &View, limit: usize) -> Result<Vec<Id>> {
     Ok(tops.into_sorted_vec().into_iter().map(|(_, _, id)| id).collect())
 }
 
-fn row(parent: Option<usize>, object: &Object) -> Row {
+/// Returns the kept commits by their times, which differ.
+fn writers(memory: &Memory) -> Result<BTreeMap<Time, CommitInfo>> {
+    let commits = memory.commits();
+    commits
+        .map(|info| info.map(|info| (info.commit.time, info)))
+        .collect()
+}
+
+/// Returns the row of an object. `writer` is the commit that wrote the version, if the commit is kept.
+fn row(parent: Option<usize>, object: &Object, writer: Option<&CommitInfo>) -> Row {
     let mut row = Row::new(parent, mark(object.kind()), object.id().as_str(), &gist(object));
     row.detail("kind", object.kind());
     row.detail("scope", object.scope());
+    row.label_class(object.origin());
     row.detail("origin", object.origin().name());
+    let commit = writer.map(|info| &info.commit);
+    let session = commit.and_then(|commit| commit.session.as_ref());
+    let actor = commit.and_then(|commit| commit.actor.as_ref());
+    for (name, held) in [("session", session), ("actor", actor)] {
+        if let Some(held) = held {
+            row.detail(name, held);
+        }
+    }
     for (name, held) in &object.attributes() {
         row.detail("attribute", &format!("{name}: {}", value(held)));
     }

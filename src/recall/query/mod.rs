@@ -48,6 +48,9 @@ pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 /// key is the key of the new document.
 pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
+/// Decides whether the first document, which is newer, may come before the second document for freshness.
+type MayOvertake<'a> = &'a dyn Fn(&Key, &Key) -> bool;
+
 /// A question and the documents to search.
 #[derive(Clone, Copy, Default)]
 pub struct Query<'a> {
@@ -59,6 +62,8 @@ pub struct Query<'a> {
     pub filter: Option<Filter<'a>>,
     /// Decides which successors are accepted. If it is `None`, every successor is accepted.
     pub is_successor: Option<IsSuccessor<'a>>,
+    /// Decides which newer documents may come first for freshness. If it is `None`, every newer document may.
+    pub may_overtake: Option<MayOvertake<'a>>,
     /// Computes the vector of the question, if documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
     /// The current time, in seconds since 1970. Without the current time, "last week" and recency have no effect.

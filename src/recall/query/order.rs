@@ -50,7 +50,8 @@ fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
         STANDS_OUT
     };
     let columns = &ranking.index.columns;
-    let is_newer = columns.chronology(second.number, first.number).is_gt();
+    let is_newer = columns.chronology(second.number, first.number).is_gt()
+        && ranking.may_overtake(&second.key, &first.key);
     let (of_first, of_second) = (first.score, second.score);
     if is_newer
         && of_second > 0.0

@@ -79,6 +79,13 @@ impl Ranking<'_> {
         })
     }
 
+    /// Returns whether the query lets the document `new` come before `old` for freshness.
+    pub(crate) fn may_overtake(&self, new: &Key, old: &Key) -> bool {
+        self.query
+            .may_overtake
+            .is_none_or(|may_overtake| may_overtake(new, old))
+    }
+
     /// Returns the base score of a document, divided by the best base score.
     fn base(&self, document: Option<u32>) -> f32 {
         match document {

@@ -22,8 +22,8 @@ use std::ops::Range;
 
 use self::carrier::Carrier;
 use self::classes::{CLASSES, JOINING_SET, RIGHTWARD_SET, Sort};
-pub(crate) use self::classes::{JOINING, RIGHTWARD, Ranges};
 use super::finding::{Category, Finding, Severity};
+use crate::visible::{FLAGS, Ranges};
 
 pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin, spell};
 
@@ -192,13 +192,6 @@ fn is_beside_rightward(before: &str, after: &str) -> bool {
     let has_letter = |char: char| RIGHTWARD_SET.has(char);
     before.chars().rev().take(NEAR).any(has_letter) || after.chars().take(NEAR).any(has_letter)
 }
-
-/// The tags that make a black flag the flag of England, Scotland or Wales: a name in tag characters, then the end tag.
-pub(crate) const FLAGS: [&str; 3] = [
-    "\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
-    "\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",
-    "\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
-];
 
 /// Returns the length of the tags in [`FLAGS`] at the start of `text`, if a black flag precedes them at the end of
 /// `before`.

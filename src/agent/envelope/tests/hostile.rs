@@ -2,13 +2,13 @@
 //!
 //! `TREERING_TEXTS` sets the number of shown texts, and `TREERING_SEED` sets the first seed.
 
-use super::super::invisible::hidden;
 use super::super::render::{Boundary, Record, Request};
 use super::super::sections::Section;
 use super::generator::{Parts, Random, mutated, parts, text};
 use super::reader::parse;
 use super::{Rendered, render, scrub};
 use crate::recall::tokens;
+use crate::visible::hidden;
 
 /// Reads a number from the environment.
 fn setting(name: &str, default: u64) -> u64 {

@@ -96,7 +96,8 @@ pub struct NoteFound {
     pub is_own: bool,
     /// The score of the match, above 0 and at most 1.
     pub score: f64,
-    /// The part of the text around the match.
+    /// The part of the text around the match. [`Agent::search_notes`](crate::agent::Agent::search_notes) puts markers
+    /// in place of its secrets.
     pub snippet: String,
 }
 

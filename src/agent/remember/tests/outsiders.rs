@@ -90,3 +90,32 @@ fn what_is_not_trusted_takes_no_room_from_what_is() {
         "over_limit"
     );
 }
+
+/// INVARIANT SUP-1: the stored class of an item decides what the item supersedes, not the class of the writer.
+#[test]
+fn what_a_person_derives_from_a_page_supersedes_nothing_that_the_person_said() {
+    let agent = agent();
+    let plain = RememberOptions::default();
+    drop(
+        agent
+            .remember(named("mine", "the office is in Oslo"), &plain, &user())
+            .unwrap(),
+    );
+    drop(agent.remember(named("page", "a page"), &plain, &tool()).unwrap());
+    let page = agent.memory().view().get(&id("page")).unwrap().unwrap();
+    let mut made = named("made", "the office is in Rome");
+    made.derived_from = vec![page.digest()];
+    made.supersedes = vec![id("mine")];
+    let root = agent.memory().view().root();
+    let refused = agent.remember(made.clone(), &plain, &user()).unwrap_err();
+    assert_eq!(
+        (refused.code(), refused.ids()),
+        (ErrorCode::LessTrusted, &["mine".to_owned()][..])
+    );
+    assert_eq!(agent.memory().view().root(), root);
+    made.supersedes = vec![id("page")];
+    assert_eq!(
+        agent.remember(made, &plain, &user()).unwrap().status,
+        Status::Superseded
+    );
+}

@@ -312,7 +312,7 @@ fn no_verb_writes_while_the_memory_is_switched_off() {
         off.append(&append, &writer).err(),
         end_session(&off, all, "s1", None, None, &writer).err(),
         summarise(&off, all, "s1", &|_| None, &writer).err(),
-        off.promote(&kept, seen, says, &writer).err(),
+        off.promote(&kept, seen, &[], says, &writer).err(),
         off.release("rejected/1", says, &writer).err(),
         off.discard("rejected/1", &writer).err(),
         off.attempt(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::agent::{NewItem, Reach, Settings};
 use crate::engine::{Memory, Writer};
-use crate::object::{Kind, Scope, Value};
+use crate::object::{Kind, Origin, Scope, Value};
 use crate::recall::Embedder;
 
 const HOUR: i64 = 3_600_000_000;
@@ -80,7 +80,7 @@ fn tea() -> Agent {
         },
     );
     let mut outside = Writer::user();
-    outside.trust = crate::object::Origin::Document;
+    outside.trust = Origin::Document;
     let mut item = NewItem {
         speaker: Some("Bo".to_owned()),
         time: at(200),
@@ -155,7 +155,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     // A promoted item is a hit, so the item is no longer counted as omitted.
     let seen = agent.memory().view().get(&id("c")).unwrap().unwrap().digest();
     let says = crate::agent::trust::PersonSays::InHost;
-    agent.promote(&id("c"), seen, says, &Writer::user()).unwrap();
+    agent.promote(&id("c"), seen, &[], says, &Writer::user()).unwrap();
     let found = recall(&agent, &query("tea in the morning"));
     assert_eq!(
         (found.hits.len(), found.left_out),
@@ -164,7 +164,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     );
     for at in 0..20 {
         let mut outside = Writer::user();
-        outside.trust = crate::object::Origin::Import;
+        outside.trust = Origin::Import;
         let mut item = NewItem::new(format!("a summary of day {at}"));
         item.kind = Kind::new("summary").unwrap();
         put_from(&agent, &format!("s{at}"), item, &outside);
@@ -451,4 +451,52 @@ fn what_is_recalled_counts_as_used_and_what_is_only_looked_at_does_not() {
     query.limit = 10;
     drop(agent.recall(&view, &query).unwrap());
     assert_eq!(used("c"), None);
+}
+
+/// INVARIANT ASK-5: freshness ranks no untrusted item above a trusted item with a higher score.
+#[test]
+fn a_newer_page_does_not_overtake_what_the_person_said() {
+    let said = |text: &str, hours: i64| NewItem {
+        time: Some(Time::from_micros(hours * HOUR)),
+        ..NewItem::new(text)
+    };
+    let first_of = |class: Origin| {
+        let agent = agent();
+        put(&agent, "mine", said("The limit of the api is 100 calls", 0));
+        let newer = said("The limit of the api is now 500 calls a day", 9);
+        put_from(&agent, "newer", newer, &Writer::of(class));
+        put(&agent, "rain", said("Rain is likely", 10));
+        let found = recall(&agent, &asked("What is the limit of the api?"));
+        ids(&found)[0].to_owned()
+    };
+    assert_eq!(first_of(Origin::DirectUser), "newer");
+    assert_eq!(first_of(Origin::ToolExternal), "mine");
+}
+
+/// INVARIANT STX-1: a snippet shows no part of a secret, also in a text that is too long to be scanned whole.
+#[test]
+fn a_hit_shows_no_secret_that_was_stored_unreviewed() {
+    let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let agent = agent();
+    let filler = "words of no use ".repeat(6_000);
+    let long = format!("{filler} the garden gate opens with {key} today {filler}");
+    put(&agent, "long", NewItem::new(long));
+    put(&agent, "short", NewItem::new(format!("garden gate {key}")));
+    let full = RecallQuery {
+        full: true,
+        ..asked("garden gate")
+    };
+    for query in [asked("garden gate"), full] {
+        let found = recall(&agent, &query);
+        assert_eq!(found.hits.len(), 2);
+        for hit in &found.hits {
+            assert!(
+                !hit.snippet.contains("a1B2c3D4") && hit.snippet.contains("garden"),
+                "{hit:?}"
+            );
+            assert!(hit.flags.contains(&"github-token".to_owned()), "{:?}", hit.flags);
+            let text = hit.text.as_deref().unwrap_or_default();
+            assert!(!text.contains(&key), "{}", hit.id);
+        }
+    }
 }

@@ -295,7 +295,7 @@ impl History {
         writer.trust = Origin::DirectUser;
         drop(
             self.agent
-                .promote(&id, object.digest(), PersonSays::InHost, &writer)
+                .promote(&id, object.digest(), &[], PersonSays::InHost, &writer)
                 .unwrap(),
         );
         self.check("promote", &before, &HashMap::new(), Some(0));

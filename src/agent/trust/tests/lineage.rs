@@ -405,7 +405,7 @@ impl World {
             let (name, class) = (id(object.id().as_str()), object.origin());
             let agent = &self.places[place].agent;
             let promoted = agent
-                .promote(&name, object.digest(), PersonSays::InHost, &Writer::user())
+                .promote(&name, object.digest(), &[], PersonSays::InHost, &Writer::user())
                 .unwrap();
             assert_eq!((promoted.from, promoted.to), (class, Origin::DirectUser));
             // A person is now responsible for this version, so the oracle allows the class of a person.

@@ -3,6 +3,7 @@
 mod histories;
 mod lineage;
 mod outsiders;
+mod review;
 
 use super::*;
 use crate::agent::{Agent, Reach, Settings};
@@ -44,6 +45,7 @@ fn a_person_promotes_the_version_that_was_looked_at() {
         .promote(
             &id("a"),
             seen,
+            &[],
             PersonSays::ByOption,
             &Writer::user().reason("I checked"),
         )
@@ -63,7 +65,7 @@ fn a_person_promotes_the_version_that_was_looked_at() {
     assert_eq!(commit.op.as_str(), "promote");
     let reason = agent.memory().text(&commit.reason.unwrap()).unwrap();
     assert_eq!(reason, "I checked (a person confirmed the decision with --yes)");
-    let again = agent.promote(&id("a"), now.digest(), PersonSays::ByOption, &Writer::user());
+    let again = agent.promote(&id("a"), now.digest(), &[], PersonSays::ByOption, &Writer::user());
     assert!(
         !again.unwrap().committed.changed,
         "the item already has this class"
@@ -76,18 +78,18 @@ fn promotion_is_refused_to_others_and_of_other_versions() {
     drop(agent.memory().put(fact("a", "green tea"), &outside()).unwrap());
     let seen = agent.memory().view().get(&id("a")).unwrap().unwrap().digest();
     for class in [Origin::Host, Origin::Model, Origin::ToolExternal, Origin::Import] {
-        let refused = agent.promote(&id("a"), seen, PersonSays::InHost, &Writer::of(class));
+        let refused = agent.promote(&id("a"), seen, &[], PersonSays::InHost, &Writer::of(class));
         assert_eq!(refused.unwrap_err().code(), "not_a_person");
     }
     drop(agent.memory().put(fact("a", "black tea"), &outside()).unwrap());
     let refused = agent
-        .promote(&id("a"), seen, PersonSays::AtTerminal, &Writer::user())
+        .promote(&id("a"), seen, &[], PersonSays::AtTerminal, &Writer::user())
         .unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code()),
         (ErrorKind::Conflict, ErrorCode::Changed)
     );
-    let missing = agent.promote(&id("b"), seen, PersonSays::AtTerminal, &Writer::user());
+    let missing = agent.promote(&id("b"), seen, &[], PersonSays::AtTerminal, &Writer::user());
     assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(
         agent.memory().view().get(&id("a")).unwrap().unwrap().origin(),
@@ -109,6 +111,7 @@ fn an_untrusted_source_does_not_hold_a_promotion_down() {
     let promoted = agent.promote(
         &id("summary"),
         made.digest(),
+        &[],
         PersonSays::AtTerminal,
         &Writer::user(),
     );
@@ -134,7 +137,7 @@ fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
     };
     drop(memory.put(fact("w", "a page"), &outside()).unwrap());
     let seen = memory.view().get(&id("w")).unwrap().unwrap().digest();
-    let promoted = agent.promote(&id("w"), seen, PersonSays::InHost, &Writer::user());
+    let promoted = agent.promote(&id("w"), seen, &[], PersonSays::InHost, &Writer::user());
     let promoted = promoted.unwrap().committed.commit.commit.seq;
     let to_promoted = Revision::Seq(promoted);
     drop(memory.undo(&Writer::user()).unwrap());
@@ -212,7 +215,7 @@ fn an_end_leaves_a_promotion_as_it_is() {
     let seen = memory.view().get(&id("summary")).unwrap().unwrap().digest();
     drop(
         agent
-            .promote(&id("summary"), seen, PersonSays::InHost, &Writer::user())
+            .promote(&id("summary"), seen, &[], PersonSays::InHost, &Writer::user())
             .unwrap(),
     );
     let end = Some(Time::from_micros(i64::MAX));

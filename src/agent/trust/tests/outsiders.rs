@@ -16,7 +16,7 @@ fn a_promotion_that_was_taken_back_does_not_return_by_a_forged_original() {
         memory.put(fact("w", long), &outside()).unwrap();
         let seen = memory.view().get(&id("w")).unwrap().unwrap().digest();
         agent
-            .promote(&id("w"), seen, PersonSays::AtTerminal, &Writer::user())
+            .promote(&id("w"), seen, &[], PersonSays::AtTerminal, &Writer::user())
             .unwrap();
         let promoted = memory.view().get(&id("w")).unwrap().unwrap();
         assert_eq!(promoted.origin(), Origin::DirectUser);

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use crate::agent::Agent;
 use crate::agent::forget::Forgetting;
+use crate::agent::{Agent, Item};
 use crate::answers::agent::items::{
     Expires, ForgottenLine, ItemLine, ItemsForgotten, ItemsRestored, Outcome,
 };
@@ -54,6 +54,8 @@ pub(crate) struct Forget {
     pub(crate) kind: Option<String>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
+    #[command(flatten)]
+    pub(crate) shown: UntrustedOption,
     /// Print what would be removed, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -83,7 +85,7 @@ impl Verb for Forget {
         }
         let forgot = agent.forget(&what, &context.writer(), self.dry_run)?;
         let answer = ItemsForgotten {
-            forgotten: forgot.items.iter().map(ItemLine::from).collect(),
+            forgotten: lines(&agent, &forgot.items, self.shown),
             pinned: forgot.pinned,
             others: forgot.others,
             outcome: outcome(&agent, self.dry_run, forgot.commit.as_ref()),
@@ -135,6 +137,8 @@ pub(crate) struct Unforget {
     pub(crate) last: bool,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
+    #[command(flatten)]
+    pub(crate) shown: UntrustedOption,
     /// Print what would be restored, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -151,7 +155,7 @@ impl Verb for Unforget {
             agent.unforget(&ids_of(&self.ids)?, &context.writer(), self.dry_run)?
         };
         let answer = ItemsRestored {
-            restored: back.items.iter().map(ItemLine::from).collect(),
+            restored: lines(&agent, &back.items, self.shown),
             unchanged: back.unchanged,
             outcome: outcome(&agent, self.dry_run, back.commit.as_ref()),
         };
@@ -183,6 +187,8 @@ impl Verb for Unforget {
 pub(crate) struct Forgotten {
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
+    #[command(flatten)]
+    pub(crate) shown: UntrustedOption,
     /// Print at most N items
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
@@ -195,9 +201,10 @@ impl Verb for Forgotten {
         let (agent, view) = context.agent_view()?;
         let reach = context.reach(&self.scopes)?;
         let list = agent.forgotten(&view, &reach, self.limit.unwrap_or(usize::MAX))?;
-        let lines = list.into_iter().map(|one| Ok(ForgottenLine::from(one)));
+        let lines = list.into_iter();
+        let lines = lines.map(|one| Ok(ForgottenLine::of(&agent, one, self.shown.with_untrusted)));
         context.rows(lines, |row, context| {
-            vec![
+            let mut cells = vec![
                 ("id", named(&row.item.id)),
                 ("by", plain(&row.op)),
                 (
@@ -206,8 +213,9 @@ impl Verb for Forgotten {
                 ),
                 ("when", context.when(row.time)),
                 ("why", optional(row.reason.as_deref())),
-                ("text", plain(gist(&row.item.object))),
-            ]
+            ];
+            cells.extend(text_cells(&row.item.shown, GIST_CHARS));
+            cells
         })
     }
 }
@@ -274,6 +282,13 @@ fn outcome(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Outcome
     }
 }
 
+fn lines(agent: &Agent, items: &[Item], shown: UntrustedOption) -> Vec<ItemLine> {
+    let lines = items.iter();
+    lines
+        .map(|item| ItemLine::of(agent, item, shown.with_untrusted))
+        .collect()
+}
+
 fn ids_of(texts: &[String]) -> Result<Vec<Id>> {
     texts.iter().map(|text| Id::new(text)).collect()
 }
@@ -287,7 +302,7 @@ fn show_moved(
 ) -> Result<()> {
     context.write_rows(items.iter().map(Ok), |item, context| {
         let mut cells = columns(item, &["id", "kind", "scope"], context);
-        cells.push(("text", plain(gist(&item.object))));
+        cells.extend(text_cells(&item.shown, GIST_CHARS));
         cells
     })?;
     let verb = if outcome.dry_run { would } else { did };

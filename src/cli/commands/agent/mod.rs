@@ -17,6 +17,7 @@ mod promote;
 mod quarantine;
 mod recall;
 mod remember;
+mod review;
 mod session;
 
 use crate::agent::Agent;

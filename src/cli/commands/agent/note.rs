@@ -5,6 +5,7 @@
 
 use crate::agent::notes::{NewNote, NoteWritten, Replace, find_note};
 use crate::answers::agent::sessions::{NoteDeleted, NoteHit, NoteLine};
+use crate::cli::agent_context::text_for_people;
 use crate::cli::commands::prelude::*;
 use crate::cli::input::text_or_input;
 
@@ -37,21 +38,36 @@ impl Verb for Note {
                 write(context, text, replace.as_deref(), scope.as_deref())
             }
             NoteVerb::Read(verb) => read(context, &verb),
-            NoteVerb::List { own, scope } => {
+            NoteVerb::List { own, scope, shown } => {
                 let (agent, view) = context.agent_view()?;
                 let scope = context.scope(scope.as_deref())?;
                 let session = own.then(|| context.lane());
                 let notes = agent.notes(&view, &scope, session.as_deref())?;
-                let lines = notes.into_iter().map(|note| Ok(NoteLine::from(note)));
-                context.table(lines, &["id", "owner", "origin", "text"])
+                let lines = notes.into_iter();
+                let lines = lines.map(|note| Ok(NoteLine::of(&agent, note, shown.with_untrusted)));
+                context.rows(lines, |line, context| {
+                    let mut cells = columns(line, &["id", "owner"], context);
+                    cells.extend(text_cells(&line.shown, usize::MAX));
+                    cells
+                })
             }
             NoteVerb::Delete(verb) => delete(context, &verb),
-            NoteVerb::Search { query, limit, scope } => {
+            NoteVerb::Search {
+                query,
+                limit,
+                scope,
+                shown,
+            } => {
                 let (agent, view) = context.agent_view()?;
                 let scope = context.scope(scope.as_deref())?;
                 let found = agent.search_notes(&view, &query, &scope, &context.lane(), limit)?;
-                let hits = found.into_iter().map(|hit| Ok(NoteHit::from(hit)));
-                context.table(hits, &["score", "id", "origin", "snippet"])
+                let hits = found.into_iter();
+                let hits = hits.map(|hit| Ok(NoteHit::of(&agent, hit, shown.with_untrusted)));
+                context.rows(hits, |hit, context| {
+                    let mut cells = columns(hit, &["score", "id"], context);
+                    cells.extend(text_cells(&hit.shown(), usize::MAX));
+                    cells
+                })
             }
         }
     }
@@ -107,6 +123,8 @@ pub(crate) enum NoteVerb {
         /// The scope of the notes [default: the project]
         #[arg(long, value_name = "SCOPE")]
         scope: Option<String>,
+        #[command(flatten)]
+        shown: UntrustedOption,
     },
     /// Delete a note of any session; undo restores it
     ///
@@ -132,6 +150,8 @@ pub(crate) enum NoteVerb {
         /// The scope of the notes [default: the project]
         #[arg(long, value_name = "SCOPE")]
         scope: Option<String>,
+        #[command(flatten)]
+        shown: UntrustedOption,
     },
 }
 
@@ -185,9 +205,9 @@ fn read(context: &mut Context, verb: &OneNote) -> Done {
         Error::not_found(format!("there is no note '{id}' in the scope '{scope}'"))
             .with_hint("`treering note list` lists the notes")
     })?;
-    context.answer(&NoteLine::from(note), |note, context| {
-        context.output.text(&note.text)?;
-        context.line("")
+    // The id names one note, so its text is asked for.
+    context.answer(&NoteLine::of(&agent, note, true), |note, context| {
+        context.line(printable(&text_for_people(&note.shown)))
     })
 }
 

@@ -5,7 +5,8 @@
 
 use std::io;
 
-use crate::agent::trust::PersonSays;
+use super::review::review_lines;
+use crate::agent::trust::{PersonSays, Review};
 use crate::answers::agent::items::ItemPromoted;
 use crate::cli::commands::prelude::*;
 
@@ -14,12 +15,15 @@ use crate::cli::commands::prelude::*;
 /// Run this verb only after a person has read the item.
 ///
 /// # Notes
-/// Writes a new version that refers to the reviewed version. At a terminal, shows the item and asks for consent;
-/// elsewhere --yes is needed. A program must not promote on a person's behalf.
+/// Shows the whole text, with invisible characters written out, and every field that takes effect on its own, such as
+/// pinned, supersedes, source or expires. Writes a new version with the text and the fields of --keep, which refers to
+/// the reviewed version. At a terminal, asks for consent; elsewhere --yes is needed. A program must not promote on a
+/// person's behalf.
 ///
 /// # Examples
 /// ```text
-/// treering promote facts/office
+/// treering promote facts/office --dry-run
+/// treering promote facts/office --keep pinned
 /// treering promote facts/office --digest 5f0c... --yes -m 'I checked it'
 /// ```
 #[derive(Args, Debug)]
@@ -27,6 +31,12 @@ use crate::cli::commands::prelude::*;
 pub(crate) struct Promote {
     /// The id of the item
     pub(crate) id: String,
+    /// Keep a field that takes effect on its own; may be repeated. Other such fields are dropped
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) keep: Vec<String>,
+    /// Print what would take effect, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// The digest of the version that you read, all 64 digits; only this version is promoted [default: the current
     /// version]
     #[arg(long, value_name = "DIGEST")]
@@ -37,28 +47,24 @@ pub(crate) struct Promote {
 }
 
 impl Verb for Promote {
-    const ANSWERS: &'static [Form] = &[form::<ItemPromoted>("")];
+    const ANSWERS: &'static [Form] = &[form::<ItemPromoted>(""), form::<Review>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
         let id = Id::new(&self.id)?;
-        let agent = context.agent_to_write()?;
-        let seen = match self.digest {
-            Some(digest) => digest,
-            None => {
-                let found = agent.memory().view().get(&id)?;
-                let found = found.ok_or_else(|| Error::not_found(format!("there is no item '{id}'")))?;
-                found.digest()
-            }
-        };
-        let question = match agent.memory().version(seen)? {
-            Some(object) => {
-                let text = one_line(object.content().unwrap_or_default());
-                format!("{id}, {}: {text}\npromote it?", object.origin())
-            }
-            None => format!("promote {id}?"),
-        };
-        let says = person(context, self.yes, &question, "promoted")?;
-        let promoted = agent.promote(&id, seen, says, &context.writer())?;
+        let agent = context.agent_to_change(self.dry_run)?;
+        let review = agent.review(&id, self.digest)?;
+        if self.dry_run {
+            return context.answer(&review, |review, context| {
+                let lines = review_lines(review);
+                lines.iter().try_for_each(|line| context.line(line))
+            });
+        }
+        context
+            .output
+            .note_for_people("review", review_lines(&review).join("\n"));
+        let says = person(context, self.yes, &format!("promote {id}?"), "promoted")?;
+        let keep: Vec<&str> = self.keep.iter().map(String::as_str).collect();
+        let promoted = agent.promote(&id, review.digest, &keep, says, &context.writer())?;
         let name = context.output.paint(Meaning::Name, &id);
         let is_new = promoted.committed.changed;
         let what = match (promoted.from, promoted.to) {
@@ -68,12 +74,19 @@ impl Verb for Promote {
         let answer = ItemPromoted {
             id,
             digest: promoted.digest,
-            promoted: seen,
+            promoted: review.digest,
             from: promoted.from,
             to: promoted.to,
+            dropped: promoted.dropped,
             commit: promoted.committed.commit,
         };
-        context.say_commit(&answer, &what, &answer.commit, is_new)
+        context.say_commit(&answer, &what, &answer.commit, is_new)?;
+        if !answer.dropped.is_empty() {
+            let dropped = answer.dropped.join(", ");
+            let text = format!("the promoted version lacks the fields {dropped}; --keep FIELD keeps a field");
+            context.note("dropped", text);
+        }
+        Ok(DONE)
     }
 }
 
@@ -91,7 +104,7 @@ pub(super) fn person(context: &mut Context, yes: bool, question: &str, done: &st
     if !context.output.can_ask() {
         return Err(refused());
     }
-    context.output.note("question", format!("{question} [y/N]"));
+    context.note("question", format!("{question} [y/N]"));
     let mut answer = String::new();
     let read = io::stdin().read_line(&mut answer);
     read.map_err(|error| Error::io("reading the answer", error))?;

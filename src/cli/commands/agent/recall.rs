@@ -202,9 +202,8 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
             let is_cut = recalled.left_out == query.limit;
             let least = if is_cut { "at least " } else { "" };
             let what = counted(recalled.left_out as u64, "match");
-            let note =
-                format!("{least}{what} omitted as untrusted; --with-untrusted also shows untrusted items");
-            context.note("untrusted", note);
+            let ways = "--with-untrusted shows untrusted items once; after a review, promote ID trusts an item, and ingest --as-me PATH a document";
+            context.note("untrusted", format!("{least}{what} omitted as untrusted; {ways}"));
         }
         if recalled.hits.is_empty() {
             note_reach(context, &query.reach, "");
@@ -222,6 +221,9 @@ fn show_lines(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(
         about.extend(hit.speaker.clone());
         if !hit.trust.is_trusted() {
             about.push(format!("not trusted ({})", hit.trust));
+        }
+        if !hit.flags.is_empty() {
+            about.push(format!("flags: {}", hit.flags.join(", ")));
         }
         if !hit.superseded_by.is_empty() {
             about.push(format!("superseded by {}", hit.superseded_by.join(", ")));
@@ -268,6 +270,7 @@ fn show_table(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(
             ("score", right(format!("{:.2}", hit.score))),
             ("time", plain(time::in_column(hit.time, now, style))),
             ("trust", plain(hit.trust.name())),
+            ("flags", plain(hit.flags.join(", "))),
             ("speaker", plain(hit.speaker.as_deref().unwrap_or("-"))),
             ("text", plain(hit.text.as_ref().unwrap_or(&hit.snippet))),
         ]
@@ -315,9 +318,7 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
         let answer = FoundForLine {
             qid: read.qid,
             hits: recalled.hits,
-            left_out: LeftOut {
-                untrusted: recalled.left_out,
-            },
+            left_out: LeftOut::of(recalled.left_out),
             ms: (start.elapsed().as_secs_f64() * 1e6).round() / 1e3,
         };
         context.output.document(&answer)?;

@@ -6,12 +6,13 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use crate::agent::trust::held_reason;
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, NewItem, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Sensitivity, Status, follow_lines,
 };
 use crate::answers::agent::items::{Conflict, ItemRemembered, ItemsRemembered};
-use crate::cli::agent_context::DISABLED;
+use crate::cli::agent_context::{DISABLED, text_for_people};
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
 use crate::cli::input::content_from_input;
@@ -24,7 +25,7 @@ const SHOWN_CHARS: usize = 300;
 ///
 /// # Notes
 /// The answer lists similar and contradicting items of the same scope and kind. A stored text contains markers instead
-/// of secrets. A quarantined text is stored under rejected/ until a person reviews it.
+/// of secrets. A quarantined text is stored under rejected/ until a person reviews it, and the exit code is 4.
 ///
 /// # Examples
 /// ```text
@@ -94,6 +95,8 @@ pub(crate) struct Remember {
     /// Store the text only if the current version of the id has this digest
     #[arg(long, value_name = "DIGEST", requires = "id", conflicts_with = "jsonl")]
     pub(crate) expected: Option<String>,
+    #[command(flatten)]
+    pub(crate) shown: UntrustedOption,
     /// Read items from FILE, one JSON object on each line: {"id"?, "text", "kind"?, "scope"?, "tags"?, ...}; - is
     /// standard input
     #[arg(long, value_name = "FILE")]
@@ -133,6 +136,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
             on_duplicate: verb.on_duplicate,
             key: verb.key.clone(),
             expected: expected(agent.memory(), &verb)?,
+            with_untrusted: verb.shown.with_untrusted,
             ..RememberOptions::default()
         };
         agent.remember(item, &options, &writer)
@@ -142,12 +146,26 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     let now = agent.memory().view().now();
     let is_over = item_of(&verb, now)?.expires.is_some_and(|end| end <= now);
     context.answer(&answer, show_item_remembered)?;
-    context.note_held(&agent, answer.held_as.as_deref());
+    if let Some(held) = &answer.held_as {
+        return Err(held_back(&agent, held));
+    }
     if is_over {
         let text = "the item has already expired, so no answer contains it; pass a future time with --expires, or a duration such as 30d with --ttl";
         context.note("expired", text);
     }
     Ok(DONE)
+}
+
+/// Returns the error for a text that is quarantined. The answer on standard output has the details.
+fn held_back(agent: &Agent, held: &str) -> Error {
+    let why = held_reason(agent, held).map(|why| format!(": {why}"));
+    let why = why.unwrap_or_default();
+    let text = format!("the text is not stored, but quarantined as {held}{why}");
+    Error::denied(ErrorCode::Quarantined, text)
+        .with_ids(vec![held.to_owned()])
+        .with_hint(format!(
+            "a person reviews it with: treering quarantine --release {held} --dry-run"
+        ))
 }
 
 /// Returns the item that the command line describes.
@@ -249,9 +267,14 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
 
 /// Formats a similar item as one line: its id and the beginning of its text, safe for a terminal.
 fn shown(one: &Alike) -> String {
-    let words = one.text.split_whitespace();
+    let text = text_for_people(&one.shown);
+    let words = text.split_whitespace();
     let text = words.take(SHOWN_CHARS).collect::<Vec<_>>().join(" ");
-    printable(&format!("{}: {}", one.id, cut(&text, SHOWN_CHARS)))
+    let id_and_class = match one.shown.trust {
+        trust if trust.is_trusted() => one.id.to_string(),
+        trust => format!("{} ({trust}, not trusted)", one.id),
+    };
+    printable(&format!("{id_and_class}: {}", cut(&text, SHOWN_CHARS)))
 }
 
 fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {

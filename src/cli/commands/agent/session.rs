@@ -16,6 +16,7 @@ use crate::agent::session::{
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach};
 use crate::answers::agent::sessions::{EntriesAppended, SessionLine, SummaryLine};
+use crate::cli::agent_context::text_for_people;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::input::{text_or_input, time_of};
@@ -206,6 +207,8 @@ pub(crate) struct SessionSummaries {
     /// The scope of the session, if not one of the current scopes
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
+    #[command(flatten)]
+    pub(crate) shown: UntrustedOption,
 }
 
 /// Returns the session that `--session` names.
@@ -409,7 +412,7 @@ fn read_reply(context: &Context, file: &Path) -> Result<String> {
 
 fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     let session = named_session(context)?;
-    let (_, view) = context.agent_view()?;
+    let (agent, view) = context.agent_view()?;
     let reach = reach(context, verb.scope.as_deref())?;
     let mut is_empty = true;
     if verb.due {
@@ -425,10 +428,13 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
         let when = time::given(verb.when.as_deref(), view.now())?;
         for found in session_summaries(&view, &reach, &session, &verb.query, when)? {
             is_empty = false;
-            let row = SummaryLine::from(found);
-            let is_trusted = row.origin.is_trusted();
-            let mark = if is_trusted { "" } else { ", not trusted" };
-            context.say(&row, format_args!("{}{mark}\n{}\n", row.bucket, row.text))?;
+            let row = SummaryLine::of(&agent, &found, verb.shown.with_untrusted);
+            let mark = match row.origin {
+                class if class.is_trusted() => String::new(),
+                class => format!(", not trusted ({class})"),
+            };
+            let text = printable(&text_for_people(&row.shown));
+            context.say(&row, format_args!("{}{mark}\n{text}\n", row.bucket))?;
         }
     }
     if is_empty {
