@@ -24,6 +24,9 @@ pub(super) struct Spoiled {
     /// to nothing, a derived file that is missing or replaced by an older copy of itself, and a manifest replaced by an
     /// older one if a reader still finds the whole newest state.
     pub(super) must_be_told: bool,
+    /// Whether bytes behind the end of a segment are no longer zero. A writer may overwrite them, which the simulated
+    /// disk takes for an error (SIM-3).
+    pub(super) fills_zeros: bool,
     /// Whether an older copy replaced the manifest.
     pub(super) is_older_manifest: bool,
 }
@@ -220,13 +223,15 @@ fn judge(
     let mut must_be_told = unreadable
         .iter()
         .any(|(name, range)| !is_lock(name) && range.start < before[name].len() as u64);
-    let mut is_older_manifest = false;
+    let (mut is_older_manifest, mut fills_zeros) = (false, false);
     for (name, old) in before.iter().filter(|(name, _)| !is_lock(name)) {
         let new = after.get(name);
         if new.is_none_or(|new| new != old) && !after.values().any(|other| other == old) {
             touched.extend(differences(name, old, new.map_or(&[], |new| new.as_slice())));
         }
         let is_older = new.is_some_and(|new| whole.older.get(name) == Some(new));
+        let is_longer = |new: &Vec<u8>| trimmed(new).len() > trimmed(old).len();
+        fills_zeros |= name.starts_with("log/") && new.is_some_and(is_longer);
         is_older_manifest |= name == "manifest" && is_older;
         must_be_told |= match new {
             None => !is_derived(name) && (name == "format" || name == "manifest" || is_listed(name, whole)),
@@ -239,6 +244,7 @@ fn judge(
         what,
         touched,
         must_be_told,
+        fills_zeros,
         is_older_manifest,
     }
 }
