@@ -333,7 +333,7 @@ impl Log {
     }
 
     /// Returns whether this handle was opened for reading only.
-    pub fn reads_only(&self) -> bool {
+    pub(crate) fn reads_only(&self) -> bool {
         self.mode == Mode::ReadOnly
     }
 

@@ -64,7 +64,7 @@ mod golden;
 #[cfg(feature = "cli")]
 mod guide;
 mod mutants;
-mod peers_bugs;
+mod named_tests;
 mod processes;
 #[cfg(feature = "cli")]
 mod program;

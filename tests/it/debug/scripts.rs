@@ -190,21 +190,22 @@ fn a_damaged_store_is_served_as_far_as_it_stands() {
     assert!(ran.out.contains("black"), "{ran:?}");
     assert_eq!(folder.run(&["debug", "-c", "verify"]).code, 5);
     folder.refused(5, &["debug", "--write", "-c", "head"]);
-    // Without the manifest, the shell opens, but cannot read any state.
-    std::fs::remove_file(folder.store().join("manifest")).unwrap();
+    // Without the manifest, the shell reads what `salvage` would save.
+    let manifest = folder.store().join("manifest");
+    std::fs::remove_file(&manifest).unwrap();
+    let ran = folder.run(&["debug", "-c", "get tea"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("manifest is missing"), "{ran:?}");
+    // Without the log too, the shell opens, but cannot read any state.
+    std::fs::remove_file(&segment).unwrap();
     let refused = folder.run(&["debug", "-c", "help", "-c", "get tea"]);
     assert_eq!(refused.code, 5, "{refused:?}");
     assert!(refused.err.contains("no state can be read"), "{refused:?}");
     assert!(refused.out.contains("Shell"), "{refused:?}");
-    std::fs::write(
-        folder.store().join("manifest"),
-        &before
-            .iter()
-            .find(|(path, _)| path.ends_with("manifest"))
-            .unwrap()
-            .1,
-    )
-    .unwrap();
+    for path in [manifest, segment] {
+        let (_, bytes) = before.iter().find(|(known, _)| path.ends_with(known)).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
     assert_eq!(bytes_below(&folder.store()), before);
 }
 

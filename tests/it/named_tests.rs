@@ -1,4 +1,4 @@
-//! Checks that every test exists that the page about bugs of other systems names.
+//! Checks that every test exists that the threat model and the page about bugs of other systems name.
 
 use std::fs;
 use std::path::Path;
@@ -26,20 +26,40 @@ fn missing(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
     gone.map(|(path, name)| format!("{path}::{name}")).collect()
 }
 
-#[test]
-fn every_test_that_the_page_names_exists() {
+/// Checks that a page has `rows` rows whose first cell `is_row` accepts, and that every test that it names exists.
+fn check_page(path: &str, rows: usize, is_row: impl Fn(&str) -> bool) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("docs/peers-bugs.md")).unwrap();
-    let rows = page.lines().filter(|line| line.starts_with("| ")).filter(|line| {
-        let number = line.split('|').nth(1).map(str::trim);
-        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    let page = fs::read_to_string(root.join(path)).unwrap();
+    let found = page.lines().filter(|line| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        cells.len() > 2 && is_row(cells[1])
     });
-    assert_eq!(rows.count(), 45);
-    assert!(named(&page).len() > 45);
+    assert_eq!(found.count(), rows);
+    assert!(named(&page).len() > rows);
     assert_eq!(
         missing(&page, |path| fs::read_to_string(root.join(path)).ok()),
         Vec::<String>::new()
     );
+}
+
+#[test]
+fn every_bug_of_another_system_has_its_test() {
+    check_page("docs/peers-bugs.md", 45, |cell| cell.parse::<u32>().is_ok());
+}
+
+#[test]
+fn every_guarantee_of_the_threat_model_has_its_test() {
+    let is_guarantee = |cell: &str| {
+        cell.strip_prefix('G')
+            .is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    check_page("docs/threat-model.md", 17, is_guarantee);
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/threat-model.md")).unwrap();
+    let bare = page
+        .lines()
+        .filter(|line| line.starts_with("| G") && !line.contains(".rs::"));
+    assert_eq!(bare.count(), 0);
 }
 
 #[test]
