@@ -101,14 +101,13 @@ pub(super) fn writer_columns(lane: &str, actor: Option<&str>, source: Option<&st
     ]
 }
 
-/// Returns the column with the mark of what is untrusted. A model gets the name of the class instead of the mark.
+/// Returns the column with the mark of what is untrusted. A model gets the name of every class instead of the mark.
 pub(super) fn trust_column(trust: Origin, context: &Context) -> (&'static str, Cell) {
-    let is_shown = !trust.is_trusted();
-    let mark = |text| coloured(Meaning::Changed, if is_shown { text } else { "" });
-    match context.output.mode() {
-        Mode::Table => (UNTRUSTED, mark(UNTRUSTED)),
-        _ => ("trust", mark(trust.name())),
+    if context.output.mode() != Mode::Table {
+        return ("trust", plain(trust.name()));
     }
+    let mark = if trust.is_trusted() { "" } else { UNTRUSTED };
+    (UNTRUSTED, coloured(Meaning::Changed, mark))
 }
 
 /// Returns the columns of added, changed and removed objects.

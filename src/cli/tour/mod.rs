@@ -157,7 +157,9 @@ impl<'a> Guide<'a> {
             if self.context.options.json {
                 self.document.insert(name.to_owned(), last_document(&answer)?);
             } else {
-                self.context.output.text(&answer)?;
+                for line in answer.lines() {
+                    self.context.output.line_for_people(line)?;
+                }
             }
         }
         let ms = started.elapsed().as_micros() as f64 / 1000.0;

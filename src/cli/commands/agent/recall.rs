@@ -15,6 +15,7 @@ use crate::cli::commands::prelude::*;
 use crate::cli::input::time_of;
 use crate::cli::output::Mode;
 use crate::ingest::json::parse;
+use crate::object::Origin;
 
 /// The default number of hits for each query in a file.
 const BATCH_LIMIT: usize = 100;
@@ -219,8 +220,10 @@ fn show_lines(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(
         let id = output.paint(Meaning::Name, one_line(hit.id.as_str()));
         let mut about = vec![time::ago(hit.time, now), hit.kind.clone(), hit.scope.clone()];
         about.extend(hit.speaker.clone());
-        if !hit.trust.is_trusted() {
-            about.push(format!("not trusted ({})", hit.trust));
+        match hit.trust {
+            Origin::DirectUser => {}
+            trust if trust.is_trusted() => about.push(format!("class {trust}")),
+            trust => about.push(format!("not trusted ({trust})")),
         }
         if !hit.flags.is_empty() {
             about.push(format!("flags: {}", hit.flags.join(", ")));
