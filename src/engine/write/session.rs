@@ -193,22 +193,21 @@ impl Draft {
     }
 }
 
-impl Inner {
-    /// Fails if a session of the draft was tainted since the draft wrote a trusted version in it.
-    ///
-    /// # Errors
-    /// `Conflict`, naming the session.
-    pub(super) fn check_untainted(&self, store: &Store, tip: &Tip, draft: &Draft) -> Result<()> {
-        // INVARIANT TNT-3: a commit with a trusted version fails if its session was tainted after the version was
-        // staged.
-        let mut sessions = draft.trusted_in.iter();
-        let Some(session) = sessions.find(|session| has_taint(store, tip, session)) else {
-            return Ok(());
-        };
-        let text = format!("another writer wrote untrusted text in the session '{session}' meanwhile");
-        Err(Error::conflict(text).with_hint("read the session again, then repeat the change"))
-    }
+/// Fails if a session of the draft was tainted since the draft wrote a trusted version in it.
+///
+/// # Errors
+/// `Conflict`, naming the session.
+pub(super) fn check_untainted(store: &Store, tip: &Tip, draft: &Draft) -> Result<()> {
+    // INVARIANT TNT-3: a commit with a trusted version fails if its session was tainted after the version was staged.
+    let mut sessions = draft.trusted_in.iter();
+    let Some(session) = sessions.find(|session| has_taint(store, tip, session)) else {
+        return Ok(());
+    };
+    let text = format!("another writer wrote untrusted text in the session '{session}' meanwhile");
+    Err(Error::conflict(text).with_hint("read the session again, then repeat the change"))
+}
 
+impl Inner {
     /// Adds the taints of a draft that neither the store nor an earlier draft of the group has. Returns their sessions.
     pub(super) fn new_taints(
         &self,
