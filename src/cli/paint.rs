@@ -11,6 +11,8 @@ use crate::visible::written_out;
 
 /// The character that begins a command to a terminal.
 const ESCAPE: char = '\u{1b}';
+/// The commands of [`paint`] behind the escape character.
+const COLOURS: [&str; 7] = ["[0m", "[1m", "[2m", "[31m", "[32m", "[33m", "[36m"];
 
 /// The meaning of a coloured piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,17 +53,11 @@ pub(crate) fn printable_line(coloured: bool, line: &str) -> String {
     safe
 }
 
-/// Returns the colour at the start of the text behind an escape character: `[`, numbers, and `m`.
-fn colour_of(text: &str) -> &str {
-    let end = text.find('m').map_or(0, |at| at + 1);
-    let numbers = text[..end]
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix('m'));
-    let is_colour = |numbers: &str| numbers.bytes().all(|byte| byte == b';' || byte.is_ascii_digit());
-    match numbers {
-        Some(numbers) if is_colour(numbers) => &text[..end],
-        _ => "",
-    }
+/// Returns the colour at the start of the text behind an escape character, or an empty text. Only the commands of
+/// [`paint`] are colours, because others, such as `[8m`, hide text.
+fn colour_of(text: &str) -> &'static str {
+    let colour = COLOURS.into_iter().find(|colour| text.starts_with(colour));
+    colour.unwrap_or_default()
 }
 
 /// Returns the text in the colour of its meaning, if colours are enabled.
@@ -104,6 +100,18 @@ mod tests {
             "{shown:?}"
         );
         assert!(!printable_line(false, &line).contains(ESCAPE));
+        assert_eq!(printable_line(true, "\u{1b}[8mhidden"), "\\u{1b}[8mhidden");
+        for meaning in [
+            Meaning::Name,
+            Meaning::Good,
+            Meaning::Changed,
+            Meaning::Bad,
+            Meaning::Quiet,
+            Meaning::Heading,
+        ] {
+            let painted = paint(true, meaning, "x");
+            assert_eq!(printable_line(true, &painted), painted);
+        }
         assert_eq!(printable_line(true, "plain\tGrüße"), "plain\tGrüße");
     }
 

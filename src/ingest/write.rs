@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::document::{DOCUMENT_KIND, Document};
 use super::plan::{Change, Existing, IngestOptions, plan};
 use crate::digest::HashSuite;
-use crate::engine::{Committed, Draft, Memory, Query, View, Writer};
+use crate::engine::{Authorisation, Committed, Draft, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object};
 
@@ -58,8 +58,8 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
 /// of this call: an object counts as unchanged if another process wrote the same version at the same time.
 ///
 /// # Errors
-/// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. `InvalidInput` if
-/// two documents claim one id. Also the errors of [`Memory::commit`].
+/// `Denied` (code `less_trusted`) if an untrusted object overwrites, or an untrusted writer removes, a more trusted one.
+/// `InvalidInput` if two documents claim one id. Also the errors of [`Memory::commit`].
 ///
 /// # Example
 /// ```
@@ -139,6 +139,8 @@ pub(crate) fn stage_documents(
     writer: &Writer,
 ) -> Result<(Draft, Change)> {
     let mut draft = memory.draft(writer);
+    // A line or a session may make the objects of a trusted writer untrusted.
+    draft.authorise(Authorisation::Replacements);
     let view = draft.base();
     let existing = InView { memory, view };
     let change = plan(documents, &existing, options)?;

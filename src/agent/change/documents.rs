@@ -162,8 +162,8 @@ fn withhold(scanner: &Scanner, part: &mut Part<'_>) {
 }
 
 impl DocumentReview {
-    /// Ingests the reviewed documents in one commit, then quarantines the withheld texts. Also returns the name of the reference
-    /// below `rejected/` that contains these texts.
+    /// Ingests the reviewed documents in one commit, then quarantines the withheld texts. Also returns the name of the
+    /// reference below `rejected/` that contains these texts.
     ///
     /// # Errors
     /// The errors of [`ingest`](crate::ingest::ingest()) and of [`Memory::quarantine`](crate::Memory::quarantine).

@@ -148,6 +148,12 @@ impl Contradictions<'_> {
 
     /// Returns the value, or records the failure.
     fn or_failed<T>(&self, result: Result<T>) -> Option<T> {
-        result.map_err(|error| self.failed.replace(Some(error))).ok()
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.failed.borrow_mut().get_or_insert(error);
+                None
+            }
+        }
     }
 }

@@ -18,6 +18,7 @@ use super::report::Failure;
 use super::turn::Turn;
 use crate::agent::Item;
 use crate::agent::remember::unless_erased;
+use crate::agent::superseding::has_the_right;
 use crate::agent::vocabulary::kind;
 use crate::engine::ChangeKind;
 use crate::error::Result;
@@ -91,9 +92,8 @@ fn superseded(turn: &Turn<'_>) -> Result<Vec<Object>> {
         for named in Item::from(new.clone()).supersedes() {
             let Ok(id) = Id::new(&named) else { continue };
             let old = unless_erased(turn.draft.base().get(&id))?;
-            // A claim on a more trusted item, or on one of another scope, hides nothing (SUP-1).
-            let hides = |old: &Object| old.scope() == new.scope() && !old.origin().is_above(new.origin());
-            if let Some(old) = old.filter(hides)
+            // A claim without the right to supersede hides nothing (SUP-1).
+            if let Some(old) = old.filter(|old| has_the_right(new.scope(), new.origin(), old))
                 && seen.insert(named)
             {
                 hidden.push(old);

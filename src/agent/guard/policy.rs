@@ -35,9 +35,9 @@ const SECONDS_MAX: f64 = 86_400.0;
 
 /// The checks of a change.
 ///
-/// The default policy limits the numbers and the shares of removed and rewritten objects. It refuses text that the scan quarantines or
-/// blocks, texts that exceed a quota, and changes to pinned or more trusted objects. It has no rules for kinds, and
-/// runs no programs.
+/// The default policy limits the numbers and the shares of removed and rewritten objects. It refuses text that the scan
+/// quarantines or blocks, texts that exceed a quota, and changes to pinned or more trusted objects. It has no rules for
+/// kinds, and runs no programs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {

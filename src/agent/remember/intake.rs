@@ -138,7 +138,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         if self.is_replaceable(object) {
             return Ok(());
         }
-        Err(less_trusted(self.change.class(), object, what))
+        Err(less_trusted(self.class, object, what))
     }
 
     /// Returns an existing item with the same text, from the staged changes or the state. The existing item must

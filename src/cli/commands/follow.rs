@@ -15,7 +15,8 @@ use crate::object::lane_of;
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Prints each new commit of the writers, until the user stops the verb, the store is moved, or `limit` commits were printed.
+/// Prints each new commit of the writers, until the user stops the verb, the store is moved, or `limit` commits were
+/// printed.
 pub(super) fn follow(context: &mut Context, memory: &Memory, by: &WrittenBy, limit: usize) -> Done {
     let folder = StoreFolder::new(context.store()?);
     let mut seen = memory.view().commit().commit.seq;

@@ -107,6 +107,49 @@ fn a_taint_reaches_the_sessions_above_and_below() -> Result<()> {
     Ok(())
 }
 
+/// INVARIANT TNT-2: a taint of a draft reaches the sessions below in the same draft.
+#[test]
+fn a_taint_reaches_a_child_in_the_same_commit() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let kind = Kind::new("session")?;
+    let user = Writer::user().session("s1");
+    drop(memory.put(NewObject::new(id("session/s0"), kind.clone()), &Writer::user())?);
+    let mut child = NewObject::new(id("session/s1"), kind);
+    child.parent = Some(id("session/s0"));
+    drop(memory.put(child, &Writer::user())?);
+    let mut draft = memory.draft(&user);
+    draft.taint("s0")?;
+    draft.put(note("mine", "said"))?;
+    drop(memory.commit(draft, "put")?);
+    assert_eq!(origin(&memory, "mine"), Some(Origin::ToolExternal));
+    Ok(())
+}
+
+/// INVARIANT TNT-1: a saved or a refused draft taints its session, so its later commit launders nothing.
+#[test]
+fn a_kept_draft_taints_its_session() -> Result<()> {
+    for is_refused in [false, true] {
+        let memory = Memory::in_memory()?;
+        let mut draft = memory.draft(&outside());
+        draft.put(note("page", "a page"))?;
+        if is_refused {
+            assert!(memory.quarantine(&draft, "a check")?.is_some());
+        } else {
+            memory.save_draft(&draft, "turn")?;
+            let user = Writer::user().session("s1");
+            drop(memory.commit(memory.open_draft("drafts/turn", &user)?, "put")?);
+            assert_eq!(origin(&memory, "page"), Some(Origin::Document));
+        }
+        say(&memory, "late", "said later", &Writer::user().session("s1"))?;
+        assert_eq!(
+            origin(&memory, "late"),
+            Some(Origin::ToolExternal),
+            "{is_refused}"
+        );
+    }
+    Ok(())
+}
+
 /// A build before the taint stated it in two attributes of the session's object.
 #[test]
 fn what_an_older_build_noted_still_counts() -> Result<()> {

@@ -23,6 +23,7 @@ use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text}
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
+use super::session::check_untainted;
 use super::{
     Committed, Draft, LogHandle, Placed, Request, StagedChange, Writer, add_changes, body_bytes, tree,
 };
@@ -274,6 +275,7 @@ impl Inner {
             // History keeps the state that a reversal restores, so the batch needs no records except the commit.
             batch = BatchBuilder::new();
         }
+        check_untainted(store, tip, draft)?;
         let mut taints = BatchBuilder::new();
         let tainted = self.new_taints(store, &mut taints, tip, draft)?;
         batch = taints.followed_by(batch);
@@ -296,6 +298,7 @@ impl Inner {
 
     /// Makes a batch with the taints of a draft and without a commit. Returns `None` if the draft has no new taints.
     fn stage_taints(&self, store: &Store, tip: &mut Tip, draft: &Draft) -> Result<Option<Ready>> {
+        check_untainted(store, tip, draft)?;
         let mut batch = BatchBuilder::new();
         let tainted = self.new_taints(store, &mut batch, tip, draft)?;
         if tainted.is_empty() {

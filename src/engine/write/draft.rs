@@ -322,8 +322,9 @@ impl Draft {
         self.put_with(object, origin, true)
     }
 
-    /// Stages a statement of class `class` as [`Self::put_at_most`] does. If a trusted writer repeats an untrusted statement,
-    /// stages a new version with the origin of the trusted writer. `present` is the origin of the current version.
+    /// Stages a statement of class `class` as [`Self::put_at_most`] does. If a trusted writer repeats an untrusted
+    /// statement, stages a new version with the origin of the trusted writer. `present` is the origin of the current
+    /// version.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -358,8 +359,8 @@ impl Draft {
         Ok(least)
     }
 
-    /// Stages an object with this origin, whatever its sessions are. If `keeps_origin` is set and the current version has the same fields, keeps
-    /// the origin of the current version and stages no new version.
+    /// Stages an object with this origin, whatever the sessions of the draft are. If `keeps_origin` is set and the
+    /// current version has the same fields, keeps the origin of the current version and stages no new version.
     pub(super) fn put_with(
         &mut self,
         object: NewObject,

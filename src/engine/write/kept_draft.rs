@@ -186,6 +186,8 @@ impl Inner {
         self.write(|writing| {
             let (store, head, tip) = self.tip(writing)?;
             let mut batch = BatchBuilder::new();
+            // INVARIANT TNT-1: whoever commits the draft later, its sessions are tainted from now on.
+            drop(self.new_taints(&store, &mut batch, &tip, draft)?);
             let (base, mut trie) = (draft.base(), draft.base().state.trie.clone());
             let nodes = &*base.state.store;
             let staged = draft.staged.iter();

@@ -4,15 +4,16 @@
 //! session. A draft writes in the session of its writer, and in the session that a verb names ([`Draft::enter`]).
 //!
 //! A taint is a reference (`ReferenceName::of_taint`), because no rollback moves a reference, and nothing deletes this
-//! one. It is written in the batch of the commit that taints the session.
+//! one. It is written in the batch of the commit, or of the kept draft, that taints the session.
 //!
 //! # Layer
 //! Layer 5.
 //!
 //! # Invariants
-//! - TNT-1: a commit that writes an untrusted version in a session taints that session and all sessions above it.
-//!   Undo, redo, rollback, removal, erasure and garbage collection leave the taint as it is.
-//! - TNT-2: a version that is written in a tainted session, or below one, is untrusted. Only a promotion is exempt.
+//! - TNT-1: a commit or a kept draft that writes an untrusted version in a session taints that session and all sessions
+//!   above it. Undo, redo, rollback, removal, erasure and garbage collection leave the taint as it is.
+//! - TNT-2: a version that is written in a tainted session, or below one, is untrusted. Exempt are a promotion (ORI-2)
+//!   and a version whose text stays the same (ORI-3).
 //! - TNT-3: a commit with a trusted version fails if its session was tainted after the version was staged.
 
 use std::collections::BTreeSet;
@@ -62,11 +63,16 @@ pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
         .strip_prefix(SESSION_PREFIX)
 }
 
-/// Returns whether a session or a session above it is tainted.
-fn is_tainted(store: &Store, get: impl Fn(&Id) -> Result<Option<Object>>, session: &str) -> Result<bool> {
+/// Returns whether a session or a session above it is tainted. `has_taint` tells whether a session has a taint of its
+/// own.
+fn is_tainted(
+    has_taint: impl Fn(&str) -> bool,
+    get: impl Fn(&Id) -> Result<Option<Object>>,
+    session: &str,
+) -> Result<bool> {
     for above in session_line(get, session) {
         let (name, object) = above?;
-        if store.references().is_tainted(&name) || object.as_ref().is_some_and(is_untrusted) {
+        if has_taint(&name) || object.as_ref().is_some_and(is_untrusted) {
             return Ok(true);
         }
     }
@@ -101,7 +107,9 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if the object of a session cannot be read.
     pub(crate) fn is_tainted(&self, session: &str) -> Result<bool> {
-        is_tainted(&self.opened().store(), |id| unless_erased(self.get(id)), session)
+        let store = self.opened().store();
+        let has_taint = |session: &str| store.references().is_tainted(session);
+        is_tainted(has_taint, |id| unless_erased(self.get(id)), session)
     }
 }
 
@@ -135,8 +143,10 @@ impl Draft {
     /// # Errors
     /// `Corrupt` or `Io` if the object of a session cannot be read.
     pub(crate) fn is_tainted(&self, session: &str) -> Result<bool> {
-        let get = |id: &Id| unless_erased(self.get(id));
-        Ok(self.tainted.contains(session) || is_tainted(&self.store(), get, session)?)
+        let store = self.store();
+        let has_taint =
+            |session: &str| self.tainted.contains(session) || store.references().is_tainted(session);
+        is_tainted(has_taint, |id| unless_erased(self.get(id)), session)
     }
 
     /// Taints a session and the sessions above it when the draft is committed (TNT-1).
@@ -183,11 +193,22 @@ impl Draft {
     }
 }
 
+/// Fails if a session of the draft was tainted since the draft wrote a trusted version in it.
+///
+/// # Errors
+/// `Conflict`, naming the session.
+pub(super) fn check_untainted(store: &Store, tip: &Tip, draft: &Draft) -> Result<()> {
+    // INVARIANT TNT-3: a commit with a trusted version fails if its session was tainted after the version was staged.
+    let mut sessions = draft.trusted_in.iter();
+    let Some(session) = sessions.find(|session| has_taint(store, tip, session)) else {
+        return Ok(());
+    };
+    let text = format!("another writer wrote untrusted text in the session '{session}' meanwhile");
+    Err(Error::conflict(text).with_hint("read the session again, then repeat the change"))
+}
+
 impl Inner {
     /// Adds the taints of a draft that neither the store nor an earlier draft of the group has. Returns their sessions.
-    ///
-    /// # Errors
-    /// `Conflict` if a session of the draft was tainted since the draft wrote a trusted version in it.
     pub(super) fn new_taints(
         &self,
         store: &Store,
@@ -195,16 +216,8 @@ impl Inner {
         tip: &Tip,
         draft: &Draft,
     ) -> Result<Vec<String>> {
-        let is_known =
-            |session: &String| tip.tainted.contains(session) || store.references().is_tainted(session);
-        // INVARIANT TNT-3: a commit with a trusted version fails if its session was tainted after the version was
-        // staged.
-        if let Some(session) = draft.trusted_in.iter().find(|session| is_known(session)) {
-            let text = format!("another writer wrote untrusted text in the session '{session}' meanwhile");
-            return Err(Error::conflict(text).with_hint("read the session again, then repeat the change"));
-        }
         let mut tainted: Vec<String> = draft.tainted.iter().cloned().collect();
-        tainted.retain(|session| !is_known(session));
+        tainted.retain(|session| !has_taint(store, tip, session));
         let writer = Writer {
             reason: None,
             ..draft.writer.clone()
@@ -216,4 +229,9 @@ impl Inner {
         }
         Ok(tainted)
     }
+}
+
+/// Returns whether the store or an earlier draft of the group has the taint of a session.
+fn has_taint(store: &Store, tip: &Tip, session: &str) -> bool {
+    tip.tainted.contains(session) || store.references().is_tainted(session)
 }

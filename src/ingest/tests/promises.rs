@@ -54,6 +54,25 @@ fn a_file_becomes_a_document_and_its_headings() {
     );
 }
 
+/// A trusted writer in a tainted session replaces nothing trusted by a file.
+#[test]
+fn a_tainted_session_replaces_nothing_trusted() {
+    use crate::engine::{Memory, Writer};
+    let memory = Memory::in_memory().unwrap();
+    let (options, user) = (IngestOptions::default(), Writer::user());
+    drop(ingest(&memory, &[read("a.org", "* Tea\ngreen\n")], &options, &user).unwrap());
+    let page = NewObject::new(id("page"), Kind::new("fact").unwrap());
+    drop(
+        memory
+            .put(page, &Writer::of(Origin::ToolExternal).session("s1"))
+            .unwrap(),
+    );
+    let changed = [read("a.org", "* Tea\nblack\n")];
+    let refused = ingest(&memory, &changed, &options, &user.clone().session("s1")).unwrap_err();
+    assert_eq!(refused.code(), crate::ErrorCode::LessTrusted);
+    drop(ingest(&memory, &changed, &options, &user).unwrap());
+}
+
 #[test]
 fn the_forms_of_a_path_are_one_document() {
     for (path, known) in [
