@@ -104,8 +104,9 @@ impl Memory {
         options.settings.degraded = false;
         let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
         let salvaged = DamagedLog::open(disk).and_then(|log| salvage::write(&log, &target, &options));
-        if salvaged.is_err() {
-            return Err(error);
+        if let Err(failed) = salvaged {
+            let is_stopped = failed.code() == ErrorCode::Interrupted;
+            return Err(if is_stopped { failed } else { error });
         }
         let memory = Self::on_disk(target, options, false, path)?;
         memory.inner.opened().stop_at(&error);
