@@ -65,7 +65,7 @@ impl Memory {
         Ok(Log::format_in(&disk, Mode::ReadOnly)?.instance)
     }
 
-    /// Returns a class of trust as a reader of this memory sees it: at most [`Options::best_origin`].
+    /// Returns a class of trust as a reader of this memory sees it: at most `Options::best_origin`.
     pub(crate) fn seen_origin(&self, stored: Origin) -> Origin {
         Origin::least(stored, self.inner.settings().best_origin)
     }
