@@ -32,7 +32,12 @@ pub(super) fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
 
 /// Checks whether an item of this scope and class has the right to supersede `old` (SUP-1).
 pub(super) fn has_the_right(scope: &str, class: Origin, old: &Object) -> bool {
-    scope == old.scope() && !old.origin().is_above(class)
+    is_allowed((scope, class), (old.scope(), old.origin()))
+}
+
+/// INVARIANT SUP-1: an item supersedes no item that is more trusted or in another scope.
+fn is_allowed(new: (&str, Origin), old: (&str, Origin)) -> bool {
+    new.0 == old.0 && !old.1.is_above(new.1)
 }
 
 /// Decides which items of one state supersede which, and remembers what it has read.
@@ -106,7 +111,7 @@ impl<'a> Superseding<'a> {
     /// Checks whether expiry, scope and trust allow `new` to supersede `old` (SUP-1).
     fn may_supersede(&self, new: usize, old: usize) -> bool {
         let (new, old) = (&self.items[new], &self.items[old]);
-        !new.is_expired && new.scope == old.scope && !old.origin.is_above(new.origin)
+        !new.is_expired && is_allowed((&new.scope, new.origin), (&old.scope, old.origin))
     }
 
     fn place(&mut self, key: &Key) -> Result<Option<usize>> {

@@ -39,9 +39,8 @@ use crate::error::{Error, ErrorCode, Result};
 const REGISTER: &str = "trusted-stores";
 /// The number of entries above which those of missing folders are removed.
 const ENTRIES_KEPT: usize = 1_000;
-/// The permission bits that let other users write.
-const OTHERS_WRITE: u32 = 0o002;
-const GROUP_WRITES: u32 = 0o020;
+/// The permission bits that let other users write. Whoever may write in the folder may replace the register.
+const OTHERS_WRITE: u32 = 0o022;
 
 /// A check of the trust in a store: [`check_named`] or [`check_found`].
 pub(crate) type Check = fn(&Path) -> Result<()>;
@@ -217,15 +216,14 @@ impl TrustedStores {
         let folder = self.folder();
         match fs::metadata(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            found => check_private(&self.file, folder, found, OTHERS_WRITE)?,
+            found => check_private(&self.file, folder, found)?,
         }
         let mut file = match File::open(&self.file) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(self.failed("reading", error)),
         };
-        let forbidden = OTHERS_WRITE | GROUP_WRITES;
-        check_private(&self.file, &self.file, file.metadata(), forbidden)?;
+        check_private(&self.file, &self.file, file.metadata())?;
         let mut text = Vec::new();
         let read = file.read_to_end(&mut text);
         read.map_err(|error| self.failed("reading", error))?;
@@ -245,10 +243,10 @@ impl TrustedStores {
 }
 
 /// Checks that only this user, or root, can change a part of the register (TST-2).
-fn check_private(register: &Path, part: &Path, found: io::Result<Metadata>, forbidden: u32) -> Result<()> {
+fn check_private(register: &Path, part: &Path, found: io::Result<Metadata>) -> Result<()> {
     let found = found.map_err(|error| Error::io(format_args!("looking at {}", shown(part)), error))?;
     let is_safe_owner = found.uid() == user() || found.uid() == 0;
-    if is_safe_owner && found.mode() & forbidden == 0 {
+    if is_safe_owner && found.mode() & OTHERS_WRITE == 0 {
         return Ok(());
     }
     let text = format!(

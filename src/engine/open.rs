@@ -65,7 +65,7 @@ impl Memory {
         Ok(Log::format_in(&disk, Mode::ReadOnly)?.instance)
     }
 
-    /// Returns a class of trust as a reader of this memory sees it: at most [`Options::best_origin`].
+    /// Returns a class of trust as a reader of this memory sees it: at most `Options::best_origin`.
     pub(crate) fn seen_origin(&self, stored: Origin) -> Origin {
         Origin::least(stored, self.inner.settings().best_origin)
     }
@@ -104,8 +104,9 @@ impl Memory {
         options.settings.degraded = false;
         let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
         let salvaged = DamagedLog::open(disk).and_then(|log| salvage::write(&log, &target, &options));
-        if salvaged.is_err() {
-            return Err(error);
+        if let Err(failed) = salvaged {
+            let is_stopped = failed.code() == ErrorCode::Interrupted;
+            return Err(if is_stopped { failed } else { error });
         }
         let memory = Self::on_disk(target, options, false, path)?;
         memory.inner.opened().stop_at(&error);

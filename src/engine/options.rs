@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::digest::HashAlgorithm;
-use crate::object::Origin;
 
 use super::settings::{Clock, Durability, Limits, ProgressListener, Settings};
 use super::upkeep::Retention;
@@ -128,9 +127,10 @@ impl Options {
 
     /// Limits the class of origin that a reader sees to `origin`, for a store that came from elsewhere. Implies
     /// read-only.
-    pub fn best_origin(mut self, origin: Origin) -> Self {
+    #[cfg(any(test, feature = "cli"))]
+    pub(crate) fn best_origin(mut self, origin: crate::object::Origin) -> Self {
         self.settings.best_origin = origin;
-        self.settings.read_only |= origin != Origin::DirectUser;
+        self.settings.read_only |= origin != crate::object::Origin::DirectUser;
         self
     }
 

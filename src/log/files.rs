@@ -45,7 +45,7 @@ pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
     let hint = if cause.is_of_newer_version() {
         "upgrade treering"
     } else if matches!(file, FORMAT_NAME | MANIFEST_NAME) {
-        // Without these two files, no segment can be found or read, so the log cannot be opened (docs/decisions/0006).
+        // Without these two files, only salvage finds the segments (docs/decisions/0006).
         "`--degraded` and `treering salvage` read the log without this file; `salvage` writes a new store"
     } else {
         "`treering doctor` lists all damage; `--degraded` reads the newest state before the damage; `treering salvage` copies all intact data into a new store"

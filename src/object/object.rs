@@ -208,8 +208,8 @@ impl Object {
         self
     }
 
-    /// Returns the stored class of trust, or a lower one if the store was opened with
-    /// [`Options::best_origin`](crate::Options::best_origin). Invalid bytes have the least trusted class.
+    /// Returns the stored class of trust, or a lower one if the program reads the store with `--untrusted-store`. Invalid
+    /// bytes have the least trusted class.
     pub fn origin(&self) -> Origin {
         let field = self.field(tag::ORIGIN).unwrap_or_default();
         let stored = Origin::decode(field).unwrap_or(Origin::Import);

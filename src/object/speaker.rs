@@ -39,7 +39,7 @@ const ROLES: [(&[&str], Origin); 5] = [
 /// Returns the class of a known speaker, or `None` for a name that is in no row. `user` is a further name of the
 /// person. A text without a speaker is the writer's own, so its class is the highest.
 pub(crate) fn role_of(speaker: Option<&str>, user: Option<&str>) -> Option<Origin> {
-    let Some(speaker) = speaker.map(str::to_lowercase) else {
+    let Some(speaker) = speaker.map(|name| name.trim().to_lowercase()) else {
         return Some(Origin::DirectUser);
     };
     if user.is_some_and(|user| user.to_lowercase() == speaker) {
@@ -110,7 +110,7 @@ mod tests {
             (Some("developer"), "host", "host"),
             (Some("Assistant"), "model", "model"),
             (Some("tool_internal"), "tool_internal", "tool_internal"),
-            (Some("TOOL"), "tool_external", "tool_external"),
+            (Some("TOOL "), "tool_external", "tool_external"),
             (Some("Ada"), "tool_external", "direct_user"),
         ] {
             assert_eq!(turn_class(speaker, None, None).name(), turn);

@@ -211,6 +211,7 @@ fn a_register_that_other_users_can_change_is_ignored() {
     for (place, mode, usual) in [
         (&register, 0o666, 0o600),
         (&register, 0o620, 0o600),
+        (&above, 0o770, 0o700),
         (&above, 0o777, 0o700),
         (&above, 0o1777, 0o700),
     ] {

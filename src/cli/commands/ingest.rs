@@ -88,7 +88,8 @@ impl Verb for Ingest {
         let mut options = IngestOptions {
             scope: self.scope.as_deref().map(Scope::new).transpose()?,
             gone: Vec::new(),
-            is_vouched: self.as_me && rehearsing.trust.is_trusted(),
+            // Only the person or the host raises what is stored already.
+            is_vouched: self.as_me && !Origin::Host.is_above(rehearsing.trust),
         };
         let rehearse = |empty: &Memory| {
             let ingest = |documents: &[Document]| ingest::ingest(empty, documents, &options, &rehearsing);

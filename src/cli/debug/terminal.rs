@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -146,6 +147,8 @@ fn terminal_error(error: ReadlineError) -> Error {
 /// Returns the history file in the XDG state folder, never in the store.
 fn history_file() -> Option<PathBuf> {
     let folder = xdg_folder("XDG_STATE_HOME", ".local/state")?;
-    fs::create_dir_all(&folder).ok()?;
+    // The folder also contains the register of trusted stores, so no other user may write in it.
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(&folder).ok()?;
     Some(folder.join("debug-history"))
 }

@@ -9,10 +9,10 @@
 use std::collections::BTreeSet;
 
 use super::{CommitInfo, View};
-use crate::digest::{Domain, HashSuite, TextDigest};
+use crate::digest::TextDigest;
 use crate::engine::memory::Memory;
 use crate::error::{ErrorKind, Result};
-use crate::object::{Commit, Id};
+use crate::object::{Commit, Id, hash_text};
 
 /// Selects what certain writers wrote. A field that is `None` selects every writer.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,10 @@ impl WrittenBy {
     /// finds an erased source.
     pub(crate) fn made(&self, memory: &Memory, commit: &Commit) -> bool {
         let suite = memory.inner.store().suite;
-        let source = self.source.as_ref().map(|source| text_digest(suite, source));
+        let source = self
+            .source
+            .as_ref()
+            .map(|source| hash_text(suite, source.as_bytes()));
         self.has(commit.actor.as_deref(), commit.session.as_deref())
             && (source.is_none() || source == commit.source)
     }
@@ -93,7 +96,7 @@ impl WrittenBy {
         let mut sources = BTreeSet::new();
         let suite = memory.inner.store().suite;
         let source = self.source.as_ref();
-        if source.is_some_and(|source| !digests.contains(&text_digest(suite, source))) {
+        if source.is_some_and(|source| !digests.contains(&hash_text(suite, source.as_bytes()))) {
             for digest in &digests {
                 match memory.text(digest) {
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -128,10 +131,6 @@ fn remover(memory: &Memory, view: &View, id: &Id) -> Result<Option<CommitInfo>> 
         }
     }
     Ok(None)
-}
-
-fn text_digest(suite: HashSuite, text: &str) -> TextDigest {
-    TextDigest::from_bytes(suite.hash_bytes(Domain::Text, text.as_bytes()))
 }
 
 #[cfg(test)]

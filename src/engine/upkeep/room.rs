@@ -54,7 +54,8 @@ impl Inner {
         let names = if_there(self.disk().list(FOLDER)).or_io(format_args!("cannot list {FOLDER}"))?;
         let names = names.unwrap_or_default().into_iter();
         for name in names.filter(|name| ![USES, USES_NEW].contains(&name.as_str())) {
-            let removed = self.disk().remove(&format!("{FOLDER}/{name}"));
+            // Another process may have removed the file.
+            let removed = if_there(self.disk().remove(&format!("{FOLDER}/{name}")));
             removed.or_io(format_args!("cannot remove {FOLDER}/{name}"))?;
             count += 1;
         }

@@ -1,4 +1,5 @@
-//! The word lists of English, read from the files in `words/`.
+//! The word lists, read from the files in `words/`. Those in `words/values/` are for several languages, the others for
+//! English.
 //!
 //! A line that begins with `#` is a comment. Words are lower case, with spaces between them; a line may begin with a
 //! name and a colon.

@@ -195,7 +195,7 @@ fn number_end(rest: &[char]) -> usize {
     let is_inside = |at: usize| match rest.get(at) {
         Some('.' | ',' | '/') => true,
         // A hyphen joins the parts of a date, and a colon those of a clock; other numbers are ranges and labels.
-        Some('-') => at == 4 || at == 7,
+        Some('-') => (at == 4 || at == 7) && (0..4).all(is_digit),
         Some(':') => at <= 2 && is_digit(at + 2) && !is_digit(at + 3),
         _ => false,
     };
@@ -285,6 +285,7 @@ mod tests {
             ("L'été d’Ana", &["l", "ete", "d", "ana"]),
             ("port: 8080 -> v4.2", &["port", ":", "8080", ":", "4.2"]),
             ("1,100.5 m at 9:30", &["1,100.5", "m", "at", "9:30"]),
+            ("2024-05-03, 9:30-11:00", &["2024-05-03", ",", "9:30", "11:00"]),
             ("seat 22F, 5km, 2nd", &["seat", "22f", ",", "5", "km", ",", "2nd"]),
             ("/var/log/x.txt, node.js", &["/var/log/x.txt", "node.js"]),
             ("20 °C or 68°F", &["20", "°c", "or", "68", "°f"]),

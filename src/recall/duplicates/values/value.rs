@@ -118,20 +118,25 @@ impl Value {
 
 /// Returns the value of a number in digits.
 pub(super) fn number(text: &str) -> Value {
-    let parts: Vec<&str> = text.split([':', '-']).collect();
     let whole = |text: &str| text.parse::<u32>().ok();
-    if let [hour, minute] = parts[..]
+    if let Some((hour, minute)) = text.split_once(':')
         && let (Some(hour), Some(minute)) = (whole(hour), whole(minute))
     {
-        return Value::Clock(f64::from(hour * 60 + minute));
+        return Value::Clock(f64::from(hour) * 60.0 + f64::from(minute));
     }
-    if let [year, month, day] = parts[..]
-        && let (Some(year), Some(month @ 1..=12), Some(day)) = (whole(year), whole(month), whole(day))
+    let parts: Vec<&str> = text.split('-').collect();
+    if let [year, month, rest @ ..] = &parts[..]
+        && let (4, Some(year), Some(month @ 1..=12)) = (year.len(), whole(year), whole(month))
+        && let Some(day) = match rest {
+            [] => Some(None),
+            [day] => whole(day).map(Some),
+            _ => None,
+        }
     {
         return Value::Date {
             year: Some(year),
             month: month as usize - 1,
-            day: Some(day),
+            day,
         };
     }
     let groups: Vec<&str> = text.split([',', '.']).collect();
