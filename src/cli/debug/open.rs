@@ -46,7 +46,7 @@ pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool
 }
 
 fn is_damage(error: &Error, path: &Path) -> bool {
-    error.is_corruption() || error.code() == ErrorCode::NoStore && looks_like_store(path)
+    error.is_damage() || error.code() == ErrorCode::NoStore && looks_like_store(path)
 }
 
 /// Prints the damage, and the state that the shell reads.
