@@ -35,6 +35,9 @@ const WORDS: [&str; 14] = [
 /// The ciphers that replace or move single letters.
 const CIPHERS: [fn(&str) -> String; 2] = [rot13, reversed];
 
+/// The names of the ciphers, with which a text asks its reader to decode it.
+const NAMES: [&[&str]; 2] = [&["rot13", "rot-13"], &["backwards", "reversed"]];
+
 /// Finds the words in each of the ciphers.
 static IN_CIPHERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let words = CIPHERS.iter().flat_map(|cipher| WORDS.map(cipher));
@@ -59,16 +62,25 @@ pub(super) fn decoded(text: &str) -> Vec<(Range<usize>, String)> {
     for word in IN_CIPHERS.find_iter(text) {
         counts[word.pattern().as_usize() / WORDS.len()] += 1;
     }
+    let is_named = |names: &[&str]| names.iter().any(|name| contains(text, name));
     let ciphers = CIPHERS
         .iter()
         .zip(counts)
-        .filter(|(_, count)| *count >= WORDS_MIN);
+        .zip(NAMES)
+        .filter(|((_, count), names)| *count >= WORDS_MIN || is_named(names))
+        .map(|(counted, _)| counted);
     let mut found: Vec<_> = ciphers.map(|(cipher, _)| (0..text.len(), cipher(text))).collect();
     if has_numbers(text) {
         let runs = NUMBERS.find_iter(text);
         found.extend(runs.filter_map(|run| Some((run.range(), letters(run.as_str())?))));
     }
     found
+}
+
+/// Returns whether `text` contains `name`, in capital or small letters.
+fn contains(text: &str, name: &str) -> bool {
+    let mut windows = text.as_bytes().windows(name.len());
+    windows.any(|window| window.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 fn rot13(text: &str) -> String {
