@@ -1,6 +1,6 @@
 //! Frames: orders that every language can express, as combinations of concepts in one sentence.
 //!
-//! `frames/words.toml` and `frames/scripts.toml` list the words of each language for a few concepts, such as "drop",
+//! The other files in `frames` list the words of each language for a few concepts, such as "drop",
 //! "your" and "rules". A frame names concepts. It matches a sentence that has a word of each concept, in one language
 //! and close together, in any order. So a new language needs words only, and a new frame works in every language.
 //!

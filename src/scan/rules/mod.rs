@@ -111,7 +111,11 @@ const OTHER_SCRIPTS: [&str; 12] = [
 ];
 
 /// The words of the concepts of frames.
-const WORDS: &str = include_str!("frames/words.toml");
+const WORDS: &str = concat!(
+    include_str!("frames/words.toml"),
+    "\n",
+    include_str!("frames/words_others.toml")
+);
 
 /// The words of languages in other scripts.
 const OTHER_FRAME_WORDS: &str = include_str!("frames/scripts.toml");
