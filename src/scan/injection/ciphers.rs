@@ -35,12 +35,13 @@ const WORDS: [&str; 14] = [
 /// The ciphers that replace or move single letters.
 const CIPHERS: [fn(&str) -> String; 2] = [rot13, reversed];
 
-/// The names of the ciphers, with which a text asks its reader to decode it.
-const NAMES: [&[&str]; 2] = [&["rot13", "rot-13"], &["backwards", "reversed"]];
+/// The names with which a text asks its reader to decode it, each with the index of its cipher.
+const NAMES: [(&str, usize); 4] = [("rot13", 0), ("rot-13", 0), ("backwards", 1), ("reversed", 1)];
 
-/// Finds the words in each of the ciphers.
+/// Finds the words in each of the ciphers, and after these the names of the ciphers.
 static IN_CIPHERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let words = CIPHERS.iter().flat_map(|cipher| WORDS.map(cipher));
+    let names = NAMES.iter().map(|(name, _)| (*name).to_owned());
+    let words = CIPHERS.iter().flat_map(|cipher| WORDS.map(cipher)).chain(names);
     let builder = &mut AhoCorasick::builder();
     let built = builder.ascii_case_insensitive(true).build(words);
     built.expect("a few words fit an automaton")
@@ -60,27 +61,22 @@ static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn decoded(text: &str) -> Vec<(Range<usize>, String)> {
     let mut counts = [0; CIPHERS.len()];
     for word in IN_CIPHERS.find_iter(text) {
-        counts[word.pattern().as_usize() / WORDS.len()] += 1;
+        let index = word.pattern().as_usize();
+        match index.checked_sub(CIPHERS.len() * WORDS.len()) {
+            Some(name) => counts[NAMES[name].1] += WORDS_MIN,
+            None => counts[index / WORDS.len()] += 1,
+        }
     }
-    let is_named = |names: &[&str]| names.iter().any(|name| contains(text, name));
     let ciphers = CIPHERS
         .iter()
         .zip(counts)
-        .zip(NAMES)
-        .filter(|((_, count), names)| *count >= WORDS_MIN || is_named(names))
-        .map(|(counted, _)| counted);
+        .filter(|(_, count)| *count >= WORDS_MIN);
     let mut found: Vec<_> = ciphers.map(|(cipher, _)| (0..text.len(), cipher(text))).collect();
     if has_numbers(text) {
         let runs = NUMBERS.find_iter(text);
         found.extend(runs.filter_map(|run| Some((run.range(), letters(run.as_str())?))));
     }
     found
-}
-
-/// Returns whether `text` contains `name`, in capital or small letters.
-fn contains(text: &str, name: &str) -> bool {
-    let mut windows = text.as_bytes().windows(name.len());
-    windows.any(|window| window.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 fn rot13(text: &str) -> String {
