@@ -208,6 +208,9 @@ pub(in crate::scan) fn payloads(text: &str) -> impl Iterator<Item = (Range<usize
     runs.filter_map(|run| Some((run.range(), printable(run.as_str().as_bytes())?)))
 }
 
+/// The minimal number of digits of a text in base32.
+const BASE32_MIN: usize = 24;
+
 fn printable(run: &[u8]) -> Option<String> {
     let is_odd = |char: char| char.is_control() && !matches!(char, '\n' | '\r' | '\t');
     let read = |bytes: Vec<u8>| {
@@ -218,4 +221,29 @@ fn printable(run: &[u8]) -> Option<String> {
     hexadecimal(run)
         .and_then(read)
         .or_else(|| base64(run).and_then(read))
+        .or_else(|| base32(run).and_then(read))
+}
+
+/// Decodes base32. Returns `None` if `run` has other characters, or is too short for a text.
+fn base32(run: &[u8]) -> Option<Vec<u8>> {
+    let run = run.trim_ascii_end();
+    let digits = run.iter().position(|byte| *byte == b'=').unwrap_or(run.len());
+    if digits < BASE32_MIN {
+        return None;
+    }
+    let (mut bytes, mut bits, mut count) = (Vec::with_capacity(digits * 5 / 8), 0_u32, 0);
+    for byte in &run[..digits] {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'2'..=b'7' => byte - b'2' + 26,
+            _ => return None,
+        };
+        bits = bits << 5 & 0xFFFF | u32::from(digit);
+        count += 5;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    Some(bytes)
 }

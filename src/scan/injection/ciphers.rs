@@ -35,9 +35,13 @@ const WORDS: [&str; 14] = [
 /// The ciphers that replace or move single letters.
 const CIPHERS: [fn(&str) -> String; 2] = [rot13, reversed];
 
-/// Finds the words in each of the ciphers.
+/// The names with which a text asks its reader to decode it, each with the index of its cipher.
+const NAMES: [(&str, usize); 4] = [("rot13", 0), ("rot-13", 0), ("backwards", 1), ("reversed", 1)];
+
+/// Finds the words in each of the ciphers, and after these the names of the ciphers.
 static IN_CIPHERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let words = CIPHERS.iter().flat_map(|cipher| WORDS.map(cipher));
+    let names = NAMES.iter().map(|(name, _)| (*name).to_owned());
+    let words = CIPHERS.iter().flat_map(|cipher| WORDS.map(cipher)).chain(names);
     let builder = &mut AhoCorasick::builder();
     let built = builder.ascii_case_insensitive(true).build(words);
     built.expect("a few words fit an automaton")
@@ -57,7 +61,11 @@ static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn decoded(text: &str) -> Vec<(Range<usize>, String)> {
     let mut counts = [0; CIPHERS.len()];
     for word in IN_CIPHERS.find_iter(text) {
-        counts[word.pattern().as_usize() / WORDS.len()] += 1;
+        let index = word.pattern().as_usize();
+        match index.checked_sub(CIPHERS.len() * WORDS.len()) {
+            Some(name) => counts[NAMES[name].1] += WORDS_MIN,
+            None => counts[index / WORDS.len()] += 1,
+        }
     }
     let ciphers = CIPHERS
         .iter()

@@ -1,6 +1,6 @@
 //! Frames: orders that every language can express, as combinations of concepts in one sentence.
 //!
-//! `frames/words.toml` and `frames/scripts.toml` list the words of each language for a few concepts, such as "drop",
+//! The other files in `frames` list the words of each language for a few concepts, such as "drop",
 //! "your" and "rules". A frame names concepts. It matches a sentence that has a word of each concept, in one language
 //! and close together, in any order. So a new language needs words only, and a new frame works in every language.
 //!
@@ -36,7 +36,7 @@ const NEGATION: usize = 14;
 /// The index of the words that all languages share.
 const SHARED: usize = 0;
 /// The maximal number of concepts.
-const CONCEPTS_MAX: usize = 32;
+const CONCEPTS_MAX: usize = 48;
 /// The maximal number of parts of a frame.
 const PARTS_MAX: usize = 6;
 
@@ -47,7 +47,7 @@ pub(in crate::scan) struct Frame {
     pub(in crate::scan) severity: Severity,
     parts: Vec<Vec<usize>>,
     /// For each part, the bits of its concepts.
-    masks: Vec<u32>,
+    masks: Vec<u64>,
     free: bool,
     unless: Option<usize>,
 }
@@ -100,11 +100,11 @@ pub(in crate::scan) struct Frames {
 }
 
 /// The newest word of each concept in a sentence.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Newest {
     verb_last: bool,
     /// A bit for each concept that has a word in the sentence.
-    seen: u32,
+    seen: u64,
     /// The range of the word of each concept.
     ranges: [(usize, usize); CONCEPTS_MAX],
 }
@@ -172,7 +172,8 @@ impl Frames {
     pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(&Frame, Range<usize>)) {
         let newest = |verb_last: &bool| Newest {
             verb_last: *verb_last,
-            ..Newest::default()
+            seen: 0,
+            ranges: [(0, 0); CONCEPTS_MAX],
         };
         let mut newest: Vec<Newest> = self.languages.iter().map(newest).collect();
         let mut is_inside = false;

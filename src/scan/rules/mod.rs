@@ -59,7 +59,7 @@ const SECRETS: [&str; 10] = [
     include_str!("secrets/generic.toml"),
 ];
 
-const INJECTIONS: [&str; 29] = [
+const INJECTIONS: [&str; 32] = [
     include_str!("injection/en/override.toml"),
     include_str!("injection/en/role.toml"),
     include_str!("injection/en/delimiter.toml"),
@@ -75,6 +75,9 @@ const INJECTIONS: [&str; 29] = [
     include_str!("injection/en/forged.toml"),
     include_str!("injection/en/persona.toml"),
     include_str!("injection/en/standing.toml"),
+    include_str!("injection/en/displace.toml"),
+    include_str!("injection/en/addressed.toml"),
+    include_str!("injection/en/taking.toml"),
     include_str!("injection/cs.toml"),
     include_str!("injection/de.toml"),
     include_str!("injection/es.toml"),
@@ -108,7 +111,11 @@ const OTHER_SCRIPTS: [&str; 12] = [
 ];
 
 /// The words of the concepts of frames.
-const WORDS: &str = include_str!("frames/words.toml");
+const WORDS: &str = concat!(
+    include_str!("frames/words.toml"),
+    "\n",
+    include_str!("frames/words_others.toml")
+);
 
 /// The words of languages in other scripts.
 const OTHER_FRAME_WORDS: &str = include_str!("frames/scripts.toml");
