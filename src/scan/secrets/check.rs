@@ -51,6 +51,7 @@ pub(super) fn check(
         Check::Mnemonic => is_mnemonic(secret),
         Check::Code => secret.contains(|char: char| char.is_ascii_digit()) && !is_placeholder(secret),
         Check::Basic => is_user_and_password(secret),
+        Check::NearPassword | Check::NearKey => true,
     };
     let severity = match rule.check {
         Check::Armour if !secret.contains('\n') && secret.len() < 60 => Severity::Low,
@@ -122,7 +123,7 @@ fn is_user_and_password(value: &str) -> bool {
 }
 
 /// Returns whether `value` is a key, given that the value is in a place where only a key is expected.
-fn is_key(value: &str) -> bool {
+pub(super) fn is_key(value: &str) -> bool {
     !is_reference(value) && !has_filler(value) && (is_random(value, 12) || is_uuid(value))
 }
 

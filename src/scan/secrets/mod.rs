@@ -12,6 +12,7 @@
 mod check;
 mod marker;
 mod names;
+mod near;
 mod redact;
 #[cfg(test)]
 mod tests;
@@ -151,6 +152,14 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
     rules::TEXT.run(text.as_bytes(), |matched| {
         let rule = matched.rule;
         if matched.span.start < searched_until[matched.index] {
+            return;
+        }
+        if matches!(rule.check, Check::NearPassword | Check::NearKey) {
+            let name = boundaries(text, matched.span);
+            near::each(rule.check, text, name, |span| {
+                let finding = Finding::new(rule.category, rule.id, rule.severity, span);
+                found.push((matched.index, finding));
+            });
             return;
         }
         let span = extent(rule.check, text, boundaries(text, matched.span));

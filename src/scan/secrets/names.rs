@@ -16,6 +16,7 @@ struct Names {
     keys: Vec<&'static str>,
     suffixes: Vec<&'static str>,
     private: Vec<&'static str>,
+    services: Vec<&'static str>,
     public: Vec<&'static str>,
 }
 
@@ -144,6 +145,20 @@ fn words_of(name: &str) -> Vec<String> {
     words
 }
 
+/// Returns whether the words before, in and after the name of a key tell that it is secret: the key of an interface or a
+/// service, and not the key of a table or a digest.
+pub(super) fn names_key([before, name, after]: [&str; 3]) -> bool {
+    const NEAREST: usize = 5;
+    let lists = &*NAMES;
+    let earlier = words_of(before);
+    let is_near = |char: &char| char.is_alphabetic() || " \t-_'".contains(*char);
+    let later: String = after.chars().take_while(is_near).collect();
+    let words = earlier.into_iter().rev().take(NEAREST).chain(words_of(name));
+    let words: Vec<String> = words.chain(words_of(&later).into_iter().take(NEAREST)).collect();
+    let is_in = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    !is_in(&lists.public) && (is_in(&lists.private) || is_in(&lists.services))
+}
+
 /// Returns what the words of a name tell about its value.
 fn meaning(words: &[String], name: &str) -> Meaning {
     let lists = &*NAMES;
@@ -168,7 +183,8 @@ fn meaning(words: &[String], name: &str) -> Meaning {
     }
     let is_public =
         others.iter().any(|word| is_in(&lists.public, word)) && !others.iter().any(|word| word == "secret");
-    let is_private = others.iter().any(|word| is_in(&lists.private, word));
+    let is_private =
+        others.iter().any(|word| is_in(&lists.private, word) || is_in(&lists.services, word));
     let is_setting =
         !name.is_empty() && !name.contains(|char: char| char.is_ascii_lowercase()) && !others.is_empty();
     match last.as_str() {

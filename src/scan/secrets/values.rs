@@ -128,9 +128,11 @@ pub(super) fn is_reference(value: &str) -> bool {
             rest.starts_with(['{', '(', '$']) || is_letters(rest) || is_path_of_names(rest)
         })
     };
-    let head = value.split(['(', '[', '{', '<', '#']).next().unwrap_or_default();
+    // A `#` refers to a part of a document only if the name of the part follows.
+    let whole = value.trim_end_matches('#');
+    let head = whole.split(['(', '[', '{', '<', '#']).next().unwrap_or_default();
     let is_call =
-        head.len() < value.len() && (head.is_empty() || is_path_of_names(head)) && !head.ends_with('!');
+        head.len() < whole.len() && (head.is_empty() || is_path_of_names(head)) && !head.ends_with('!');
     let is_template = [
         ("{", "}"),
         ("[", "]"),
@@ -163,6 +165,34 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 pub(super) fn is_passphrase(value: &str) -> bool {
     let is_part = |char: char| char.is_ascii_lowercase() || char == ' ';
     value.chars().all(is_part) && (4..=8).contains(&value.split(' ').count())
+}
+
+/// Returns whether `value` is a password by itself: random characters, or words with a number and a sign.
+pub(super) fn is_strong_password(value: &str) -> bool {
+    const SIGNS: [char; 11] = ['!', '#', '$', '%', '&', '*', '?', '@', '^', '+', '~'];
+    let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+    let (digits, capitals) = (count(u8::is_ascii_digit), count(u8::is_ascii_uppercase));
+    let letters = count(u8::is_ascii_alphabetic);
+    let signs = value.matches(SIGNS).count();
+    let is_part = |char: char| char.is_ascii_alphanumeric() || SIGNS.contains(&char) || "-_.".contains(char);
+    let is_words = capitals > 0 && digits >= 2 && value.ends_with(SIGNS) && signs == 1;
+    (8..=64).contains(&value.len())
+        && value.starts_with(|char: char| char.is_ascii_alphanumeric())
+        && value.chars().all(is_part)
+        && letters >= 3
+        && !is_placeholder(value)
+        && ((digits > 0 && is_random(value, 8) && (capitals > 0 || signs > 0))
+            || (signs > 0 && digits > 0 && surprise(value) >= 0.25)
+            || (signs > 0 && capitals > 1 && surprise(value) >= 0.34)
+            || is_words)
+}
+
+/// Returns whether `value` is at least three words in lower case and a number, with hyphens between them.
+pub(super) fn is_passphrase_with_number(value: &str) -> bool {
+    let mut groups = value.split('-');
+    let is_number = |group: &str| group.len() <= 4 && group.bytes().all(|byte| byte.is_ascii_digit());
+    let is_word = |group: &str| group.len() >= 3 && group.bytes().all(|byte| byte.is_ascii_lowercase());
+    groups.next_back().is_some_and(is_number) && groups.clone().count() >= 3 && groups.all(is_word)
 }
 
 /// The number of words in a phrase that restores a wallet (BIP 39).

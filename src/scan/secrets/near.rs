@@ -1,0 +1,137 @@
+//! Finds the value of a credential near the word that names it, in any order: in the same sentence, in the answer to a
+//! question, or below the heading of a column.
+//!
+//! The value must look like a password or key by itself, because no sign of an assignment confirms it.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate outside `scan`.
+
+use std::ops::Range;
+
+use super::check::is_key;
+use super::names::names_key;
+use super::values::{is_passphrase_with_number, is_strong_password};
+use crate::scan::parts::parts;
+use crate::scan::rules::Check;
+
+/// The maximal distance in bytes between a name and its value.
+const REACH: usize = 120;
+/// The maximal length of a row in bytes.
+const ROW_LENGTH_MAX: usize = 400;
+/// The number of rows below a heading that are read.
+const ROWS_MAX: usize = 8;
+/// The minimal length of a key.
+const KEY_LENGTH_MIN: usize = 16;
+/// The signs that end a sentence.
+const SENTENCE_ENDS: [&str; 5] = [". ", "! ", "? ", "。", "\n"];
+
+/// Calls `found` with the values near the name at `name`, which is the name of a key or of a password.
+pub(super) fn each(check: Check, text: &str, name: Range<usize>, mut found: impl FnMut(Range<usize>)) {
+    // A word that only begins like a name is no name. A value that touches the name is a part of the same word.
+    let is_inside = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_alphanumeric);
+    if is_inside(name.end) {
+        return;
+    }
+    let after = until(text, name.end, REACH, &SENTENCE_ENDS);
+    let before = since(text, name.start);
+    let phrase = [&text[before.clone()], &text[name.clone()], &text[after.clone()]];
+    if check == Check::NearKey && !names_key(phrase) {
+        return;
+    }
+    // INVARIANT SCA-1: the areas of a name have a maximal length.
+    let areas = [Some(after.clone()), answer(text, &after)];
+    for area in areas.into_iter().flatten().chain(cells(text, &name)) {
+        let is_value = |value: &Range<usize>| {
+            let gap = &text[area.start..value.start];
+            let is_direct = !gap.contains(char::is_alphanumeric);
+            !is_code(gap) && is_credential(check, &text[value.clone()], is_direct)
+        };
+        if let Some(value) = values(text, area.clone()).find(is_value) {
+            found(value);
+        }
+    }
+    let is_value = |value: &Range<usize>| {
+        value.end < name.start && !is_code(&text[value.end..name.start]) && is_credential(check, &text[value.clone()], false)
+    };
+    if let Some(value) = values(text, before).filter(is_value).last() {
+        found(value);
+    }
+}
+
+/// Returns the text from `start` to the first of `ends`, at most `length_max` bytes.
+fn until(text: &str, start: usize, length_max: usize, ends: &[&str]) -> Range<usize> {
+    let area = &text[start..text.floor_char_boundary(start + length_max)];
+    let end = ends.iter().filter_map(|end| area.find(end)).min();
+    start..start + end.unwrap_or(area.len())
+}
+
+/// Returns the part of a sentence before `end`.
+fn since(text: &str, end: usize) -> Range<usize> {
+    let start = text.floor_char_boundary(end.saturating_sub(REACH));
+    let area = &text[start..end];
+    let starts = SENTENCE_ENDS
+        .iter()
+        .filter_map(|sign| area.rfind(sign).map(|at| at + sign.len()));
+    start + starts.max().unwrap_or(0)..end
+}
+
+/// Returns the line or sentence after the question that `asked` is the end of.
+fn answer(text: &str, asked: &Range<usize>) -> Option<Range<usize>> {
+    let rest = &text[asked.start..];
+    let asked = &text[asked.clone()];
+    let is_question = asked.ends_with(['?', '？']) || rest[asked.len()..].starts_with("? ");
+    let gap = rest[asked.len()..].len() - rest[asked.len()..].trim_start_matches(['?', ' ', '\n', '\r', '>']).len();
+    let start = text.len() - rest.len() + asked.len() + gap;
+    is_question.then(|| until(text, start, REACH, &["\n"]))
+}
+
+/// Returns the cells below the cell that contains `name`, if its line is the row of a table.
+fn cells(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
+    let start = text.floor_char_boundary(name.start.saturating_sub(ROW_LENGTH_MAX));
+    let start = text[start..name.start].rfind('\n').map_or(start, |at| start + at + 1);
+    let heading = until(text, start, ROW_LENGTH_MAX, &["\n"]);
+    let Some(sign) = ['|', '\t', ';'].into_iter().find(|sign| text[heading.clone()].contains(*sign)) else {
+        return Vec::new();
+    };
+    let column = text[start..name.start].matches(sign).count();
+    let mut below = Vec::new();
+    let mut row = heading;
+    while below.len() < ROWS_MAX && text[row.end..].starts_with('\n') {
+        row = until(text, row.end + 1, ROW_LENGTH_MAX, &["\n"]);
+        let Some(cell) = parts(&text[row.clone()], |char| char == sign).nth(column) else {
+            break;
+        };
+        below.push(row.start + cell.start..row.start + cell.end);
+    }
+    below
+}
+
+/// Returns the words in `area` that may be values: runs of the characters of keys and passwords.
+fn values(text: &str, area: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let is_other = |char: char| !char.is_ascii_graphic() || "\"'`,;|()<>[]{}\\".contains(char);
+    parts(&text[area.clone()], is_other).filter_map(move |part| {
+        let value = text[area.start + part.start..area.start + part.end]
+            .trim_end_matches(is_other)
+            .trim_end_matches(['.', ':']);
+        let start = area.start + part.start;
+        (value.len() >= 8).then_some(start..start + value.len())
+    })
+}
+
+/// Returns whether `gap`, the text between a name and a value, belongs to code.
+fn is_code(gap: &str) -> bool {
+    gap.contains(['(', '[', '{', '<', '=', ';', '$', '/', '\\', '_']) || gap.contains("->") || gap.contains("::")
+}
+
+/// Returns whether `value` is a password or a key by itself. `is_direct` tells whether it follows its name directly.
+fn is_credential(check: Check, value: &str, is_direct: bool) -> bool {
+    if value.trim_end_matches('=').contains('=') {
+        return false;
+    }
+    if check == Check::NearKey {
+        let digits = value.bytes().filter(u8::is_ascii_digit).count();
+        let longest = value.split(['-', '_', '.', '/', ':']).map(str::len).max();
+        return value.len() >= KEY_LENGTH_MIN && digits >= 2 && longest >= Some(12) && is_key(value);
+    }
+    is_strong_password(value) || (is_direct && is_passphrase_with_number(value))
+}
