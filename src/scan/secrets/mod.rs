@@ -164,6 +164,7 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
         }
         let span = extent(rule.check, text, boundaries(text, matched.span));
         if let Some(severity) = check(rule, text, span.clone(), matched.name.clone()) {
+            let span = span.start..views::end_of_strings(text, span);
             searched_until[matched.index] = span.end;
             let finding = Finding::new(rule.category, rule.id, severity, span);
             found.push((matched.index, finding));
@@ -226,7 +227,7 @@ fn end_of_armour(text: &str, at: usize) -> usize {
     // Without a footer, the key ends with the last line that looks like base64.
     let mut end = 0;
     for line in body.split_inclusive('\n') {
-        let word = line.trim_ascii();
+        let word = line.trim_ascii().trim_start_matches(['>', ' ']);
         let is_part = |char: char| char.is_ascii_alphanumeric() || "+/=\\.".contains(char);
         let is_long = word.len() >= 12 || end > 0 || word.is_empty();
         if !word.chars().all(is_part) || !is_long {

@@ -18,6 +18,8 @@ struct Names {
     private: Vec<&'static str>,
     services: Vec<&'static str>,
     public: Vec<&'static str>,
+    digests: Vec<&'static str>,
+    passes: Vec<&'static str>,
 }
 
 static NAMES: LazyLock<Names> =
@@ -149,14 +151,16 @@ fn words_of(name: &str) -> Vec<String> {
 /// service, and not the key of a table or a digest.
 pub(super) fn names_key([before, name, after]: [&str; 3]) -> bool {
     const NEAREST: usize = 5;
+    const NAME_WORDS: usize = 2;
     let lists = &*NAMES;
     let earlier = words_of(before);
     let is_near = |char: &char| char.is_alphabetic() || " \t-_'".contains(*char);
     let later: String = after.chars().take_while(is_near).collect();
     let words = earlier.into_iter().rev().take(NEAREST).chain(words_of(name));
     let words: Vec<String> = words.chain(words_of(&later).into_iter().take(NEAREST)).collect();
-    let is_in = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    !is_in(&lists.public) && (is_in(&lists.private) || is_in(&lists.services))
+    let is_in = |list: &[&str], count: usize| words.iter().take(count).any(|word| list.contains(&word.as_str()));
+    let is_other = is_in(&lists.public, NAME_WORDS) || is_in(&lists.digests, words.len());
+    !is_other && (is_in(&lists.private, words.len()) || is_in(&lists.services, words.len()))
 }
 
 /// Returns what the words of a name tell about its value.
@@ -174,7 +178,8 @@ fn meaning(words: &[String], name: &str) -> Meaning {
     };
     let ends = |ending: &&&str| last.ends_with(**ending);
     let ending = lists.endings.iter().find(ends);
-    if is_in(&lists.passwords, last) || ending.is_some_and(|ending| ending.starts_with("pass")) {
+    let is_pass = last.ends_with("pass") && !is_in(&lists.passes, last);
+    if is_in(&lists.passwords, last) || is_pass || ending.is_some_and(|ending| ending.starts_with("pass")) {
         return Meaning::Password;
     }
     let is_key = is_in(&lists.keys, last);

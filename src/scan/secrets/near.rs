@@ -28,8 +28,8 @@ const SENTENCE_ENDS: [&str; 5] = [". ", "! ", "? ", "。", "\n"];
 /// Calls `found` with the values near the name at `name`, which is the name of a key or of a password.
 pub(super) fn each(check: Check, text: &str, name: Range<usize>, mut found: impl FnMut(Range<usize>)) {
     // A word that only begins like a name is no name. A value that touches the name is a part of the same word.
-    let is_inside = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_alphanumeric);
-    if is_inside(name.end) {
+    let ends_word = text.as_bytes()[..name.end].last().is_some_and(u8::is_ascii);
+    if ends_word && text[name.end..].starts_with(|char: char| char.is_ascii_alphanumeric()) {
         return;
     }
     let after = until(text, name.end, REACH, &SENTENCE_ENDS);
@@ -129,9 +129,10 @@ fn is_credential(check: Check, value: &str, is_direct: bool) -> bool {
         return false;
     }
     if check == Check::NearKey {
-        let digits = value.bytes().filter(u8::is_ascii_digit).count();
-        let longest = value.split(['-', '_', '.', '/', ':']).map(str::len).max();
-        return value.len() >= KEY_LENGTH_MIN && digits >= 2 && longest >= Some(12) && is_key(value);
+        let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+        let is_mixed = count(u8::is_ascii_digit) >= 2 || count(u8::is_ascii_uppercase) >= 8;
+        let longest = value.split(['-', '_', '.', '/', ':', '+']).map(str::len).max();
+        return value.len() >= KEY_LENGTH_MIN && is_mixed && longest >= Some(9) && is_key(value);
     }
     is_strong_password(value) || (is_direct && is_passphrase_with_number(value))
 }

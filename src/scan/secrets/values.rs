@@ -128,11 +128,12 @@ pub(super) fn is_reference(value: &str) -> bool {
             rest.starts_with(['{', '(', '$']) || is_letters(rest) || is_path_of_names(rest)
         })
     };
-    // A `#` refers to a part of a document only if the name of the part follows.
-    let whole = value.trim_end_matches('#');
-    let head = whole.split(['(', '[', '{', '<', '#']).next().unwrap_or_default();
+    let is_fragment = value.split_once('#').is_some_and(|(head, part)| {
+        part.len() >= 3 && surprise(part) < 0.25 && is_path_of_names(head) && is_path_of_names(part)
+    });
+    let head = value.split(['(', '[', '{', '<']).next().unwrap_or_default();
     let is_call =
-        head.len() < whole.len() && (head.is_empty() || is_path_of_names(head)) && !head.ends_with('!');
+        head.len() < value.len() && (head.is_empty() || is_path_of_names(head)) && !head.ends_with('!');
     let is_template = [
         ("{", "}"),
         ("[", "]"),
@@ -144,6 +145,7 @@ pub(super) fn is_reference(value: &str) -> bool {
     let is_number = value.len() <= 18 && value.starts_with("0x");
     is_call && (!head.is_empty() || surprise(value) < 0.34)
         || is_number
+        || is_fragment
         || (is_identifier(value) && lists.reference_end.iter().any(|end| value.ends_with(end)))
         || starts()
         || lists.reference.iter().any(|part| value.contains(part))

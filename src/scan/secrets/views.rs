@@ -99,6 +99,31 @@ pub(super) fn each_broken_token(text: &str, mut found: impl FnMut(&[Range<usize>
     }
 }
 
+/// Returns the end of the last string that continues the string at `span`, as the strings of a long literal do.
+pub(super) fn end_of_strings(text: &str, span: Range<usize>) -> usize {
+    let mut end = span.end;
+    if !text[..span.start].ends_with(['"', '\'']) {
+        return end;
+    }
+    for _ in 1..PIECES_MAX {
+        let Some(rest) = text[end..].strip_prefix(['"', '\'']) else {
+            break;
+        };
+        let body = rest.trim_start_matches([' ', '\t', '\r', '\n', '\\', '+', '.']);
+        let gap = &rest[..rest.len() - body.len()];
+        let Some(piece) = body.strip_prefix(['"', '\'']).filter(|_| gap.len() <= BREAK_MAX) else {
+            break;
+        };
+        let is_part = |char: char| char.is_ascii_alphanumeric() || "_-./~+=$:!".contains(char);
+        let length = piece.len() - piece.trim_start_matches(is_part).len();
+        if length < PIECE_LENGTH.0 || !gap.contains(['\n', '\\', '+']) {
+            break;
+        }
+        end = text.len() - piece.len() + length;
+    }
+    end
+}
+
 /// Returns the text of `pieces`, joined.
 pub(super) fn joined(text: &str, pieces: &[Range<usize>]) -> Unescaped {
     let mut copy = Unescaped::default();
