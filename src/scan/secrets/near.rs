@@ -90,7 +90,10 @@ fn cells(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
     let start = text.floor_char_boundary(name.start.saturating_sub(ROW_LENGTH_MAX));
     let start = text[start..name.start].rfind('\n').map_or(start, |at| start + at + 1);
     let heading = until(text, start, ROW_LENGTH_MAX, &["\n"]);
-    let Some(sign) = ['|', '\t', ';'].into_iter().find(|sign| text[heading.clone()].contains(*sign)) else {
+    let line = &text[heading.clone()];
+    // The commas of a sentence have spaces after them.
+    let separates = |sign: &char| line.contains(*sign) && (*sign != ',' || !line.contains(", "));
+    let Some(sign) = ['|', '\t', ';', ','].into_iter().find(separates) else {
         return Vec::new();
     };
     let column = text[start..name.start].matches(sign).count();
@@ -120,7 +123,7 @@ fn values(text: &str, area: Range<usize>) -> impl Iterator<Item = Range<usize>> 
 
 /// Returns whether `gap`, the text between a name and a value, belongs to code.
 fn is_code(gap: &str) -> bool {
-    gap.contains(['(', '[', '{', '<', '=', ';', '$', '/', '\\', '_']) || gap.contains("->") || gap.contains("::")
+    gap.contains(['(', '[', '{', '=', ';', '$', '/', '\\', '_']) || gap.contains("->") || gap.contains("::")
 }
 
 /// Returns whether `value` is a password or a key by itself. `is_direct` tells whether it follows its name directly.
