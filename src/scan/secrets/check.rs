@@ -191,7 +191,7 @@ fn is_named_secret(value: &str, naming: &Naming, after: &str) -> bool {
         .unwrap_or(0);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let is_bare = naming.link == Link::Comma || (naming.link == Link::Space && !naming.is_option);
-    let is_phrase = || is_strong_password(value) || (naming.link != Link::Word && is_passphrase_with_number(value));
+    let is_phrase = || is_strong_password(value, false) || (naming.link != Link::Word && is_passphrase_with_number(value));
     match naming.meaning {
         Meaning::Other => false,
         Meaning::Key | Meaning::Password if !is_bare && is_phrase() => true,

@@ -163,8 +163,16 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
             return;
         }
         let span = extent(rule.check, text, boundaries(text, matched.span));
-        if let Some(severity) = check(rule, text, span.clone(), matched.name.clone()) {
-            let span = span.start..views::end_of_strings(text, span);
+        let later = views::later_strings(text, &span);
+        let span_of_all = span.start..later.last().map_or(span.end, |piece| piece.end);
+        let severity = check(rule, text, span.clone(), matched.name.clone()).or_else(|| {
+            let pieces = later.iter().map(|piece| &text[piece.clone()]);
+            let whole = std::iter::once(&text[..span.end]).chain(pieces).collect::<String>();
+            let is_longer = whole.len() > span.end;
+            is_longer.then(|| check(rule, &whole, span.start..whole.len(), matched.name.clone()))?
+        });
+        if let Some(severity) = severity {
+            let span = span_of_all;
             searched_until[matched.index] = span.end;
             let finding = Finding::new(rule.category, rule.id, severity, span);
             found.push((matched.index, finding));

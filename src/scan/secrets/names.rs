@@ -20,6 +20,7 @@ struct Names {
     public: Vec<&'static str>,
     digests: Vec<&'static str>,
     passes: Vec<&'static str>,
+    links: Vec<&'static str>,
 }
 
 static NAMES: LazyLock<Names> =
@@ -145,6 +146,11 @@ fn words_of(name: &str) -> Vec<String> {
         last = char;
     }
     words
+}
+
+/// Returns whether `word` joins a name and its value in a sentence.
+pub(super) fn is_link_word(word: &str) -> bool {
+    NAMES.links.contains(&word)
 }
 
 /// Returns whether the words before, in and after the name of a key tell that it is secret: the key of an interface or a

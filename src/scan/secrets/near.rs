@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::check::is_key;
-use super::names::names_key;
+use super::names::{is_link_word, names_key};
 use super::values::{is_passphrase_with_number, is_strong_password};
 use crate::scan::parts::parts;
 use crate::scan::rules::Check;
@@ -39,11 +39,11 @@ pub(super) fn each(check: Check, text: &str, name: Range<usize>, mut found: impl
         return;
     }
     // INVARIANT SCA-1: the areas of a name have a maximal length.
-    let areas = [Some(after.clone()), answer(text, &after)];
-    for area in areas.into_iter().flatten().chain(cells(text, &name)) {
+    let others = answer(text, &after).into_iter().chain(cells(text, &name));
+    for area in std::iter::once(after.clone()).chain(others) {
         let is_value = |value: &Range<usize>| {
             let gap = &text[area.start..value.start];
-            let is_direct = !gap.contains(char::is_alphanumeric);
+            let is_direct = area.start != name.end || is_link(gap);
             !is_code(gap) && is_credential(check, &text[value.clone()], is_direct)
         };
         if let Some(value) = values(text, area.clone()).find(is_value) {
@@ -121,9 +121,18 @@ fn values(text: &str, area: Range<usize>) -> impl Iterator<Item = Range<usize>> 
     })
 }
 
+/// Returns whether `gap`, the text between a name and a value, tells that the value is the one with this name.
+fn is_link(gap: &str) -> bool {
+    let is_other = |char: char| !char.is_alphanumeric();
+    let words = gap.trim_end_matches(is_other);
+    let word = &words[words.trim_end_matches(char::is_alphanumeric).len()..];
+    gap.trim_end().ends_with(':') || word.is_empty() || !word.is_ascii() || is_link_word(word)
+}
+
 /// Returns whether `gap`, the text between a name and a value, belongs to code.
 fn is_code(gap: &str) -> bool {
-    gap.contains(['(', '[', '{', '=', ';', '$', '/', '\\', '_']) || gap.contains("->") || gap.contains("::")
+    const CODE: [&str; 10] = ["(", "[", "{", "=", ";", "$", "/", "\\", "_", "::"];
+    !matches!(gap.trim(), "=" | ":=") && CODE.iter().any(|sign| gap.contains(sign))
 }
 
 /// Returns whether `value` is a password or a key by itself. `is_direct` tells whether it follows its name directly.
@@ -135,7 +144,9 @@ fn is_credential(check: Check, value: &str, is_direct: bool) -> bool {
         let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
         let is_mixed = count(u8::is_ascii_digit) >= 2 || count(u8::is_ascii_uppercase) >= 8;
         let longest = value.split(['-', '_', '.', '/', ':', '+']).map(str::len).max();
-        return value.len() >= KEY_LENGTH_MIN && is_mixed && longest >= Some(9) && is_key(value);
+        let groups = || value.split('-').filter(|group| group.len() >= 4).count() >= 3;
+        let is_whole = longest >= Some(9) || groups();
+        return value.len() >= KEY_LENGTH_MIN && is_mixed && is_whole && is_key(value);
     }
-    is_strong_password(value) || (is_direct && is_passphrase_with_number(value))
+    is_strong_password(value, is_direct) || (is_direct && is_passphrase_with_number(value))
 }

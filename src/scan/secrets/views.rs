@@ -99,29 +99,27 @@ pub(super) fn each_broken_token(text: &str, mut found: impl FnMut(&[Range<usize>
     }
 }
 
-/// Returns the end of the last string that continues the string at `span`, as the strings of a long literal do.
-pub(super) fn end_of_strings(text: &str, span: Range<usize>) -> usize {
-    let mut end = span.end;
-    if !text[..span.start].ends_with(['"', '\'']) {
-        return end;
-    }
-    for _ in 1..PIECES_MAX {
+/// Returns the strings that continue the string at `span`, as the strings of a long literal do.
+pub(super) fn later_strings(text: &str, span: &Range<usize>) -> Vec<Range<usize>> {
+    let mut pieces: Vec<Range<usize>> = Vec::new();
+    let is_gap = |char: char| char.is_ascii_whitespace() || "\\+.".contains(char);
+    let is_part = |char: char| char.is_ascii_alphanumeric() || "_-./~+=$:!%".contains(char);
+    while text[..span.start].ends_with(['"', '\'']) && pieces.len() < PIECES_MAX {
+        let end = pieces.last().map_or(span.end, |piece| piece.end);
         let Some(rest) = text[end..].strip_prefix(['"', '\'']) else {
             break;
         };
-        let body = rest.trim_start_matches([' ', '\t', '\r', '\n', '\\', '+', '.']);
+        let body = rest.trim_start_matches(is_gap);
         let gap = &rest[..rest.len() - body.len()];
-        let Some(piece) = body.strip_prefix(['"', '\'']).filter(|_| gap.len() <= BREAK_MAX) else {
-            break;
-        };
-        let is_part = |char: char| char.is_ascii_alphanumeric() || "_-./~+=$:!".contains(char);
+        let piece = body.strip_prefix(['"', '\'']).unwrap_or_default();
         let length = piece.len() - piece.trim_start_matches(is_part).len();
-        if length < PIECE_LENGTH.0 || !gap.contains(['\n', '\\', '+']) {
+        if length < PIECE_LENGTH.0 || gap.len() > BREAK_MAX || !gap.contains(['\n', '\\', '+']) {
             break;
         }
-        end = text.len() - piece.len() + length;
+        let start = text.len() - piece.len();
+        pieces.push(start..start + length);
     }
-    end
+    pieces
 }
 
 /// Returns the text of `pieces`, joined.
