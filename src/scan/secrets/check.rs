@@ -13,8 +13,8 @@ use bech32::primitives::decode::CheckedHrpstring;
 
 use super::names::{Link, Meaning, Naming};
 use super::values::{
-    has_filler, is_mnemonic, is_name, is_passphrase, is_passphrase_with_number, is_placeholder, is_random, is_reference, is_strong_password, is_uuid,
-    surprise,
+    has_filler, is_mnemonic, is_name, is_passphrase, is_passphrase_with_number, is_placeholder, is_random,
+    is_reference, is_strong_password, is_uuid, surprise,
 };
 use crate::scan::encoding;
 use crate::scan::finding::Severity;
@@ -191,7 +191,9 @@ fn is_named_secret(value: &str, naming: &Naming, after: &str) -> bool {
         .unwrap_or(0);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let is_bare = naming.link == Link::Comma || (naming.link == Link::Space && !naming.is_option);
-    let is_phrase = || is_strong_password(value, false) || (naming.link != Link::Word && is_passphrase_with_number(value));
+    let is_phrase = || {
+        is_strong_password(value, false) || (naming.link != Link::Word && is_passphrase_with_number(value))
+    };
     match naming.meaning {
         Meaning::Other => false,
         Meaning::Key | Meaning::Password if !is_bare && is_phrase() => true,
@@ -203,9 +205,7 @@ fn is_named_secret(value: &str, naming: &Naming, after: &str) -> bool {
                 && !is_uuid(value)
                 && naming.link != Link::Word
         }
-        Meaning::Key | Meaning::Password if is_bare => {
-            is_random(value, 16) && digits >= 2 && longest >= 12
-        }
+        Meaning::Key | Meaning::Password if is_bare => is_random(value, 16) && digits >= 2 && longest >= 12,
         Meaning::Key | Meaning::Password => {
             let length_min = if digits > 1 || naming.is_quoted || naming.link == Link::Tight {
                 10

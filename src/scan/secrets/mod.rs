@@ -167,7 +167,9 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
         let span_of_all = span.start..later.last().map_or(span.end, |piece| piece.end);
         let severity = check(rule, text, span.clone(), matched.name.clone()).or_else(|| {
             let pieces = later.iter().map(|piece| &text[piece.clone()]);
-            let whole = std::iter::once(&text[..span.end]).chain(pieces).collect::<String>();
+            let whole = std::iter::once(&text[..span.end])
+                .chain(pieces)
+                .collect::<String>();
             let is_longer = whole.len() > span.end;
             is_longer.then(|| check(rule, &whole, span.start..whole.len(), matched.name.clone()))?
         });

@@ -164,7 +164,8 @@ pub(super) fn names_key([before, name, after]: [&str; 3]) -> bool {
     let later: String = after.chars().take_while(is_near).collect();
     let words = earlier.into_iter().rev().take(NEAREST).chain(words_of(name));
     let words: Vec<String> = words.chain(words_of(&later).into_iter().take(NEAREST)).collect();
-    let is_in = |list: &[&str], count: usize| words.iter().take(count).any(|word| list.contains(&word.as_str()));
+    let is_in =
+        |list: &[&str], count: usize| words.iter().take(count).any(|word| list.contains(&word.as_str()));
     let is_other = is_in(&lists.public, NAME_WORDS) || is_in(&lists.digests, words.len());
     !is_other && (is_in(&lists.private, words.len()) || is_in(&lists.services, words.len()))
 }
@@ -194,8 +195,9 @@ fn meaning(words: &[String], name: &str) -> Meaning {
     }
     let is_public =
         others.iter().any(|word| is_in(&lists.public, word)) && !others.iter().any(|word| word == "secret");
-    let is_private =
-        others.iter().any(|word| is_in(&lists.private, word) || is_in(&lists.services, word));
+    let is_private = others
+        .iter()
+        .any(|word| is_in(&lists.private, word) || is_in(&lists.services, word));
     let is_setting =
         !name.is_empty() && !name.contains(|char: char| char.is_ascii_lowercase()) && !others.is_empty();
     match last.as_str() {

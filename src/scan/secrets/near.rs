@@ -44,14 +44,19 @@ pub(super) fn each(check: Check, text: &str, name: Range<usize>, mut found: impl
         let is_value = |value: &Range<usize>| {
             let gap = &text[area.start..value.start];
             let is_direct = area.start != name.end || is_link(gap);
-            !is_code(gap) && is_credential(check, &text[value.clone()], is_direct)
+            !is_code(gap)
+                && !is_name_in_code(text, value)
+                && is_credential(check, &text[value.clone()], is_direct)
         };
         if let Some(value) = values(text, area.clone()).find(is_value) {
             found(value);
         }
     }
     let is_value = |value: &Range<usize>| {
-        value.end < name.start && !is_code(&text[value.end..name.start]) && is_credential(check, &text[value.clone()], false)
+        let gap = text.get(value.end..name.start).unwrap_or_default();
+        let is_direct = gap.split_ascii_whitespace().next().is_some_and(is_link_word);
+        let is_text = !gap.is_empty() && !is_code(gap) && !is_name_in_code(text, value);
+        is_text && is_credential(check, &text[value.clone()], is_direct)
     };
     if let Some(value) = values(text, before).filter(is_value).last() {
         found(value);
@@ -80,7 +85,10 @@ fn answer(text: &str, asked: &Range<usize>) -> Option<Range<usize>> {
     let rest = &text[asked.start..];
     let asked = &text[asked.clone()];
     let is_question = asked.ends_with(['?', '？']) || rest[asked.len()..].starts_with("? ");
-    let gap = rest[asked.len()..].len() - rest[asked.len()..].trim_start_matches(['?', ' ', '\n', '\r', '>']).len();
+    let gap = rest[asked.len()..].len()
+        - rest[asked.len()..]
+            .trim_start_matches(['?', ' ', '\n', '\r', '>'])
+            .len();
     let start = text.len() - rest.len() + asked.len() + gap;
     is_question.then(|| until(text, start, REACH, &["\n"]))
 }
@@ -88,7 +96,9 @@ fn answer(text: &str, asked: &Range<usize>) -> Option<Range<usize>> {
 /// Returns the cells below the cell that contains `name`, if its line is the row of a table.
 fn cells(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
     let start = text.floor_char_boundary(name.start.saturating_sub(ROW_LENGTH_MAX));
-    let start = text[start..name.start].rfind('\n').map_or(start, |at| start + at + 1);
+    let start = text[start..name.start]
+        .rfind('\n')
+        .map_or(start, |at| start + at + 1);
     let heading = until(text, start, ROW_LENGTH_MAX, &["\n"]);
     let line = &text[heading.clone()];
     // The commas of a sentence have spaces after them.
@@ -133,6 +143,14 @@ fn is_link(gap: &str) -> bool {
 fn is_code(gap: &str) -> bool {
     const CODE: [&str; 10] = ["(", "[", "{", "=", ";", "$", "/", "\\", "_", "::"];
     !matches!(gap.trim(), "=" | ":=") && CODE.iter().any(|sign| gap.contains(sign))
+}
+
+/// Returns whether `value` is a name: of a constant, or before the sign of a call or an assignment.
+fn is_name_in_code(text: &str, value: &Range<usize>) -> bool {
+    let after = text[value.end..].trim_start_matches(' ');
+    let is_constant = |char: char| char.is_ascii_uppercase() || char.is_ascii_digit() || char == '_';
+    let name = &text[value.clone()];
+    after.starts_with(['(', '[', '{', '=', ':']) || (name.contains('_') && name.chars().all(is_constant))
 }
 
 /// Returns whether `value` is a password or a key by itself. `is_direct` tells whether it follows its name directly.

@@ -181,7 +181,8 @@ pub(super) fn is_strong_password(value: &str, is_direct: bool) -> bool {
     let has_sign = value.contains(SIGNS);
     let is_part = |char: char| char.is_ascii_alphanumeric() || SIGNS.contains(&char) || "-_.".contains(char);
     let odd = surprise(value);
-    let is_random_letters = || digits == 0 && odd >= 0.34 && value.len() >= 10 && (capitals > 2 || value.len() >= 14);
+    let is_random_letters =
+        || digits == 0 && odd >= 0.34 && value.len() >= 10 && (capitals > 2 || value.len() >= 14);
     let is_odd = match (digits > 0, has_sign) {
         (true, true) => odd >= 0.25 || is_direct,
         (true, false) => is_random(value, 8) && capitals > 0,
@@ -201,7 +202,10 @@ fn is_capitalised_words_with_number(value: &str) -> bool {
     let bare = value.strip_suffix(SIGNS).unwrap_or(value);
     let words = bare.trim_end_matches(|char: char| char.is_ascii_digit());
     let ends = |at: usize| words.as_bytes().get(at).is_none_or(u8::is_ascii_uppercase);
-    let mut starts = words.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_uppercase());
+    let mut starts = words
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| byte.is_ascii_uppercase());
     (2..=5).contains(&(bare.len() - words.len()))
         && words.bytes().all(|byte| byte.is_ascii_alphabetic())
         && starts.clone().count() >= 2
