@@ -23,7 +23,7 @@ const ROWS_MAX: usize = 8;
 /// The minimal length of a key.
 const KEY_LENGTH_MIN: usize = 16;
 /// The signs that end a sentence.
-const SENTENCE_ENDS: [&str; 5] = [". ", "! ", "? ", "。", "\n"];
+const SENTENCE_ENDS: [&str; 5] = [". ", "! ", "? ", "\u{3002}", "\n"];
 
 /// Calls `found` with the values near the name at `name`, which is the name of a key or of a password.
 pub(super) fn each(check: Check, text: &str, name: Range<usize>, mut found: impl FnMut(Range<usize>)) {
@@ -84,7 +84,7 @@ fn since(text: &str, end: usize) -> Range<usize> {
 fn answer(text: &str, asked: &Range<usize>) -> Option<Range<usize>> {
     let rest = &text[asked.start..];
     let asked = &text[asked.clone()];
-    let is_question = asked.ends_with(['?', '？']) || rest[asked.len()..].starts_with("? ");
+    let is_question = asked.ends_with(['?', '\u{ff1f}']) || rest[asked.len()..].starts_with("? ");
     let gap = rest[asked.len()..].len()
         - rest[asked.len()..]
             .trim_start_matches(['?', ' ', '\n', '\r', '>'])
