@@ -39,7 +39,8 @@ pub(super) fn check(
         None => Naming::given(before),
     };
     let is_secret = match rule.check {
-        Check::Armour => true,
+        // `near` judges the values near a name.
+        Check::Armour | Check::NearPassword | Check::NearKey => true,
         Check::Random | Check::Crc32 | Check::Bech32 => {
             entropy(secret) >= rule.entropy && !has_filler(secret) && !is_in_blob(before)
         }
@@ -51,7 +52,6 @@ pub(super) fn check(
         Check::Mnemonic => is_mnemonic(secret),
         Check::Code => secret.contains(|char: char| char.is_ascii_digit()) && !is_placeholder(secret),
         Check::Basic => is_user_and_password(secret),
-        Check::NearPassword | Check::NearKey => true,
     };
     let severity = match rule.check {
         Check::Armour if !secret.contains('\n') && secret.len() < 60 => Severity::Low,
