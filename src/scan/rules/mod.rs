@@ -46,7 +46,7 @@ use super::finding::{Category, Severity};
 use super::unicode;
 
 /// If two secrets have the same span, the earlier rule is used, so the general family comes last.
-const SECRETS: [&str; 10] = [
+const SECRETS: [&str; 11] = [
     include_str!("secrets/cloud.toml"),
     include_str!("secrets/code.toml"),
     include_str!("secrets/vendors.toml"),
@@ -57,6 +57,7 @@ const SECRETS: [&str; 10] = [
     include_str!("secrets/commands.toml"),
     include_str!("secrets/phrases.toml"),
     include_str!("secrets/generic.toml"),
+    include_str!("secrets/nearby.toml"),
 ];
 
 const INJECTIONS: [&str; 32] = [
@@ -191,6 +192,10 @@ pub(in crate::scan) enum Check {
     Mnemonic,
     /// The body of an armoured key.
     Armour,
+    /// The name of a password. A value near it that looks like a password is the secret.
+    NearPassword,
+    /// The name of a key or token. A value near it that looks like a key is the secret.
+    NearKey,
 }
 
 /// One rule. The documentation of the module describes the fields.

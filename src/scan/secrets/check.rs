@@ -13,8 +13,8 @@ use bech32::primitives::decode::CheckedHrpstring;
 
 use super::names::{Link, Meaning, Naming};
 use super::values::{
-    has_filler, is_mnemonic, is_name, is_passphrase, is_placeholder, is_random, is_reference, is_uuid,
-    surprise,
+    has_filler, is_mnemonic, is_name, is_passphrase, is_passphrase_with_number, is_placeholder, is_random,
+    is_reference, is_strong_password, is_uuid, surprise,
 };
 use crate::scan::encoding;
 use crate::scan::finding::Severity;
@@ -39,7 +39,8 @@ pub(super) fn check(
         None => Naming::given(before),
     };
     let is_secret = match rule.check {
-        Check::Armour => true,
+        // `near` judges the values near a name.
+        Check::Armour | Check::NearPassword | Check::NearKey => true,
         Check::Random | Check::Crc32 | Check::Bech32 => {
             entropy(secret) >= rule.entropy && !has_filler(secret) && !is_in_blob(before)
         }
@@ -122,7 +123,7 @@ fn is_user_and_password(value: &str) -> bool {
 }
 
 /// Returns whether `value` is a key, given that the value is in a place where only a key is expected.
-fn is_key(value: &str) -> bool {
+pub(super) fn is_key(value: &str) -> bool {
     !is_reference(value) && !has_filler(value) && (is_random(value, 12) || is_uuid(value))
 }
 
@@ -189,8 +190,13 @@ fn is_named_secret(value: &str, naming: &Naming, after: &str) -> bool {
         .max()
         .unwrap_or(0);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let is_bare = naming.link == Link::Comma || (naming.link == Link::Space && !naming.is_option);
+    let is_phrase = || {
+        is_strong_password(value, false) || (naming.link != Link::Word && is_passphrase_with_number(value))
+    };
     match naming.meaning {
         Meaning::Other => false,
+        Meaning::Key | Meaning::Password if !is_bare && is_phrase() => true,
         Meaning::Key if naming.link != Link::Space && is_uuid(value) => true,
         Meaning::Unclear => {
             is_random(value, 20)
@@ -199,11 +205,7 @@ fn is_named_secret(value: &str, naming: &Naming, after: &str) -> bool {
                 && !is_uuid(value)
                 && naming.link != Link::Word
         }
-        Meaning::Key | Meaning::Password
-            if naming.link == Link::Comma || (naming.link == Link::Space && !naming.is_option) =>
-        {
-            is_random(value, 16) && digits >= 2 && longest >= 12
-        }
+        Meaning::Key | Meaning::Password if is_bare => is_random(value, 16) && digits >= 2 && longest >= 12,
         Meaning::Key | Meaning::Password => {
             let length_min = if digits > 1 || naming.is_quoted || naming.link == Link::Tight {
                 10

@@ -12,6 +12,7 @@
 mod check;
 mod marker;
 mod names;
+mod near;
 mod redact;
 #[cfg(test)]
 mod tests;
@@ -153,8 +154,27 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
         if matched.span.start < searched_until[matched.index] {
             return;
         }
+        if matches!(rule.check, Check::NearPassword | Check::NearKey) {
+            let name = boundaries(text, matched.span);
+            near::each(rule.check, text, name, |span| {
+                let finding = Finding::new(rule.category, rule.id, rule.severity, span);
+                found.push((matched.index, finding));
+            });
+            return;
+        }
         let span = extent(rule.check, text, boundaries(text, matched.span));
-        if let Some(severity) = check(rule, text, span.clone(), matched.name.clone()) {
+        let later = views::later_strings(text, &span);
+        let span_of_all = span.start..later.last().map_or(span.end, |piece| piece.end);
+        let severity = check(rule, text, span.clone(), matched.name.clone()).or_else(|| {
+            let pieces = later.iter().map(|piece| &text[piece.clone()]);
+            let whole = std::iter::once(&text[..span.end])
+                .chain(pieces)
+                .collect::<String>();
+            let is_longer = whole.len() > span.end;
+            is_longer.then(|| check(rule, &whole, span.start..whole.len(), matched.name.clone()))?
+        });
+        if let Some(severity) = severity {
+            let span = span_of_all;
             searched_until[matched.index] = span.end;
             let finding = Finding::new(rule.category, rule.id, severity, span);
             found.push((matched.index, finding));
@@ -217,7 +237,7 @@ fn end_of_armour(text: &str, at: usize) -> usize {
     // Without a footer, the key ends with the last line that looks like base64.
     let mut end = 0;
     for line in body.split_inclusive('\n') {
-        let word = line.trim_ascii();
+        let word = line.trim_ascii().trim_start_matches(['>', ' ']);
         let is_part = |char: char| char.is_ascii_alphanumeric() || "+/=\\.".contains(char);
         let is_long = word.len() >= 12 || end > 0 || word.is_empty();
         if !word.chars().all(is_part) || !is_long {

@@ -16,7 +16,11 @@ struct Names {
     keys: Vec<&'static str>,
     suffixes: Vec<&'static str>,
     private: Vec<&'static str>,
+    services: Vec<&'static str>,
     public: Vec<&'static str>,
+    digests: Vec<&'static str>,
+    passes: Vec<&'static str>,
+    links: Vec<&'static str>,
 }
 
 static NAMES: LazyLock<Names> =
@@ -144,6 +148,28 @@ fn words_of(name: &str) -> Vec<String> {
     words
 }
 
+/// Returns whether `word` joins a name and its value in a sentence.
+pub(super) fn is_link_word(word: &str) -> bool {
+    NAMES.links.contains(&word)
+}
+
+/// Returns whether the words before, in and after the name of a key tell that it is secret: the key of an interface or a
+/// service, and not the key of a table or a digest.
+pub(super) fn names_key([before, name, after]: [&str; 3]) -> bool {
+    const NEAREST: usize = 5;
+    const NAME_WORDS: usize = 2;
+    let lists = &*NAMES;
+    let earlier = words_of(before);
+    let is_near = |char: &char| char.is_alphabetic() || " \t-_'".contains(*char);
+    let later: String = after.chars().take_while(is_near).collect();
+    let words = earlier.into_iter().rev().take(NEAREST).chain(words_of(name));
+    let words: Vec<String> = words.chain(words_of(&later).into_iter().take(NEAREST)).collect();
+    let is_in =
+        |list: &[&str], count: usize| words.iter().take(count).any(|word| list.contains(&word.as_str()));
+    let is_other = is_in(&lists.public, NAME_WORDS) || is_in(&lists.digests, words.len());
+    !is_other && (is_in(&lists.private, words.len()) || is_in(&lists.services, words.len()))
+}
+
 /// Returns what the words of a name tell about its value.
 fn meaning(words: &[String], name: &str) -> Meaning {
     let lists = &*NAMES;
@@ -159,7 +185,8 @@ fn meaning(words: &[String], name: &str) -> Meaning {
     };
     let ends = |ending: &&&str| last.ends_with(**ending);
     let ending = lists.endings.iter().find(ends);
-    if is_in(&lists.passwords, last) || ending.is_some_and(|ending| ending.starts_with("pass")) {
+    let is_pass = last.ends_with("pass") && !is_in(&lists.passes, last);
+    if is_in(&lists.passwords, last) || is_pass || ending.is_some_and(|ending| ending.starts_with("pass")) {
         return Meaning::Password;
     }
     let is_key = is_in(&lists.keys, last);
@@ -168,7 +195,9 @@ fn meaning(words: &[String], name: &str) -> Meaning {
     }
     let is_public =
         others.iter().any(|word| is_in(&lists.public, word)) && !others.iter().any(|word| word == "secret");
-    let is_private = others.iter().any(|word| is_in(&lists.private, word));
+    let is_private = others
+        .iter()
+        .any(|word| is_in(&lists.private, word) || is_in(&lists.services, word));
     let is_setting =
         !name.is_empty() && !name.contains(|char: char| char.is_ascii_lowercase()) && !others.is_empty();
     match last.as_str() {

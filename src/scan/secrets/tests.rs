@@ -187,3 +187,25 @@ fn a_soft_hyphen_hides_no_token() {
         );
     }
 }
+
+#[test]
+fn a_string_that_continues_the_string_of_a_secret_belongs_to_it() {
+    let [first, second] = [Dice(11).fill("<a9>7k"), Dice(12).fill("<a16>7k")];
+    for join in ["\" \\\n    \"", "\" +\n  \"", "\"\n\""] {
+        let text = format!("api_key = \"{first}{join}{second}\"\nport = 80");
+        let redacted = redact(&text, &KEY).unwrap();
+        assert!(!redacted.contains(&second), "{redacted}");
+        assert!(redacted.ends_with("\"\nport = 80"), "{redacted}");
+    }
+    let list = format!("api_key = [\"{first}{second}\", \"eu-central-1\"]");
+    assert!(redact(&list, &KEY).is_none_or(|text| text.contains("eu-central-1")));
+}
+
+#[test]
+fn a_value_belongs_to_the_name_at_the_head_of_its_column() {
+    let key = Dice(13).fill("<a30>7a7");
+    let text = format!("| id | Okta token | note |\n|---|---|---|\n| 1 | none | a |\n| 2 | {key} | b |");
+    assert!(!redact(&text, &KEY).unwrap().contains(&key));
+    let other = format!("| Okta token | id |\n|---|---|\n| none | {key} |");
+    assert_eq!(redact(&other, &KEY), None);
+}

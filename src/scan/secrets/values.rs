@@ -128,7 +128,10 @@ pub(super) fn is_reference(value: &str) -> bool {
             rest.starts_with(['{', '(', '$']) || is_letters(rest) || is_path_of_names(rest)
         })
     };
-    let head = value.split(['(', '[', '{', '<', '#']).next().unwrap_or_default();
+    let is_fragment = value.split_once('#').is_some_and(|(head, part)| {
+        part.len() >= 3 && surprise(part) < 0.25 && is_path_of_names(head) && is_path_of_names(part)
+    });
+    let head = value.split(['(', '[', '{', '<']).next().unwrap_or_default();
     let is_call =
         head.len() < value.len() && (head.is_empty() || is_path_of_names(head)) && !head.ends_with('!');
     let is_template = [
@@ -142,6 +145,7 @@ pub(super) fn is_reference(value: &str) -> bool {
     let is_number = value.len() <= 18 && value.starts_with("0x");
     is_call && (!head.is_empty() || surprise(value) < 0.34)
         || is_number
+        || is_fragment
         || (is_identifier(value) && lists.reference_end.iter().any(|end| value.ends_with(end)))
         || starts()
         || lists.reference.iter().any(|part| value.contains(part))
@@ -163,6 +167,58 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 pub(super) fn is_passphrase(value: &str) -> bool {
     let is_part = |char: char| char.is_ascii_lowercase() || char == ' ';
     value.chars().all(is_part) && (4..=8).contains(&value.split(' ').count())
+}
+
+/// The signs that passwords contain, and words do not.
+const SIGNS: [char; 11] = ['!', '#', '$', '%', '&', '*', '?', '@', '^', '+', '~'];
+
+/// Returns whether `value` is a password by itself: random characters, or words with a number. If `is_direct`, the value
+/// follows its name directly, so less must be random.
+pub(super) fn is_strong_password(value: &str, is_direct: bool) -> bool {
+    let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+    let (digits, capitals) = (count(u8::is_ascii_digit), count(u8::is_ascii_uppercase));
+    let letters = count(u8::is_ascii_alphabetic);
+    let has_sign = value.contains(SIGNS);
+    let is_part = |char: char| char.is_ascii_alphanumeric() || SIGNS.contains(&char) || "-_.".contains(char);
+    let odd = surprise(value);
+    let is_random_letters =
+        || digits == 0 && odd >= 0.34 && value.len() >= 10 && (capitals > 2 || value.len() >= 14);
+    let is_odd = match (digits > 0, has_sign) {
+        (true, true) => odd >= 0.25 || is_direct,
+        (true, false) => is_random(value, 8) && capitals > 0,
+        (false, true) => capitals > 1 && odd >= if is_direct { 0.25 } else { 0.34 },
+        (false, false) => is_direct && is_random_letters(),
+    };
+    (8..=64).contains(&value.len())
+        && value.starts_with(|char: char| char.is_ascii_alphanumeric())
+        && value.chars().all(is_part)
+        && letters >= 3
+        && !is_placeholder(value)
+        && (is_odd || is_capitalised_words_with_number(value))
+}
+
+/// Returns whether `value` is at least two words with capitals, a number, and possibly a sign.
+fn is_capitalised_words_with_number(value: &str) -> bool {
+    let bare = value.strip_suffix(SIGNS).unwrap_or(value);
+    let words = bare.trim_end_matches(|char: char| char.is_ascii_digit());
+    let ends = |at: usize| words.as_bytes().get(at).is_none_or(u8::is_ascii_uppercase);
+    let mut starts = words
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| byte.is_ascii_uppercase());
+    (2..=5).contains(&(bare.len() - words.len()))
+        && words.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && starts.clone().count() >= 2
+        && starts.clone().next().is_some_and(|(at, _)| at == 0)
+        && starts.all(|(at, _)| !(1..4).any(|length| ends(at + length)))
+}
+
+/// Returns whether `value` is at least three words in lower case and a number, with hyphens between them.
+pub(super) fn is_passphrase_with_number(value: &str) -> bool {
+    let mut groups = value.split('-');
+    let is_number = |group: &str| group.len() <= 4 && group.bytes().all(|byte| byte.is_ascii_digit());
+    let is_word = |group: &str| group.len() >= 3 && group.bytes().all(|byte| byte.is_ascii_lowercase());
+    groups.next_back().is_some_and(is_number) && groups.clone().count() >= 3 && groups.all(is_word)
 }
 
 /// The number of words in a phrase that restores a wallet (BIP 39).

@@ -76,8 +76,11 @@ fn usual(char: char) -> char {
 /// the last contains a keyword of a rule.
 pub(super) fn each_broken_token(text: &str, mut found: impl FnMut(&[Range<usize>])) {
     let mut pieces: Vec<Range<usize>> = Vec::new();
-    // For each piece, whether it contains a keyword.
-    let mut keyed: Vec<bool> = Vec::new();
+    // For each piece, whether it contains a keyword. Most pieces stand alone, so this is found out late.
+    let mut keyed: Vec<Option<bool>> = Vec::new();
+    let is_keyed = |keyed: &mut Option<bool>, piece: &Range<usize>| {
+        *keyed.get_or_insert_with(|| rules::TEXT.has_keyword(text[piece.clone()].as_bytes()))
+    };
     for word in words(text) {
         let is_next = pieces.last().is_some_and(|last| {
             let between = &text[last.end..word.start];
@@ -87,16 +90,41 @@ pub(super) fn each_broken_token(text: &str, mut found: impl FnMut(&[Range<usize>
             pieces.clear();
             keyed.clear();
         }
-        keyed.push(rules::TEXT.has_keyword(text[word.clone()].as_bytes()));
+        keyed.push(None);
         pieces.push(word);
         let last = pieces.len() - 1;
         for first in pieces.len().saturating_sub(PIECES_MAX)..last {
             let length: usize = pieces[first..].iter().map(Range::len).sum();
-            if length >= TOKEN_LENGTH_MIN && (keyed[first] || keyed[last]) {
+            if length >= TOKEN_LENGTH_MIN
+                && (is_keyed(&mut keyed[first], &pieces[first]) || is_keyed(&mut keyed[last], &pieces[last]))
+            {
                 found(&pieces[first..]);
             }
         }
     }
+}
+
+/// Returns the strings that continue the string at `span`, as the strings of a long literal do.
+pub(super) fn later_strings(text: &str, span: &Range<usize>) -> Vec<Range<usize>> {
+    let mut pieces: Vec<Range<usize>> = Vec::new();
+    let is_gap = |char: char| char.is_ascii_whitespace() || "\\+.".contains(char);
+    let is_part = |char: char| char.is_ascii_alphanumeric() || "_-./~+=$:!%".contains(char);
+    while text[..span.start].ends_with(['"', '\'']) && pieces.len() < PIECES_MAX {
+        let end = pieces.last().map_or(span.end, |piece| piece.end);
+        let Some(rest) = text[end..].strip_prefix(['"', '\'']) else {
+            break;
+        };
+        let body = rest.trim_start_matches(is_gap);
+        let gap = &rest[..rest.len() - body.len()];
+        let piece = body.strip_prefix(['"', '\'']).unwrap_or_default();
+        let length = piece.len() - piece.trim_start_matches(is_part).len();
+        if length < PIECE_LENGTH.0 || gap.len() > BREAK_MAX || !gap.contains(['\n', '\\', '+']) {
+            break;
+        }
+        let start = text.len() - piece.len();
+        pieces.push(start..start + length);
+    }
+    pieces
 }
 
 /// Returns the text of `pieces`, joined.
