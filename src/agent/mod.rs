@@ -77,7 +77,7 @@ pub(crate) use agent::scanner_of;
 pub(crate) use audit::{AuditRequest, Audited, audit};
 #[cfg(feature = "cli")]
 pub(crate) use change::documents::{DocumentReview, review_documents};
-pub(crate) use change::names::clean_writer;
+pub(crate) use change::names::{clean_writer, refuse_secret_name};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use followed::Reached;

@@ -45,6 +45,10 @@ pub(crate) fn role_of(speaker: Option<&str>, user: Option<&str>) -> Option<Origi
     if user.is_some_and(|user| user.to_lowercase() == speaker) {
         return Some(Origin::DirectUser);
     }
+    // Hosts join the names of a server and its tool by two underscores.
+    if speaker.contains("__") {
+        return Some(Origin::ToolExternal);
+    }
     let mut rows = ROLES.iter();
     rows.find_map(|(names, class)| names.contains(&speaker.as_str()).then_some(*class))
 }
@@ -111,6 +115,7 @@ mod tests {
             (Some("Assistant"), "model", "model"),
             (Some("tool_internal"), "tool_internal", "tool_internal"),
             (Some("TOOL "), "tool_external", "tool_external"),
+            (Some("mcp__web"), "tool_external", "tool_external"),
             (Some("Ada"), "tool_external", "direct_user"),
         ] {
             assert_eq!(turn_class(speaker, None, None).name(), turn);

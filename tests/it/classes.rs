@@ -134,6 +134,40 @@ fn finding_1_4_d_an_assistant_behind_a_tool_is_no_more_trusted_than_the_tool() {
         [before, behind].map(|id| origin(&folder, &id)),
         ["model", "tool_external"]
     );
+    // A child session gets its task from the session above it.
+    let said = "session append hello --speaker user --session s2 --parent s1";
+    let child = &folder.json(&said.split(' ').collect::<Vec<_>>())["ids"][0];
+    for id in [child.as_str().unwrap(), "session/s2"] {
+        assert_eq!(origin(&folder, id), "tool_external", "{id}");
+    }
+    folder.json(&[
+        "put",
+        "entry/s1/x",
+        "--kind",
+        "entry",
+        "--parent",
+        "session/s1",
+        "--content",
+        "I said so",
+    ]);
+    assert_eq!(origin(&folder, "entry/s1/x"), "tool_external");
+}
+
+#[test]
+fn what_an_untrusted_writer_puts_below_a_session_taints_it() {
+    let folder = Folder::with_store();
+    append(&folder, "user");
+    folder.json(&[
+        "put",
+        "entry/s1/x",
+        "--kind",
+        "entry",
+        "--parent",
+        "session/s1",
+        "--trust",
+        "untrusted",
+    ]);
+    assert_eq!(remember(&folder, "the office is in Bergen"), "tool_external");
 }
 
 #[test]

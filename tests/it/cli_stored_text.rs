@@ -266,6 +266,8 @@ fn no_verb_keeps_a_secret_of_its_reason() {
         let ran = folder.run(&[verb, &["-m", &reason, "--source", &source]].concat());
         assert_eq!(ran.code, 0, "{verb:?}: {ran:?}");
     }
+    // A name is not redacted, so a name with a secret is refused.
+    folder.refused(4, &["snapshot", &key()]);
     let reasons: Vec<_> = folder
         .stream(&["log"])
         .iter()

@@ -418,6 +418,7 @@ fn an_untrusted_store_is_read_as_untrusted_text() {
         &["debug", "--write", "-c", "head"],
         &["debug", "-c", "remove rules/payments"],
         &["init", "--store", "new"],
+        &["salvage", ".treering", "new"],
     ] {
         let error = folder.refused(4, &[verb, &["--untrusted-store"]].concat());
         assert_eq!(error["code"], "untrusted_store", "{verb:?}");

@@ -14,7 +14,7 @@ use crate::agent::vocabulary::attribute;
 use crate::engine::Writer;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, NewObject, Value};
-use crate::scan::{Category, Finding, Report, Scanner, Verdict};
+use crate::scan::{Category, Finding, Report, Scanner, Verdict, VerdictTable};
 
 /// The phrase in errors for the name of an attribute, or for a key within an attribute.
 const ATTRIBUTE: &str = "the name of an attribute";
@@ -65,6 +65,12 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
         format!("{what} contains text that looks like a secret"),
     )
     .with_hint("nothing was stored; secrets in names cannot be redacted, so choose another name"))
+}
+
+/// Refuses a name as [`refuse_secret`] does, before a store is open.
+pub(crate) fn refuse_secret_name(what: &str, name: &str) -> Result<()> {
+    // This scanner writes no marker, so its key has no effect.
+    refuse_secret(&Scanner::new(VerdictTable::default(), [0; 32]), what, name)
 }
 
 /// Replaces the secrets in the message of an error by markers, because an error never quotes the matching text (RMB-1).

@@ -39,6 +39,8 @@ impl Verb for Salvage {
     const ANSWERS: &'static [Form] = &[form::<Salvaged>("")];
 
     fn run(self, context: &mut Context) -> Done {
+        // The new store has the classes of the damaged one.
+        context.options.check_may_write()?;
         let report = engine::salvage_store(&self.from, &self.to, &context.engine_options())
             .map_err(|error| not_opened(error, &self.from))?;
         // The new store is as trusted as the damaged one.

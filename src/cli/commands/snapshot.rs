@@ -37,6 +37,11 @@ impl Verb for Snapshot {
             check_snapshot_name(name)?;
         }
         let memory = context.open_to_write()?;
+        #[cfg(feature = "agent")]
+        crate::agent::refuse_secret_name(
+            "the name of the snapshot",
+            self.name.as_deref().unwrap_or_default(),
+        )?;
         let writer = context.writer();
         let info = match &self.delete {
             Some(name) => memory.delete_snapshot(name, &writer)?,

@@ -344,7 +344,7 @@ impl Draft {
     /// # Errors
     /// `Corrupt` or `Io` if a version of its lineage cannot be read.
     pub(crate) fn origin_at_most(&self, object: &NewObject, origin: Origin) -> Result<Origin> {
-        let mut least = self.class_of(origin)?;
+        let mut least = self.class_below(origin, object.parent.as_ref())?;
         for digest in &object.derived_from {
             let source = match self.origins.get(digest) {
                 Some(staged) => Some(*staged),

@@ -125,11 +125,19 @@ impl Draft {
     /// # Errors
     /// `Corrupt` or `Io` if the object of a session cannot be read.
     pub(crate) fn class_of(&self, origin: Origin) -> Result<Origin> {
+        self.class_below(origin, None)
+    }
+
+    /// Returns the class as [`Self::class_of`] does, of a version below `parent`.
+    ///
+    /// # Errors
+    /// The errors of [`Self::class_of`].
+    pub(super) fn class_below(&self, origin: Origin, parent: Option<&Id>) -> Result<Origin> {
         let class = Origin::least(self.writer.trust, origin);
         if !class.is_trusted() {
             return Ok(class);
         }
-        for session in self.sessions() {
+        for session in self.sessions(parent) {
             if self.is_tainted(&session)? {
                 // INVARIANT TNT-2: a version that is written in a tainted session, or below one, is untrusted.
                 return Ok(Origin::ToolExternal);
@@ -172,8 +180,9 @@ impl Draft {
         origin: Origin,
         keeps_origin: bool,
     ) -> Result<Staged> {
+        let sessions = self.sessions(object.parent.as_ref());
         let staged = self.put_with(object, origin, keeps_origin)?;
-        for session in self.sessions() {
+        for session in sessions {
             if origin.is_trusted() {
                 if !self.trusted_in.contains(&session) {
                     let line = self.line(&session)?;
@@ -186,10 +195,12 @@ impl Draft {
         Ok(staged)
     }
 
-    /// Returns the sessions in which the draft writes now.
-    fn sessions(&self) -> BTreeSet<String> {
-        let sessions = self.writer.session.iter().chain(&self.entered);
-        sessions.cloned().collect()
+    /// Returns the sessions in which the draft writes a version below `parent`. The object of a session contains its
+    /// transcript, so what is below that object is written in the session.
+    fn sessions(&self, parent: Option<&Id>) -> BTreeSet<String> {
+        let above = parent.and_then(|parent| parent.as_str().strip_prefix(SESSION_PREFIX));
+        let named = self.writer.session.iter().chain(&self.entered).cloned();
+        named.chain(above.map(str::to_owned)).collect()
     }
 }
 
