@@ -136,8 +136,9 @@ fn finding_1_4_d_an_assistant_behind_a_tool_is_no_more_trusted_than_the_tool() {
     );
     // A child session gets its task from the session above it.
     let said = "session append hello --speaker user --session s2 --parent s1";
-    let child = &folder.json(&said.split(' ').collect::<Vec<_>>())["ids"][0];
-    for id in [child.as_str().unwrap(), "session/s2"] {
+    folder.json(&said.split(' ').collect::<Vec<_>>());
+    let child = folder.stream(&["list", "--kind", "entry", "--prefix", "entry/s2/"]);
+    for id in [&text(&child[0]["id"]), "session/s2"] {
         assert_eq!(origin(&folder, id), "tool_external", "{id}");
     }
     folder.json(&[

@@ -335,13 +335,16 @@ fn a_model_reads_few_tokens() {
         "seq\tcommit\top\t+\t~\t-\ttrust\tlane\tactor\tsource\twhen\tsnapshots\treason"
     );
     assert!(
-        log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\t\tdefault\t"),
+        log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\tdirect_user\tdefault\t"),
         "{log:?}"
     );
     assert!(log[3].ends_with("Z\tgood"), "{log:?}");
     assert_eq!(
         lines(&["--agent", "list"]),
-        ["trust\tid\tkind\tscope\tgist", "\ta\tnote\tglobal\tone two"]
+        [
+            "trust\tid\tkind\tscope\tgist",
+            "direct_user\ta\tnote\tglobal\tone two"
+        ]
     );
     assert!(lines(&["get", "a", "--agent"]).contains(&"kind: note".to_owned()));
     assert!(lines(&["head", "--agent"])[1].len() < 24, "a digest is short");
