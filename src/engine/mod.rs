@@ -48,6 +48,7 @@ pub use read::revision::Revision;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
+#[cfg(any(feature = "agent", feature = "cli"))]
 pub(crate) use read::written_by::WrittenBy;
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "agent")]

@@ -20,6 +20,7 @@ pub(crate) mod stats;
 pub(crate) mod subtree;
 pub(crate) mod text_records;
 pub(crate) mod view;
+#[cfg(any(feature = "agent", feature = "cli"))]
 pub(crate) mod written_by;
 
 pub(crate) use change::{Change, ChangeKind};

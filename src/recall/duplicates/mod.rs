@@ -69,7 +69,7 @@ pub enum Relation {
 
 impl Similarity {
     /// Returns the decision about the pair.
-    pub fn relation(&self) -> Relation {
+    pub fn relation(self) -> Relation {
         match self.contradiction {
             Some(contradiction) if self.is_conflict => Relation::Conflict(contradiction),
             None if self.likeness >= MERGE => Relation::Same,
@@ -200,6 +200,7 @@ impl Index {
     ///
     /// `text_of` returns the text of a document; a document without a text is skipped. `except` is the document that is
     /// being written, and is also skipped.
+    #[cfg(any(test, feature = "testing"))]
     pub fn near<'t>(
         &self,
         text: &str,

@@ -79,6 +79,7 @@ pub struct Index {
 
 impl Index {
     /// Returns an empty index.
+    #[cfg(any(test, feature = "testing"))]
     pub fn new() -> Self {
         Self::default()
     }
@@ -89,6 +90,7 @@ impl Index {
     }
 
     /// Returns whether the index is empty.
+    #[cfg(any(test, feature = "testing"))]
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
