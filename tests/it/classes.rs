@@ -42,6 +42,11 @@ fn finding_1_4_a_a_session_caps_what_is_written_in_it() {
     assert_eq!(remember(&folder, "the office is in Bergen"), "direct_user");
     append(&folder, "tool");
     assert_eq!(remember(&folder, "the kettle is made of copper"), "tool_external");
+    let told = folder.run(&["remember", "the cup is made of clay", "--session", "s1"]);
+    assert!(
+        told.err.contains("the item has the class tool_external"),
+        "{told:?}"
+    );
     let note = folder.json(&["note", "write", "ask about the kettle", "--session", "s1"]);
     assert_eq!(origin(&folder, &text(&note["id"])), "tool_external");
     folder.json(&[

@@ -113,13 +113,8 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
             // removes them.
             let is_left = matches!(operation, Some(Operation::GcBeside { .. }));
             // On a full disk, a rewrite makes room and tries again (FUL-1).
-            let is_full = matches!(
-                trouble,
-                Trouble::Call {
-                    fault: Fault::Full,
-                    ..
-                }
-            );
+            let is_full = |fault: Fault| matches!(fault, Fault::Full | Fault::Quota);
+            let is_full = matches!(trouble, Trouble::Call { fault, .. } if is_full(fault));
             let is_rewrite = matches!(operation, Some(Operation::Gc { .. } | Operation::Erase { .. }));
             let is_told = matches!(trouble, Trouble::Read { .. }) || !run.disk.has_failed() || is_left;
             let is_told = is_told || is_full && is_rewrite;

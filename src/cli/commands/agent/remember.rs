@@ -153,7 +153,22 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         let text = "the item has already expired, so no answer contains it; pass a future time with --expires, or a duration such as 30d with --ttl";
         context.note("expired", text);
     }
+    note_class(context, &agent, &answer)?;
     Ok(DONE)
+}
+
+/// Says that the item is untrusted although its writer is trusted.
+fn note_class(context: &mut Context, agent: &Agent, answer: &ItemRemembered) -> Result<()> {
+    let stored = agent.memory().view().get(&answer.id)?;
+    let class = stored.map(|object| object.origin());
+    let class = class.filter(|class| !class.is_trusted() && context.writer().trust.is_trusted());
+    if let Some(class) = class {
+        let why = "because of its speaker, session or sources";
+        let text =
+            format!("the item has the class {class} {why}; recall shows it only with --with-untrusted");
+        context.note("untrusted", text);
+    }
+    Ok(())
 }
 
 /// Returns the error for a text that is quarantined. The answer on standard output has the details.
@@ -253,7 +268,11 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
     if answer.redacted {
         context.note("redacted", "secrets in the text were replaced by markers");
     } else if !answer.rules.is_empty() && answer.status != Status::Quarantined {
-        context.note("flagged", format!("the scan found {}", answer.rules.join(", ")));
+        let rules = answer.rules.join(", ");
+        context.note(
+            "flagged",
+            format!("the text is stored with flags; the scan found {rules}"),
+        );
     }
     let is_written = matches!(
         answer.status,
