@@ -314,7 +314,7 @@ fn a_block_from_outside_comes_back_from_its_file_as_what_it_was() {
     assert_eq!(folder.run(&["import", "bad"]).code, 1);
     folder.write("bad/good.md", "---\n---\n\nSay no\n");
     assert_eq!(folder.run(&["import", "bad"]).code, 0);
-    // A name that a block cannot have is told.
+    // The answer reports a name that a block cannot have.
     folder.write("bad/.hidden.md", "tea");
     let not_utf8 = std::ffi::OsStr::from_bytes(b"bad/caf\xe9.md");
     std::fs::write(folder.path("").join(not_utf8), "tea").unwrap();

@@ -183,7 +183,7 @@ fn a_symbolic_link_needs_its_own_entry() {
     fs::remove_file(&link).unwrap();
     symlink("../copy", &link).unwrap();
     assert_untrusted(&run_in(&folder, "repo", &["head"]));
-    // To forget the link does not forget its target.
+    // Forgetting the link keeps the entry of its target.
     fs::remove_file(&link).unwrap();
     symlink("../.treering", &link).unwrap();
     assert_eq!(run_in(&folder, "repo", &["trust-store", "--forget"]).code, 0);
@@ -323,7 +323,7 @@ fn a_store_of_another_user_is_refused_even_if_it_is_named() {
     );
     fs::rename(folder.store(), folder.path("mine")).unwrap();
     fs::rename(folder.path("empty"), folder.store()).unwrap();
-    // A store that is created there would be in the hands of the other user.
+    // The other user could change a store that is created there.
     assert_untrusted(&folder.run(&["put", "a", "--kind", "note", "--json"]));
 }
 

@@ -12,7 +12,7 @@ use crate::engine::Change;
 ///
 /// # Notes
 /// --actor A, --session S and --source SRC show only the objects whose version in the second state that writer wrote, or
-/// that it removed. The mark ! stands behind the id of an untrusted object: of a tool, a document or an import.
+/// that it removed. A ! after an id marks an untrusted object, which came from a tool, a document or an import.
 ///
 /// # Examples
 /// ```text

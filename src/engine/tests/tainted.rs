@@ -150,6 +150,26 @@ fn a_kept_draft_taints_its_session() -> Result<()> {
     Ok(())
 }
 
+/// INVARIANT TNT-2: a version below a tainted session is untrusted, also below more sessions than a verb creates.
+#[test]
+fn a_session_below_the_depth_limit_is_no_way_out() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    for depth in 0..70 {
+        let mut session = NewObject::new(id(&format!("session/p{depth}")), Kind::new("session")?);
+        session.parent = (depth > 0).then(|| id(&format!("session/p{}", depth - 1)));
+        drop(memory.put(session, &Writer::user())?);
+    }
+    say(
+        &memory,
+        "page",
+        "a page",
+        &Writer::of(Origin::Document).session("p0"),
+    )?;
+    say(&memory, "deep", "said far below", &Writer::user().session("p69"))?;
+    assert_eq!(origin(&memory, "deep"), Some(Origin::ToolExternal));
+    Ok(())
+}
+
 /// A build before the taint stated it in two attributes of the session's object.
 #[test]
 fn what_an_older_build_noted_still_counts() -> Result<()> {

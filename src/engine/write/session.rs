@@ -70,13 +70,16 @@ fn is_tainted(
     get: impl Fn(&Id) -> Result<Option<Object>>,
     session: &str,
 ) -> Result<bool> {
+    let mut goes_on = false;
     for above in session_line(get, session) {
         let (name, object) = above?;
         if has_taint(&name) || object.as_ref().is_some_and(is_untrusted) {
             return Ok(true);
         }
+        goes_on = parent_session(object.as_ref()).is_some();
     }
-    Ok(false)
+    // INVARIANT TNT-2: sessions above the depth limit are not read, so they count as tainted.
+    Ok(goes_on)
 }
 
 /// Returns whether the object of a session is untrusted, or says that the session is. Builds before the taint stated
@@ -92,8 +95,8 @@ fn is_untrusted(session: &Object) -> bool {
         || withheld.is_some_and(|count| count > 0)
 }
 
-/// Returns the found object, or `None` instead of the error for an erased version.
-fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
+/// Returns the found object, or `None` instead of the error for an erased or lost version.
+fn unless_absent(found: Result<Option<Object>>) -> Result<Option<Object>> {
     match found {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         found => found,
@@ -109,7 +112,7 @@ impl View {
     pub(crate) fn is_tainted(&self, session: &str) -> Result<bool> {
         let store = self.opened().store();
         let has_taint = |session: &str| store.references().is_tainted(session);
-        is_tainted(has_taint, |id| unless_erased(self.get(id)), session)
+        is_tainted(has_taint, |id| unless_absent(self.get(id)), session)
     }
 }
 
@@ -154,7 +157,7 @@ impl Draft {
         let store = self.store();
         let has_taint =
             |session: &str| self.tainted.contains(session) || store.references().is_tainted(session);
-        is_tainted(has_taint, |id| unless_erased(self.get(id)), session)
+        is_tainted(has_taint, |id| unless_absent(self.get(id)), session)
     }
 
     /// Taints a session and the sessions above it when the draft is committed (TNT-1).
@@ -169,7 +172,7 @@ impl Draft {
 
     /// Returns a session and the sessions above it.
     fn line(&self, session: &str) -> Result<Vec<String>> {
-        let line = session_line(|id| unless_erased(self.get(id)), session);
+        let line = session_line(|id| unless_absent(self.get(id)), session);
         line.map(|above| Ok(above?.0)).collect()
     }
 

@@ -61,7 +61,7 @@ impl<'p> Side<'p> {
         self.statement.token(self.values[at]).value.as_ref()
     }
 
-    /// Whether the first value stands behind a preposition at the front of its statement.
+    /// Whether a preposition at the start of the statement precedes the first value.
     fn is_fronted(&self) -> bool {
         let start = self.statement.content[self.values[0]];
         let (before, after) = self.statement.tokens.split_at(start);

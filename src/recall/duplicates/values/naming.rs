@@ -1,4 +1,4 @@
-//! Two words in the place of one attribute: behind a label, a preposition of place, a form of "to be".
+//! Compares two words that name the value of one attribute: after a label, a preposition of place, or a form of "to be".
 //!
 //! # Layer
 //! Knows pairs of statements and the roles of words.

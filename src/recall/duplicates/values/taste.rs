@@ -10,7 +10,7 @@ use super::verdict::Verdict;
 use crate::recall::duplicates::contradiction::Contradiction;
 use crate::recall::text::relations::LEXICON;
 
-/// The words of the avoiding statement beside its subject, its verb and its topic: a time or a reason would limit it.
+/// The other words of the statement that avoids something. A time or a reason would limit that statement.
 const BESIDE_MAX: usize = 1;
 
 /// One statement avoids what the other one takes.

@@ -126,7 +126,7 @@ fn shade(_: &Language, _: &[Token], rest: &[Token]) -> Option<(Token, usize)> {
     (is_colour(0) && is_colour(1)).then(|| (rest[1].clone(), 2))
 }
 
-/// Yes or no, if it stands behind a label, or at the end of a clause.
+/// Reads "yes" or "no" after a label, or at the end of a clause.
 fn flag(language: &Language, before: &[Token], rest: &[Token]) -> Option<(usize, Value)> {
     let first = &rest[0];
     let class = [Class::Yes, Class::No]
