@@ -43,6 +43,8 @@ named! {
         Encoded => "encoded",
         /// Markup that hides text from people but not from models.
         Markup => "markup",
+        /// A passage that resembles known injections as a whole, although no rule knows its words.
+        Resemblance => "resemblance",
     }
 }
 
@@ -56,6 +58,16 @@ named! {
         Medium => "medium",
         /// Very rare in honest text, unless the text is about attacks.
         High => "high",
+    }
+}
+
+impl Severity {
+    /// Returns the severity one step below; `Low` is the lowest.
+    pub(in crate::scan) fn lower(self) -> Self {
+        match self {
+            Self::High => Self::Medium,
+            Self::Medium | Self::Low => Self::Low,
+        }
     }
 }
 

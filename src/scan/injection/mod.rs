@@ -11,6 +11,7 @@
 //! - SCA-5: besides the text and its findings, a scan needs memory for only a few pieces, however long the text is.
 
 mod ciphers;
+mod classifier;
 mod respell;
 mod spelling;
 #[cfg(test)]
@@ -88,6 +89,7 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
             run_frames(&rules::OTHER_FRAMES, &words, part, &mut here);
         }
         run_frames(&rules::FRAMES, &words, part, &mut here);
+        classify(&marks, part, &mut here);
         if depth < DEPTH_MAX {
             if has_escapes {
                 find_unescaped(part, depth, &mut here);
@@ -126,9 +128,12 @@ fn run(rules: &RuleSet, copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
         let (rule, span) = (matched.rule, matched.span);
         let same = found[first..].iter().filter(|known| known.rule == rule.id);
         if !span.is_empty() && same.count() < PER_RULE_MAX {
-            let end = (copy.sources[span.end - 1] + 1).min(text.len());
-            let span = boundaries(text, copy.sources[span.start]..end);
-            found.push(Finding::new(rule.category, rule.id, rule.severity, span));
+            found.push(Finding::new(
+                rule.category,
+                rule.id,
+                rule.severity,
+                copy.span_in(text, span),
+            ));
         }
     });
 }
@@ -139,11 +144,51 @@ fn run_frames(frames: &Frames, copy: &TextCopy, text: &str, found: &mut Vec<Find
     frames.run(&copy.bytes, |frame, span| {
         let same = found[first..].iter().filter(|known| known.rule == frame.id);
         if same.count() < PER_RULE_MAX {
-            let end = (copy.sources[span.end - 1] + 1).min(text.len());
-            let span = boundaries(text, copy.sources[span.start]..end);
-            found.push(Finding::new(frame.category, frame.id, frame.severity, span));
+            found.push(Finding::new(
+                frame.category,
+                frame.id,
+                frame.severity,
+                copy.span_in(text, span),
+            ));
         }
     });
+}
+
+/// Compares what the rules found in `text` with the scores of its passages, and reports passages with a high score.
+///
+/// A rule knows a few words, the classifier weighs the whole passage. So a finding in a passage that does not resemble
+/// any injection is less severe: honest texts use the words of attacks, too.
+fn classify(copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
+    let passages: Vec<(Range<usize>, f32)> = classifier::find(&copy.bytes)
+        .into_iter()
+        .map(|passage| (copy.span_in(text, passage.span), passage.score))
+        .collect();
+    for finding in found
+        .iter_mut()
+        .filter(|one| !UNCONFIRMED.contains(&one.category))
+    {
+        let touches = |span: &Range<usize>| span.start < finding.span.end && finding.span.start < span.end;
+        let scores = passages
+            .iter()
+            .filter(|(span, _)| touches(span))
+            .map(|(_, score)| *score);
+        if scores
+            .reduce(f32::max)
+            .is_some_and(|score| score < classifier::UNLIKE)
+        {
+            finding.severity = finding.severity.lower();
+        }
+    }
+    let alike = passages.into_iter().filter_map(|(span, score)| {
+        let severity = classifier::severity(score)?;
+        Some(Finding::new(
+            Category::Resemblance,
+            "resembles-injection",
+            severity,
+            span,
+        ))
+    });
+    found.extend(alike.take(PER_RULE_MAX));
 }
 
 /// Finds injections that are hidden by escapes.

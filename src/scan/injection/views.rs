@@ -10,10 +10,12 @@
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::scan::secrets::boundaries;
 use crate::scan::unicode::{self, fold};
 
 /// A copy of a text, with the positions of its bytes in the text.
@@ -25,6 +27,12 @@ pub(super) struct TextCopy {
 }
 
 impl TextCopy {
+    /// Returns the bytes of `text`, the original of this copy, from which `span` was made.
+    pub(super) fn span_in(&self, text: &str, span: Range<usize>) -> Range<usize> {
+        let end = (self.sources[span.end - 1] + 1).min(text.len());
+        boundaries(text, self.sources[span.start]..end)
+    }
+
     fn reset(&mut self, length: usize) {
         self.bytes.clear();
         self.bytes.reserve(length + 8);

@@ -103,6 +103,15 @@ pub(super) fn texts() -> Vec<String> {
     seeds().into_iter().map(|seed| seed.text).collect()
 }
 
+/// Returns the orders of the tune half and the statements that steer an agent, in their original form.
+pub(in crate::scan) fn to_tune() -> Vec<String> {
+    let seeds = seeds().into_iter();
+    let orders = seeds.filter(|seed| seed.sort != Sort::Covert && is_tune(&seed.text));
+    let soft = include_str!("attacks/soft.in").lines();
+    let soft = soft.filter_map(|line| Some(line.split_once(" | ")?.1.to_owned()));
+    orders.map(|seed| seed.text).chain(soft).collect()
+}
+
 /// Returns whether a text belongs to the half that is used to tune rules.
 pub(super) fn is_tune(text: &str) -> bool {
     digest(text).is_multiple_of(2)

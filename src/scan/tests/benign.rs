@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::attacks::{is_tune, scanner};
+use super::transforms;
 use crate::scan::Verdict;
 
 /// The number of facts that the test generates and scans in a release build.
@@ -12,6 +13,14 @@ const FACTS: usize = 10_000;
 /// Returns texts that use the words of attacks for other purposes. `\n` and `\\` are escapes.
 pub(super) fn by_hand() -> impl Iterator<Item = &'static str> {
     include_str!("benign/by_hand.in").lines()
+}
+
+/// Returns the texts of the tune half, each in all ways of writing.
+pub(in crate::scan) fn to_tune_in_all_ways() -> Vec<String> {
+    let texts = by_hand().filter(|text| is_tune(text)).map(transforms::pieces);
+    texts
+        .flat_map(|text| (0..transforms::names().count()).map(move |way| transforms::apply(way, &text)))
+        .collect()
 }
 
 /// Returns distinct facts from the templates in turn. The facts are always the same.

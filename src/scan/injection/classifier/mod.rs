@@ -1,0 +1,92 @@
+//! The linear classifier of passages: text that resembles an injection without the words of any rule.
+//!
+//! A rule knows the words of attacks that its author saw. The classifier weighs all words of a passage, their pairs and
+//! their letters, and so finds attacks in new words. Each feature has a weight of eight bits in `weights.bin`. The score
+//! of a passage is the sum of the weights of its distinct features, divided by the square root of their number.
+//!
+//! The weights are trained on the texts in `tests/scan` (`training` says how). A test trains them again and compares.
+//! Source: L2-regularised linear classification over hashed features, Weinberger et al., "Feature Hashing for Large
+//! Scale Multitask Learning", ICML 2009; Hsieh et al., "A Dual Coordinate Descent Method for Large-scale Linear SVM",
+//! ICML 2008.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate outside `scan`.
+//!
+//! # Invariants
+//! - SCA-8: the weights are the result of training on the texts of the repository.
+
+mod features;
+mod passages;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod training;
+
+use std::ops::Range;
+
+use self::features::{FEATURES, Features};
+use crate::scan::finding::Severity;
+
+/// The first bytes of the weights: the scale of a weight and the bias, each a little-endian `f32`.
+const HEADER: usize = 8;
+/// The trained weights, one signed byte for each feature.
+static WEIGHTS: &[u8; HEADER + FEATURES] = include_bytes!("weights.bin");
+
+/// The number of features by which every passage counts as longer, so that a few words alone have no high score.
+const PRIOR: f32 = 50.0;
+/// The minimal score of a passage that is reported.
+const MEDIUM: f32 = 0.25;
+/// The minimal score of a passage that is held back without a finding of a rule.
+const HIGH: f32 = 0.8;
+/// A passage with a score below this one resembles no injection.
+pub(super) const UNLIKE: f32 = -0.4;
+
+/// A passage of a text, with its score.
+pub(super) struct Passage {
+    /// The bytes of the passage in the marks.
+    pub(super) span: Range<usize>,
+    /// How much the passage resembles an injection. Training gives attacks at least 1 and honest texts at most -1, as
+    /// far as the features can tell them apart.
+    pub(super) score: f32,
+}
+
+/// Returns the passages of `marks`, which is UTF-8, with their scores.
+pub(super) fn find(marks: &[u8]) -> Vec<Passage> {
+    let marks = std::str::from_utf8(marks).unwrap_or_default();
+    let mut features = Features::default();
+    let mut found = Vec::new();
+    passages::each(marks, |words, span| {
+        let score = score(features.of(words));
+        found.push(Passage { span, score });
+    });
+    found
+}
+
+/// Returns the severity of a passage with this score, or `None` if the passage is not worth a report.
+pub(super) fn severity(score: f32) -> Option<Severity> {
+    match score {
+        score if score >= HIGH => Some(Severity::High),
+        score if score >= MEDIUM => Some(Severity::Medium),
+        _ => None,
+    }
+}
+
+/// Returns the score of a passage with these distinct features.
+fn score(features: &[u32]) -> f32 {
+    let number = |at: usize| {
+        let bytes = WEIGHTS[at..at + 4]
+            .try_into()
+            .expect("the header has two numbers");
+        f32::from_le_bytes(bytes)
+    };
+    let sum: i32 = features
+        .iter()
+        .map(|feature| i32::from(WEIGHTS[HEADER + *feature as usize].cast_signed()))
+        .sum();
+    number(0) * sum as f32 / length(features) + number(4)
+}
+
+/// Returns the number by which the sum of the weights of these features is divided.
+fn length(features: &[u32]) -> f32 {
+    (features.len() as f32 + PRIOR).sqrt()
+}
