@@ -114,7 +114,7 @@ impl Inner {
     }
 
     /// Writes the batch of a commit.
-    fn write_one(&self, writing: &mut LogHandle, ready: Ready) -> Result<Committed> {
+    pub(super) fn write_one(&self, writing: &mut LogHandle, ready: Ready) -> Result<Committed> {
         let entry = self.write_group(writing, vec![ready])?.pop();
         let entry = entry.ok_or_else(|| Error::internal("a batch was not written"))?;
         Ok(Committed::of(&entry, true))
