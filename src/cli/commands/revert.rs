@@ -13,7 +13,7 @@ use crate::engine::{self, ChangeKind, Conflicts, RevertedObject, Selection, Writ
 /// The number of lines of each list, except in a dry run.
 const LINES: usize = 20;
 
-/// Take back what a session, a source or a commit wrote
+/// Take back what a session wrote
 ///
 /// Each object that the selected commits wrote gets its newest version by anybody else, or goes if there is none. An
 /// object that they removed comes back. Later versions by others stay.
