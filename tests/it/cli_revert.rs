@@ -1,5 +1,7 @@
 //! Tests of `revert` with the built program.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::program::{Folder, column, text};
@@ -12,7 +14,7 @@ fn poisoned() -> Folder {
     let night = "--session night --trust model --source https://page.example/";
     let (mut script, mut poison) = (String::new(), 0);
     let mut put = |id: &str, content: &str, writer: &str| {
-        script += &format!("put {id} --kind fact --content '{content}' {writer}\n");
+        writeln!(script, "put {id} --kind fact --content '{content}' {writer}").unwrap();
     };
     for number in 0..188 {
         let writer = format!("--session {}", sessions[number % 4]);

@@ -36,6 +36,7 @@ mod cli_recall;
 mod cli_remember;
 #[cfg(feature = "cli")]
 mod cli_retention;
+#[cfg(feature = "cli")]
 mod cli_revert;
 #[cfg(feature = "cli")]
 mod cli_salvage;

@@ -79,10 +79,9 @@ impl Verb for Revert {
         let reverted = self.revert(context, &memory);
         let reverted = reverted.map_err(|error| self.with_nearest(&memory, error))?;
         let answer = Reverted::of(&reverted, self.dry_run);
-        let lines = lines(context, &memory, &reverted, self.dry_run, self.with_derived)?;
-        let text = self.headline(context, &reverted);
         context.answer(&answer, |_, context| {
-            context.line(&text)?;
+            context.line(self.headline(context, &reverted))?;
+            let lines = lines(context, &memory, &reverted, self.dry_run, self.with_derived)?;
             lines.iter().try_for_each(|line| context.line(line))
         })?;
         if self.dry_run {
@@ -117,14 +116,14 @@ impl Revert {
     fn selection(&self, memory: &Memory) -> Result<Selection> {
         let now = memory.view().now();
         let commits = self.commit.iter().map(|commit| commit.parse());
-        let mut selection = Selection::default();
-        selection.commits = commits.collect::<Result<_>>()?;
-        selection.sessions.clone_from(&self.session);
-        selection.actors.clone_from(&self.actor);
-        selection.sources.clone_from(&self.source);
-        selection.since = time::given(self.since.as_deref(), now)?;
-        selection.until = time::given(self.until.as_deref(), now)?;
-        Ok(selection)
+        Ok(Selection {
+            commits: commits.collect::<Result<_>>()?,
+            sessions: self.session.clone(),
+            actors: self.actor.clone(),
+            sources: self.source.clone(),
+            since: time::given(self.since.as_deref(), now)?,
+            until: time::given(self.until.as_deref(), now)?,
+        })
     }
 
     /// Describes the selection, as the reason of a revert without another reason.
@@ -194,10 +193,10 @@ fn lines(
 ) -> Result<Vec<String>> {
     let gists = Gists::new(context, memory, false);
     let changed = reverted.reverted.iter().map(|object| {
-        Ok(match dry_run && !context.output.is_compact() {
-            true => whole(context, memory, object)?.join("\n"),
-            false => short_line(context, memory, &gists, object)?,
-        })
+        if dry_run && !context.output.is_compact() {
+            return Ok(whole(context, memory, object)?.join("\n"));
+        }
+        short_line(context, memory, &gists, object)
     });
     let most = if dry_run { usize::MAX } else { LINES };
     let mut lines = some_of(changed, most)?;
@@ -212,9 +211,10 @@ fn lines(
         lines.extend(some_of(kept, most)?);
     }
     if !reverted.derived.is_empty() {
-        let what = match with_derived {
-            true => "derived from what the commits wrote, and reverted too:",
-            false => "derived from what the commits wrote; --with-derived reverts it too:",
+        let what = if with_derived {
+            "derived from what the commits wrote, and reverted too:"
+        } else {
+            "derived from what the commits wrote; --with-derived reverts it too:"
         };
         lines.push(what.to_owned());
         let derived = reverted.derived.iter();

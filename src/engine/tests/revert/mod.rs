@@ -26,8 +26,11 @@ fn revert(memory: &Memory, selection: Selection) -> Result<Reverted> {
     memory.revert(selection).by(&by("owner"))
 }
 
-/// Returns the changed ids, the kept ids with their lane and seq, and the derived ids.
-fn told(reverted: &Reverted) -> (Vec<String>, Vec<(String, String, u64)>, Vec<String>) {
+/// A kept id, with the lane and seq of the later change.
+type Kept = (String, String, u64);
+
+/// Returns the changed ids, the kept ids and the derived ids.
+fn told(reverted: &Reverted) -> (Vec<String>, Vec<Kept>, Vec<String>) {
     let ids = reverted.reverted.iter().map(|reverted| reverted.id.to_string());
     let kept = reverted.kept.iter().map(|kept| {
         let by = kept.by.as_ref().unwrap();
@@ -37,7 +40,7 @@ fn told(reverted: &Reverted) -> (Vec<String>, Vec<(String, String, u64)>, Vec<St
     (ids.collect(), kept.collect(), derived.collect())
 }
 
-fn kept(id: &str, by: &str, seq: u64) -> (String, String, u64) {
+fn kept(id: &str, by: &str, seq: u64) -> Kept {
     (id.to_owned(), by.to_owned(), seq)
 }
 
@@ -343,6 +346,15 @@ fn a_revert_keeps_classes_and_an_untrusted_writer_reverts_nothing_trusted() {
     // RVT-3: the commit is more trusted, even if the version that would come back is not.
     denied(session("model"));
     denied(session("person"));
+    // RVT-3: nor may it take back what a person wrote over its own version.
+    memory
+        .put(note("seen", "by a tool"), &tool.clone().session("seen"))
+        .unwrap();
+    put(&memory, "seen", "by a person");
+    let both = memory.revert(session("seen")).conflicts(Conflicts::Revert);
+    let error = both.by(&tool.clone().session("t")).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::LessTrusted);
+    assert_eq!(content(&memory.view(), "seen").as_deref(), Some("by a person"));
     let references = memory.references().len();
     let own = memory
         .revert(session("new"))
