@@ -43,7 +43,7 @@
 //! | read a state | [`Memory::view`], [`Memory::at`], [`View`], [`Query`] |
 //! | change a state | [`Memory::put`], [`Draft`], [`Memory::commit`], [`Memory::attempt`] |
 //! | name the writer, and restrict what it may change | [`Writer`], [`Authorisation`] |
-//! | go back | [`Memory::undo`], [`Memory::rollback`], [`Draft::restore`], [`Memory::snapshot`] |
+//! | go back | [`Memory::undo`], [`Memory::rollback`], [`Memory::revert`], [`Draft::restore`], [`Memory::snapshot`] |
 //! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |
 //! | prove that a state contains an object | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
@@ -123,6 +123,12 @@ pub mod proof {
     //! proof needs no store.
 
     pub use crate::trie::{Proof, ProofError};
+}
+
+pub mod revert {
+    //! The selection, options and result of a revert; see [`Memory::revert`](crate::Memory::revert).
+
+    pub use crate::engine::{Conflicts, KeptObject, Revert, Reverted, RevertedObject, Selection};
 }
 
 pub mod upkeep {

@@ -84,7 +84,7 @@ pub use followed::Reached;
 pub use forget::{Forgetting, Forgot, Forgotten, Restored};
 pub use guard::{
     ChangeLimits, Checked, Checks, CommandCheck, Guarded, KindRules, PinnedRules, Policy, QuotaLimits,
-    Refuse, Report, ScanRules, TrustRules,
+    Refuse, RefusedRules, Report, ScanRules, TrustRules,
 };
 pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use judge::{Judge, Judgement};

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::digest::{CommitDigest, ObjectDigest, Root, to_hex};
-use crate::engine::{CommitInfo, Committed, ErasedRecord, ErasedReport, GcReport, Memory};
+use crate::engine::{self, CommitInfo, Committed, ErasedRecord, ErasedReport, GcReport, Memory};
 use crate::error::Result;
 use crate::object::Id;
 use crate::store::ChangeCounts;
@@ -148,6 +148,67 @@ pub(crate) struct RestorePreview {
     pub(crate) counts: ChangeCounts,
     pub(crate) ids: Vec<String>,
     pub(crate) dry_run: bool,
+}
+
+/// The answer of `revert`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reverted {
+    /// The commit of the revert, or the current head if nothing changed.
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+    /// The number of selected commits.
+    pub(crate) selected: u64,
+    /// The changed objects.
+    pub(crate) reverted: Vec<RevertedObject>,
+    /// The objects that stay, because others changed them later.
+    pub(crate) kept: Vec<KeptObject>,
+    /// The objects that are derived from versions of the selected commits.
+    pub(crate) derived: Vec<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) dry_run: bool,
+}
+
+/// An object that a revert changes.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RevertedObject {
+    pub(crate) id: String,
+    /// The version before the revert. Null if the object comes back.
+    pub(crate) from: Option<ObjectDigest>,
+    /// The version after the revert. Null if the object goes.
+    pub(crate) to: Option<ObjectDigest>,
+}
+
+/// An object that a revert leaves as it is.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct KeptObject {
+    pub(crate) id: String,
+    /// The lane of the later change: its session, else its actor, else `default`. Null if the commit was thinned.
+    pub(crate) by: Option<String>,
+    /// The seq of the later change.
+    pub(crate) seq: Option<u64>,
+}
+
+impl Reverted {
+    pub(crate) fn of(reverted: &engine::Reverted, dry_run: bool) -> Self {
+        let changed = reverted.reverted.iter().map(|object| RevertedObject {
+            id: object.id.to_string(),
+            from: object.from,
+            to: object.to,
+        });
+        let kept = reverted.kept.iter().map(|object| KeptObject {
+            id: object.id.to_string(),
+            by: object.by.as_ref().map(|by| by.lane().to_owned()),
+            seq: object.by.as_ref().map(|by| by.commit.seq),
+        });
+        Self {
+            commit: reverted.committed.commit.clone(),
+            selected: reverted.selected,
+            reverted: changed.collect(),
+            kept: kept.collect(),
+            derived: reverted.derived.iter().map(Id::to_string).collect(),
+            dry_run,
+        }
+    }
 }
 
 /// The answer of `gc`.

@@ -129,6 +129,12 @@ pub(crate) fn writes() -> Vec<Arg> {
     shared(&["source", "trust", "wait", "reason"])
 }
 
+/// Returns the shared options of a verb that commits, and declares `--session`, `--actor` and `--source` itself to select
+/// the work of others.
+pub(crate) fn selects_and_writes() -> Vec<Arg> {
+    shared(&["trust", "wait", "reason"])
+}
+
 /// Returns the shared options of a verb that writes without a commit.
 pub(crate) fn waits() -> Vec<Arg> {
     shared(&["wait"])

@@ -86,7 +86,22 @@ impl Context {
     /// Returns the writer of the command. Once the store is open, markers of the store replace the secrets in the
     /// writer's reason and source (CLI-9).
     pub(crate) fn writer(&self) -> Writer {
-        let writer = self.named_writer();
+        self.cleaned(self.named_writer())
+    }
+
+    /// Returns the writer of a verb whose options `--session`, `--actor` and `--source` select the work of others. Only
+    /// the shell has a lane then.
+    pub(crate) fn selecting_writer(&self) -> Writer {
+        let lane = self.kept.as_ref().map(|kept| kept.lane.clone());
+        let options = SharedOptions {
+            lane: lane.unwrap_or_default(),
+            source: None,
+            ..self.options.clone()
+        };
+        self.cleaned(options.writer())
+    }
+
+    fn cleaned(&self, writer: Writer) -> Writer {
         #[cfg(feature = "agent")]
         if let Some(memory) = &self.opened {
             let scanner = agent::scanner_of(memory, VerdictTable::default());

@@ -44,7 +44,7 @@ const OTHER_WORDS: [(&[&str], &str); 7] = [
         &["search", "query"],
         if cfg!(feature = "agent") { "recall" } else { "find" },
     ),
-    (&["checkout", "reset", "revert"], "rollback"),
+    (&["checkout", "reset"], "rollback"),
     (
         &["rm", "delete"],
         if cfg!(feature = "agent") {

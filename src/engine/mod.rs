@@ -45,6 +45,7 @@ pub use read::inspect::Meaning;
 pub(crate) use read::inspect::{checkpoints_in, inspection};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
+pub use read::selection::Selection;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
@@ -82,6 +83,7 @@ pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
 pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
+pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};
 #[cfg(feature = "agent")]
 pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, parent_session, session_line};

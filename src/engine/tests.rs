@@ -20,6 +20,7 @@ mod live_mark;
 mod moved;
 mod named;
 mod placed;
+mod revert;
 mod salvage;
 mod salvage_beside;
 mod salvage_leftovers;

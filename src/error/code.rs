@@ -154,6 +154,8 @@ codes! {
     NotOwner = "not_owner",
     /// A path of the store or of the input is a folder, a link, a pipe, a socket or a device instead of a regular file.
     NotRegularFile = "not_regular_file",
+    /// No commit meets the conditions of a selection.
+    NothingSelected = "nothing_selected",
     /// The import refused every part of its input.
     NothingTaken = "nothing_taken",
     /// The folder contains no block, so `--prune` would remove every block.

@@ -58,6 +58,12 @@ impl Op {
     pub const UNDO: &str = "undo";
     /// The commit reversed an undo.
     pub const REDO: &str = "redo";
+    /// The commit took back what earlier commits wrote.
+    pub const REVERT: &str = "revert";
+    /// The commit restored single objects.
+    pub const RESTORE: &str = "restore";
+    /// The commit restored forgotten items.
+    pub const UNFORGET: &str = "unforget";
     /// The commit erased content from every file.
     pub const ERASE: &str = "erase";
     /// Salvage wrote the readable part of a damaged store as a new store.

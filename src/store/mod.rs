@@ -261,16 +261,36 @@ impl Store {
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn updated(&self, entry: &Entry) -> Result<Option<Time>> {
         let batch = self.records.batch_of(entry.place)?;
-        let Some(commit) = self.commit_at(self.first_where(|commit| commit.batch >= batch)?)? else {
+        let first = self.first_where(|commit| commit.batch >= batch)?;
+        let Some(commit) = self.commit_at(first)? else {
             return Ok(None);
         };
-        let map_record = self.records.map_record(&commit, &entry.key)?;
-        Ok(Some(map_record.map_or(commit.commit.time, |map_record| {
-            Time::from_micros(map_record.updated)
-        })))
+        if let Some(map_record) = self.records.map_record(&commit, &entry.key)? {
+            return Ok(Some(Time::from_micros(map_record.updated)));
+        }
+        if commit.batch == batch {
+            return Ok(Some(commit.commit.time));
+        }
+        self.first_with(first, entry)
     }
 
-    /// Returns the commit that first wrote the version of an entry, if that commit is kept.
+    /// Returns the time of the first commit whose state has the version of an entry, at or after the commit with the
+    /// index `first`. The record of a staged change is older than the commit that makes the change.
+    fn first_with(&self, first: usize, entry: &Entry) -> Result<Option<Time>> {
+        for index in first..self.kept() {
+            let Some(commit) = self.commit_at(index)? else {
+                break;
+            };
+            let found = self.state(&commit)?.get(&entry.key, self)?;
+            if found.is_some_and(|found| found.digest == entry.digest) {
+                return Ok(Some(commit.commit.time));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the commit that first wrote the version of an entry, if that commit is kept. A version that a later
+    /// commit brought back still belongs to its first writer, and a staged version to the commit that made it current.
     ///
     /// # Errors
     /// The errors of [`Self::updated`].

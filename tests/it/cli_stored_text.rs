@@ -266,6 +266,10 @@ fn no_verb_keeps_a_secret_of_its_reason() {
         let ran = folder.run(&[verb, &["-m", &reason, "--source", &source]].concat());
         assert_eq!(ran.code, 0, "{verb:?}: {ran:?}");
     }
+    // The options of a revert select commits, so its source is not a source of the commit.
+    folder.put("z", "tea");
+    folder.json(&["revert", "--commit", "@", "-m", &reason]);
+    assert!(text(&folder.stream(&["log", "--limit", "1"])[0]["reason"]).contains("[REDACTED:"));
     // A name is not redacted, so a name with a secret is refused.
     folder.refused(4, &["snapshot", &key()]);
     let reasons: Vec<_> = folder

@@ -37,6 +37,8 @@ mod cli_remember;
 #[cfg(feature = "cli")]
 mod cli_retention;
 #[cfg(feature = "cli")]
+mod cli_revert;
+#[cfg(feature = "cli")]
 mod cli_salvage;
 #[cfg(feature = "cli")]
 mod cli_schema;

@@ -6,8 +6,8 @@
 use super::names::admitted;
 use super::rule::Rule;
 use crate::agent::agent::Agent;
-use crate::engine::{Attempted, Check, Committed, Draft, Refusal, Writer};
-use crate::error::Result;
+use crate::engine::{Attempted, Check, Committed, Draft, Refusal, Reverted, Selection, Writer};
+use crate::error::{ErrorCode, Result};
 
 /// Creates a draft on the newest state for `writer`.
 ///
@@ -52,6 +52,25 @@ pub(in crate::agent) fn commit(agent: &Agent, mut draft: Draft, rule: &Rule) -> 
         draft.snapshot_before();
     }
     agent.memory().commit(draft, rule.op)
+}
+
+/// Reverts what a session committed, as the actor `guard` with the class of `writer`. The commit belongs to no session, so
+/// the session cannot undo it. Returns `None` if the session committed nothing that stands.
+///
+/// # Errors
+/// The errors of [`admitted`] and [`Revert::by`](crate::revert::Revert::by).
+pub(in crate::agent) fn revert_session(
+    agent: &Agent,
+    session: &str,
+    reason: &str,
+    writer: &Writer,
+) -> Result<Option<Reverted>> {
+    let guard = Writer::of(writer.trust).actor("guard").reason(reason);
+    let revert = agent.memory().revert(Selection::default().session(session));
+    match revert.by(&admitted(agent, &guard)?) {
+        Err(error) if error.code() == ErrorCode::NothingSelected => Ok(None),
+        reverted => Ok(Some(reverted?).filter(|reverted| reverted.committed.changed)),
+    }
 }
 
 /// Runs `change` on a draft, then `check`, and commits the draft if both succeed. Otherwise saves the draft under

@@ -4,6 +4,7 @@
 //! Layer 7, inside `agent`.
 
 use crate::engine::Authorisation;
+use crate::object::Op;
 
 /// The rule for the commits of a verb.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,7 @@ impl Rule {
     pub(in crate::agent) const END_SESSION: Self = Self::retried("session", Authorisation::Untrusted);
     pub(in crate::agent) const FORGET: Self = Self::once("forget", Authorisation::Everyone);
     /// The draft itself rejects a restore by an untrusted writer (STN-1).
-    pub(in crate::agent) const UNFORGET: Self = Self::once("unforget", Authorisation::Untrusted);
+    pub(in crate::agent) const UNFORGET: Self = Self::once(Op::UNFORGET, Authorisation::Untrusted);
     pub(in crate::agent) const EXPIRE: Self = Self::once("expire", Authorisation::Everyone);
     pub(in crate::agent) const DECAY: Self = Self::retried("decay", Authorisation::Untrusted);
     /// Only a person may promote an item.

@@ -9,7 +9,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - GRD-1: a refused change leaves the state, its root and its history unchanged.
+//! - GRD-1: a refused change leaves the state, its root and its history unchanged, unless the policy reverts the session
+//!   of the writer.
 //! - GRD-2: every check runs, even after another check failed, so the report is complete.
 //! - GRD-5: a staged change is committed on exactly the state on which its checks ran.
 
@@ -30,7 +31,8 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 pub use policy::{
-    ChangeLimits, CommandCheck, KindRules, PinnedRules, Policy, QuotaLimits, Refuse, ScanRules, TrustRules,
+    ChangeLimits, CommandCheck, KindRules, PinnedRules, Policy, QuotaLimits, Refuse, RefusedRules, ScanRules,
+    TrustRules,
 };
 pub(crate) use recall_check::{RecallChange, compare_recall};
 pub use report::{Checked, Report};
@@ -42,7 +44,7 @@ pub(super) use turn::changes_of;
 
 use super::Agent;
 use super::change::drafts;
-use crate::engine::{Check, Committed, Draft, Writer};
+use crate::engine::{Check, Committed, Draft, Reverted, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use report::Failure;
 use turn::Turn;
@@ -83,13 +85,16 @@ pub enum Guarded<T> {
         /// The results of the checks.
         report: Report,
     },
-    /// The change failed a check, and the state is unchanged. [`Agent::quarantined`] lists the change. A person commits
+    /// The change failed a check, and is not committed. [`Agent::quarantined`] lists the change. A person commits
     /// it with [`Agent::release`] or drops it with [`Agent::discard`].
     Refused {
         /// The results of the checks.
         report: Report,
         /// The name of the draft with the change, for example `rejected/17`; `None` if the change was empty.
         kept: Option<String>,
+        /// What the guard reverted of the writer's session, if the policy asks for it ([`RefusedRules`]) and the session
+        /// had committed something.
+        reverted: Option<Box<Reverted>>,
     },
 }
 
@@ -101,13 +106,13 @@ impl<T> Guarded<T> {
     pub fn into_result(self) -> Result<(T, Committed)> {
         match self {
             Self::Kept { value, committed, .. } => Ok((value, *committed)),
-            Self::Refused { report, kept } => {
+            Self::Refused { report, kept, .. } => {
                 let why = format!("the change was refused: {}", report.summary());
                 let error = Error::denied(ErrorCode::Rejected, why).with_ids(report.ids());
                 Err(match kept {
-                    Some(name) => {
-                        error.with_hint(format!("the state is unchanged; the draft is saved as {name}"))
-                    }
+                    Some(name) => error.with_hint(format!(
+                        "the change is not committed; the draft is saved as {name}"
+                    )),
                     None => error,
                 })
             }
@@ -180,12 +185,43 @@ impl Agent {
                 committed: Box::new(attempted.committed),
                 report: report.unwrap_or_default(),
             }),
-            (Err(refusal), Some(report)) if !report.is_passed() => Ok(Guarded::Refused {
-                report,
-                kept: refusal.kept,
-            }),
+            (Err(refusal), Some(report)) if !report.is_passed() => {
+                self.refuse(checks, &writer, report, refusal.kept)
+            }
             (Err(refusal), _) => Err(refusal.error),
         }
+    }
+
+    /// Returns a refused change. If the policy asks for it, first reverts what the session of the writer committed.
+    ///
+    /// # Errors
+    /// The errors of [`Revert::by`](crate::revert::Revert::by), with the reason of the refusal.
+    fn refuse<T>(
+        &self,
+        checks: &Checks<'_>,
+        writer: &Writer,
+        report: Report,
+        kept: Option<String>,
+    ) -> Result<Guarded<T>> {
+        let mut reverted = None;
+        if let Some(session) = writer
+            .session
+            .as_ref()
+            .filter(|_| checks.policy.refused.revert_session)
+        {
+            let why = report.summary();
+            let done = drafts::revert_session(self, session, &format!("the guard refused: {why}"), writer);
+            reverted = done.map_err(|error| {
+                error.context(format_args!(
+                    "the change was refused ({why}), and its session was not reverted"
+                ))
+            })?;
+        }
+        Ok(Guarded::Refused {
+            report,
+            kept,
+            reverted: reverted.map(Box::new),
+        })
     }
 
     /// Runs every check on a draft. Changes nothing.

@@ -51,6 +51,8 @@ pub struct Policy {
     pub pinned: PinnedRules,
     /// Protection of more trusted objects.
     pub trust: TrustRules,
+    /// The action after a refusal.
+    pub refused: RefusedRules,
     /// Rules for the objects of a kind.
     pub kinds: BTreeMap<String, KindRules>,
     /// Programs that check the change.
@@ -182,6 +184,15 @@ impl Default for TrustRules {
             contradictions: true,
         }
     }
+}
+
+/// The action of the guard after it refused a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RefusedRules {
+    /// Whether to revert what the session of the writer committed before. The revert is one commit of the actor `guard`
+    /// without a session; later versions by others stay. Default: false.
+    pub revert_session: bool,
 }
 
 /// Rules for the objects of a kind.
@@ -359,6 +370,8 @@ impl Policy {
             ("pinned.contradictions", !self.pinned.contradictions),
             ("trust.keep_higher", !self.trust.keep_higher),
             ("trust.contradictions", !self.trust.contradictions),
+            // A refusal would change the state.
+            ("refused.revert_session", self.refused.revert_session),
             ("command", !self.commands.is_empty()),
         ];
         let looser = keys.into_iter().filter(|(_, is_looser)| *is_looser);

@@ -171,13 +171,11 @@ pub(crate) fn drop_staged(agent: &Agent, name: &str, writer: &Writer) -> Result<
 }
 
 fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
-    let draft = staged_on_head(agent, name, &with_stager(agent, name, writer))?;
+    let stager = with_stager(agent, name, writer);
+    let draft = staged_on_head(agent, name, &stager)?;
     let report = agent.check(&draft, checks)?;
     if !report.is_passed() {
-        return Ok(Guarded::Refused {
-            report,
-            kept: Some(format!("{CLASS}{name}")),
-        });
+        return agent.refuse(checks, &stager, report, Some(format!("{CLASS}{name}")));
     }
     let committed = drafts::commit(agent, draft, &Rule::GUARD)?;
     match delete_staged(agent, name, writer) {

@@ -2,6 +2,7 @@
 
 mod counts;
 mod on_head;
+mod refused;
 
 use super::*;
 use crate::agent::{NewItem, Reach, Settings};
@@ -48,7 +49,7 @@ fn failed(
             assert!(report.is_passed());
             Vec::new()
         }
-        Guarded::Refused { report, kept } => {
+        Guarded::Refused { report, kept, .. } => {
             assert_eq!(agent.memory().view().commit().digest, before, "GRD-1");
             let name = kept.unwrap();
             assert!(

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::items::CommitIfAny;
 use crate::agent::guard::{ChangedObject, Report};
+use crate::answers::commits::Reverted;
 use crate::answers::objects::StoredLine;
 use crate::digest::CommitDigest;
 use crate::engine::{ChangeKind, ReferenceInfo};
@@ -42,6 +43,9 @@ pub(crate) struct GuardCommit {
     pub(crate) report: GuardReport,
     #[serde(flatten)]
     pub(crate) names: CommitIfAny,
+    /// What the guard reverted of the session after a refusal, if the policy has `refused.revert_session`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reverted: Option<Reverted>,
 }
 
 /// The answer of `guard drop`.

@@ -74,6 +74,7 @@ mod prove;
 mod put;
 mod remove;
 mod restore;
+mod revert;
 mod rollback;
 mod salvage;
 mod schema;
@@ -131,6 +132,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<snapshot::Snapshots>("snapshots"),
             entry::<rollback::Rollback>("rollback"),
             entry::<restore::Restore>("restore"),
+            entry::<revert::Revert>("revert"),
             entry::<log::Log>("log"),
             entry::<show::Show>("show"),
             entry::<lanes::Lanes>("lanes"),

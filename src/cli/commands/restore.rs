@@ -64,7 +64,7 @@ impl Verb for Restore {
             }
         }
         if !self.dry_run {
-            let committed = memory.commit(draft, "restore")?;
+            let committed = memory.commit(draft, Op::RESTORE)?;
             return answer_moved(context, &memory, &committed);
         }
         let changes = draft.changes();

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::memory::Memory;
-use crate::engine::read::{Revision, View, named_by, text_of};
+use crate::engine::read::{Revision, Selection, View, named_by, text_of};
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
 use crate::engine::write::kept_draft::draft_named;
+use crate::engine::write::revert::{Conflicts, Revert};
 use crate::engine::write::rollback::{Reversing, Rollback, later_changes};
 use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
 use crate::engine::write::{
@@ -203,7 +204,7 @@ impl Memory {
         self.inner.opened().check_writable()?;
         self.inner.check_own(&draft)?;
         draft.writer.check()?;
-        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
+        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::REVERT, Op::ERASE].contains(&op) {
             return Err(
                 Error::invalid(format!("the operation `{op}` is reserved for the engine"))
                     .with_code(ErrorCode::ReservedOp),
@@ -294,6 +295,18 @@ impl Memory {
             inner: &self.inner,
             revision: revision.try_into().map_err(Into::into),
             across_lanes: false,
+        }
+    }
+
+    /// Plans a revert of the selected commits: each object that they wrote gets its newest version by anybody else, or
+    /// goes if there is none. Later versions by others stay. [`Revert::preview`] shows the effect, and [`Revert::by`]
+    /// commits it.
+    pub fn revert(&self, selection: Selection) -> Revert<'_> {
+        Revert {
+            inner: &self.inner,
+            selection,
+            conflicts: Conflicts::default(),
+            with_derived: false,
         }
     }
 

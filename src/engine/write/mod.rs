@@ -13,6 +13,7 @@ mod memory;
 pub(crate) mod policy;
 pub(crate) mod request;
 pub(crate) mod restore;
+pub(crate) mod revert;
 pub(crate) mod rollback;
 pub(crate) mod session;
 pub(crate) mod snapshot;

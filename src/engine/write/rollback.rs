@@ -32,6 +32,21 @@ use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, 
 /// The hint for an undo or redo that is impossible.
 const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV` restores a whole state";
 
+/// Returns the hint for an undo or redo of commit `seq` that later changes by others prevent.
+fn instead(op: &str, seq: u64, writer: &Writer) -> String {
+    let shown = "nothing was done; `history ID` shows the later changes";
+    if op != Op::UNDO {
+        return format!("{shown}; {OTHERWISE}");
+    }
+    let all = match &writer.session {
+        Some(session) => format!(", `revert --session '{session}'` what the session wrote"),
+        None => String::new(),
+    };
+    format!(
+        "{shown}; `revert --commit seq:{seq}` takes back what still stands of the commit{all}; {OTHERWISE}"
+    )
+}
+
 /// The result that an undo or redo would have.
 #[derive(Clone)]
 pub struct Reversing {
@@ -114,7 +129,7 @@ impl Inner {
     }
 
     /// Writes the batch of a commit.
-    fn write_one(&self, writing: &mut LogHandle, ready: Ready) -> Result<Committed> {
+    pub(super) fn write_one(&self, writing: &mut LogHandle, ready: Ready) -> Result<Committed> {
         let entry = self.write_group(writing, vec![ready])?.pop();
         let entry = entry.ok_or_else(|| Error::internal("a batch was not written"))?;
         Ok(Committed::of(&entry, true))
@@ -161,7 +176,8 @@ impl Inner {
             }
         }
         // ROL-2: changes all ids or no id.
-        check_obstacles(store, target.seq(), changed, erased.as_ref())?;
+        let hint = instead(op, target.seq(), writer);
+        check_obstacles(store, target.seq(), changed, erased.as_ref(), hint)?;
         let plan = Reversing {
             target: CommitInfo::of(&target),
             state: to,
@@ -280,9 +296,15 @@ fn erased_version(head: &State, then: Option<Entry>) -> Result<Option<Object>> {
     Ok(then.filter(Object::is_placeholder))
 }
 
-/// Returns an error if an undo or redo of commit `seq` is impossible: other commits changed its ids since, or a version
-/// to restore was erased.
-fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Option<&Object>) -> Result<()> {
+/// Returns an error if an undo or redo of commit `seq` is impossible: other commits changed its ids since (with `hint`),
+/// or a version to restore was erased.
+fn check_obstacles(
+    store: &Store,
+    seq: u64,
+    mut changed: Vec<String>,
+    erased: Option<&Object>,
+    mut hint: String,
+) -> Result<()> {
     let erased = erased.map(|object| {
         let digest = object.digest();
         let what =
@@ -297,7 +319,6 @@ fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Op
         });
     }
     changed.sort_unstable();
-    let mut hint = format!("nothing was done; `history ID` shows the later changes; {OTHERWISE}");
     if let Some(erased) = erased {
         hint = format!("{hint}. Also, {erased}; {}", by(&erased));
     }

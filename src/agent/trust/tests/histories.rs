@@ -11,7 +11,7 @@ use crate::agent::notes::NewNote;
 use crate::agent::session::{Append, NewEntry};
 use crate::agent::{NewItem, RememberOptions};
 use crate::digest::{CommitDigest, ObjectDigest};
-use crate::engine::View;
+use crate::engine::{Selection, View};
 use crate::error::Result;
 use crate::object::{Id, Object, Origin, Scope};
 use crate::testing::random::SplitMix64;
@@ -306,7 +306,7 @@ impl History {
         let before = self.view();
         let writer = self.writer();
         let memory = self.agent.memory().clone();
-        let (what, done) = match self.random.below(5) {
+        let (what, done) = match self.random.below(6) {
             0 => ("undo", memory.undo(&writer).map(drop)),
             1 => ("redo", memory.redo(&writer).map(drop)),
             2 if !self.commits.is_empty() => {
@@ -320,6 +320,10 @@ impl History {
                 let Some(object) = self.any_object() else { return };
                 let id = Id::new(object.id().as_str()).unwrap();
                 ("remove", memory.remove_recursive(&id, &writer).map(drop))
+            }
+            4 if !self.commits.is_empty() => {
+                let selection = Selection::default().commit(*self.random.pick(&self.commits));
+                ("revert", memory.revert(selection).by(&writer).map(drop))
             }
             _ => {
                 let Some(then) = self.commits.first().copied() else {

@@ -3,9 +3,10 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::agent::RecallQuery;
 use crate::agent::guard::{self, Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
+use crate::agent::{Agent, RecallQuery};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
+use crate::answers::commits::Reverted;
 use crate::cli::agent_context::read_found;
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
@@ -231,20 +232,22 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
     let checks = Checks::new(policy(context, verb.policy.as_deref())?);
     let agent = context.agent_to_write()?;
     let guarded = guard::commit_staged(&agent, &verb.name, &checks, &context.writer())?;
-    let (report, committed) = match guarded {
+    let (report, committed, reverted) = match guarded {
         Guarded::Kept {
             report, committed, ..
-        } => (report, Some(committed.commit)),
-        Guarded::Refused { report, .. } => (report, None),
+        } => (report, Some(committed.commit), None),
+        Guarded::Refused { report, reverted, .. } => (report, None, reverted),
     };
     let answer = GuardCommit {
         report: GuardReport::new(verb.name, report),
         names: committed.as_ref().into(),
+        reverted: reverted.as_ref().map(|reverted| Reverted::of(reverted, false)),
     };
     let (name, report) = (&answer.report.name, &answer.report.report);
     let Some(info) = committed else {
         let note = format!("the change is still staged; drop it with: treering guard drop {name}");
         context.say_with_note(&answer, report, "next", note)?;
+        note_session(context, &agent, name, answer.reverted.as_ref());
         return Ok(DENIED);
     };
     let head = context.head_line(&info);
@@ -256,6 +259,28 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
     };
     let note = format!("reverse the change with: {}", lane.way_back("undo"));
     context.say_with_note(&answer, text, "undo", note)
+}
+
+/// Prints what the guard reverted of the session of a refused change, or how to revert it.
+fn note_session(context: &mut Context, agent: &Agent, name: &str, reverted: Option<&Reverted>) {
+    if let Some(reverted) = reverted {
+        let objects = counted(reverted.reverted.len() as u64, "object");
+        let text = format!(
+            "the policy reverted what the session had written: {objects}; bring it back with: treering undo --actor guard"
+        );
+        context.note("reverted", text);
+        return;
+    }
+    let mut staged = guard::staged(agent).into_iter();
+    let stager = staged.find(|staged| staged.name == name);
+    let own = context.writer().session;
+    if let Some(session) = own.or_else(|| stager?.session) {
+        let session = session.replace('\'', r"'\''");
+        let text = format!(
+            "what the session wrote before stays; treering revert --session '{session}' --dry-run shows it"
+        );
+        context.output.note_for_people("next", text);
+    }
 }
 
 fn show(context: &mut Context, name: &str) -> Done {

@@ -1,0 +1,268 @@
+//! `revert`: takes back what selected commits wrote, while the later work of others stays.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use super::gists::Gists;
+use super::prelude::*;
+use super::written_by::check_known;
+use crate::answers::commits::Reverted;
+use crate::cli::human::change_lines;
+use crate::engine::{self, ChangeKind, Conflicts, RevertedObject, Selection, WrittenBy};
+
+/// The number of lines of each list, except in a dry run.
+const LINES: usize = 20;
+
+/// Take back what a session wrote
+///
+/// Each object that the selected commits wrote gets its newest version by anybody else, or goes if there is none. An
+/// object that they removed comes back. Later versions by others stay.
+///
+/// # Notes
+/// A commit is selected if it meets every given condition. A repeated option selects the commits of each value. A
+/// version that undo, redo, rollback, restore or revert brought back counts as written by whoever wrote it first.
+///
+/// The revert is one commit without a session, so treering undo takes it back.
+///
+/// # Examples
+/// ```text
+/// treering revert --session night-run --dry-run
+/// treering revert --session night-run -m 'the page was wrong'
+/// treering revert --source https://example.org/news --with-derived
+/// treering revert --commit seq:3 --commit seq:7
+/// treering revert --actor crawler --since 2d --conflicts fail
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::selects_and_writes(), verbatim_doc_comment)]
+pub(crate) struct Revert {
+    /// This commit; may be repeated
+    #[arg(long, value_name = "REV")]
+    commit: Vec<String>,
+    /// The commits of this session; may be repeated
+    #[arg(long, value_name = "S")]
+    session: Vec<String>,
+    /// The commits that state this source; may be repeated
+    #[arg(long, value_name = "SRC")]
+    source: Vec<String>,
+    /// The commits of this actor; may be repeated
+    #[arg(long, value_name = "A")]
+    actor: Vec<String>,
+    /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only commits until this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Also take back what others derived from the selected versions
+    #[arg(long)]
+    with_derived: bool,
+    /// What happens with later versions by others: they stay, go too, or stop the revert
+    #[arg(long, value_name = "WHAT", default_value = "keep", value_parser = args::one_of(Conflicts::ALL, Conflicts::name))]
+    conflicts: Conflicts,
+    /// Print what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Verb for Revert {
+    const ANSWERS: &'static [Form] = &[form::<Reverted>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = if self.dry_run {
+            context.open_to_read()?
+        } else {
+            context.open_to_write()?
+        };
+        if context.options.reason.is_none() {
+            context.options.reason = Some(self.told());
+        }
+        let reverted = self.revert(context, &memory);
+        let reverted = reverted.map_err(|error| self.with_nearest(&memory, error))?;
+        let answer = Reverted::of(&reverted, self.dry_run);
+        context.answer(&answer, |_, context| {
+            context.line(self.headline(context, &reverted))?;
+            let lines = lines(context, &memory, &reverted, self.dry_run, self.with_derived)?;
+            lines.iter().try_for_each(|line| context.line(line))
+        })?;
+        if self.dry_run {
+            context.note("dry_run", "nothing was changed");
+        } else if reverted.committed.changed {
+            let lane = context.kept.as_ref().map(|kept| kept.lane.clone());
+            let back = lane.unwrap_or_default().way_back("undo");
+            context
+                .output
+                .note_for_people("undo", format!("reverse the change with: {back}"));
+        }
+        Ok(DONE)
+    }
+}
+
+impl Revert {
+    fn revert(&self, context: &Context, memory: &Memory) -> Result<engine::Reverted> {
+        let revert = memory.revert(self.selection(memory)?).conflicts(self.conflicts);
+        let revert = if self.with_derived {
+            revert.with_derived()
+        } else {
+            revert
+        };
+        let writer = context.selecting_writer();
+        if self.dry_run {
+            revert.preview(&writer)
+        } else {
+            revert.by(&writer)
+        }
+    }
+
+    fn selection(&self, memory: &Memory) -> Result<Selection> {
+        let now = memory.view().now();
+        let commits = self.commit.iter().map(|commit| commit.parse());
+        Ok(Selection {
+            commits: commits.collect::<Result<_>>()?,
+            sessions: self.session.clone(),
+            actors: self.actor.clone(),
+            sources: self.source.clone(),
+            since: time::given(self.since.as_deref(), now)?,
+            until: time::given(self.until.as_deref(), now)?,
+        })
+    }
+
+    /// Describes the selection, as the reason of a revert without another reason.
+    fn told(&self) -> String {
+        let named = [
+            ("commit", &self.commit),
+            ("session", &self.session),
+            ("source", &self.source),
+            ("actor", &self.actor),
+        ];
+        let named = named
+            .iter()
+            .flat_map(|(what, names)| names.iter().map(move |name| format!("{what} {name}")));
+        let times = [("since", &self.since), ("until", &self.until)];
+        let times = times
+            .iter()
+            .filter_map(|(what, time)| Some(format!("{what} {}", time.as_ref()?)));
+        format!("reverts {}", named.chain(times).collect::<Vec<_>>().join(", "))
+    }
+
+    /// Adds the most similar names to the error for an unknown name.
+    fn with_nearest(&self, memory: &Memory, error: Error) -> Error {
+        if error.code() != ErrorCode::NothingSelected {
+            return error;
+        }
+        let name = |name: &String| Some(name.clone());
+        let sessions = self.session.iter().map(|session| WrittenBy {
+            session: name(session),
+            ..WrittenBy::default()
+        });
+        let actors = self.actor.iter().map(|actor| WrittenBy {
+            actor: name(actor),
+            ..WrittenBy::default()
+        });
+        let sources = self.source.iter().map(|source| WrittenBy {
+            source: name(source),
+            ..WrittenBy::default()
+        });
+        let mut names = sessions.chain(actors).chain(sources);
+        match names.find_map(|by| check_known(memory, &by).err()) {
+            Some(unknown) => unknown.with_code(ErrorCode::NothingSelected),
+            None => error,
+        }
+    }
+
+    fn headline(&self, context: &Context, reverted: &engine::Reverted) -> String {
+        let commits = counted(reverted.selected, "commit");
+        let sides = reverted.reverted.iter();
+        let counts = ChangeCounts::of(sides.map(|object| (object.from.is_some(), object.to.is_some())));
+        let counts = context.counts_line(counts);
+        let head = &reverted.committed.commit;
+        match (self.dry_run, reverted.reverted.is_empty()) {
+            (_, true) => format!("nothing to revert: no version of {commits} stands any more"),
+            (true, false) => format!("would revert {commits}: {counts}"),
+            (false, false) => format!("reverted {commits}: {counts}; {}", context.head_line(head)),
+        }
+    }
+}
+
+/// Returns the lines of the changed, kept and derived objects, for people.
+fn lines(
+    context: &Context,
+    memory: &Memory,
+    reverted: &engine::Reverted,
+    dry_run: bool,
+    with_derived: bool,
+) -> Result<Vec<String>> {
+    let gists = Gists::new(context, memory, false);
+    let changed = reverted.reverted.iter().map(|object| {
+        if dry_run && !context.output.is_compact() {
+            return Ok(whole(context, memory, object)?.join("\n"));
+        }
+        short_line(context, memory, &gists, object)
+    });
+    let most = if dry_run { usize::MAX } else { LINES };
+    let mut lines = some_of(changed, most)?;
+    let kept = reverted.kept.iter().map(|object| {
+        let by = object.by.as_ref();
+        let by = by.map(|by| format!("{}, seq {}", by.lane(), by.commit.seq));
+        let by = by.unwrap_or_else(|| "a thinned commit".to_owned());
+        Ok(one_line(&format!("= {}  {by}", object.id)))
+    });
+    if !reverted.kept.is_empty() {
+        lines.push("kept, because others changed it later:".to_owned());
+        lines.extend(some_of(kept, most)?);
+    }
+    if !reverted.derived.is_empty() {
+        let what = if with_derived {
+            "derived from what the commits wrote, and reverted too:"
+        } else {
+            "derived from what the commits wrote; --with-derived reverts it too:"
+        };
+        lines.push(what.to_owned());
+        let derived = reverted.derived.iter();
+        let derived = derived.map(|id| Ok(one_line(&format!("? {id}"))));
+        lines.extend(some_of(derived, most)?);
+    }
+    Ok(lines)
+}
+
+/// Returns the first `most` lines, and a line with the number of the others.
+fn some_of(lines: impl ExactSizeIterator<Item = Result<String>>, most: usize) -> Result<Vec<String>> {
+    let more = lines.len().saturating_sub(most);
+    let mut some = lines.take(most).collect::<Result<Vec<_>>>()?;
+    if more > 0 {
+        some.push(format!("  and {more} more; --json lists all"));
+    }
+    Ok(some)
+}
+
+fn version(memory: &Memory, digest: Option<ObjectDigest>) -> Result<Option<Object>> {
+    Ok(digest.map(|digest| memory.version(digest)).transpose()?.flatten())
+}
+
+/// Returns the whole difference of an object.
+fn whole(context: &Context, memory: &Memory, object: &RevertedObject) -> Result<Vec<String>> {
+    let (old, new) = (version(memory, object.from)?, version(memory, object.to)?);
+    let style = context.output.style();
+    Ok(change_lines(
+        style,
+        object.id.as_str(),
+        old.as_ref(),
+        new.as_ref(),
+    ))
+}
+
+/// Returns a line with the text that the object has after the revert.
+fn short_line(context: &Context, memory: &Memory, gists: &Gists, object: &RevertedObject) -> Result<String> {
+    let (mark, meaning) = match ChangeKind::of(object.from.is_some(), object.to.is_some()) {
+        ChangeKind::Added => ("+", Meaning::Good),
+        ChangeKind::Changed => ("~", Meaning::Changed),
+        ChangeKind::Removed => ("-", Meaning::Bad),
+    };
+    let text = version(memory, object.to)?.map_or_else(String::new, |object| gists.of(&object));
+    let id = one_line(object.id.as_str());
+    let line = format!(
+        "{}  {}",
+        context.output.paint(meaning, format_args!("{mark} {id}")),
+        cut(&text, 100)
+    );
+    Ok(line.trim_end().to_owned())
+}

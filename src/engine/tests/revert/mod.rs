@@ -1,0 +1,453 @@
+//! A revert takes back what the selected commits wrote, and leaves everything else as it is.
+
+mod cost;
+mod model;
+
+use super::gc::{on_disk, options};
+use super::{by, child, content, id, note, put};
+use crate::engine::{Conflicts, Erasing, Memory, Retention, Reverted, Selection, VerifyDepth, View, Writer};
+use crate::object::{NewObject, Op, Origin};
+use crate::testing::sim_disk::SimDisk;
+use crate::{Committed, ErrorCode, ErrorKind, Result};
+
+fn write(memory: &Memory, session: &str, name: &str, text: &str) -> Committed {
+    memory.put(note(name, text), &by(session)).unwrap()
+}
+
+fn session(name: &str) -> Selection {
+    Selection::default().session(name)
+}
+
+fn seq(number: u64) -> Selection {
+    Selection::default().commit(crate::Revision::Seq(number))
+}
+
+fn revert(memory: &Memory, selection: Selection) -> Result<Reverted> {
+    memory.revert(selection).by(&by("owner"))
+}
+
+/// A kept id, with the lane and seq of the later change.
+type Kept = (String, String, u64);
+
+/// Returns the changed ids, the kept ids and the derived ids.
+fn told(reverted: &Reverted) -> (Vec<String>, Vec<Kept>, Vec<String>) {
+    let ids = reverted.reverted.iter().map(|reverted| reverted.id.to_string());
+    let kept = reverted.kept.iter().map(|kept| {
+        let by = kept.by.as_ref().unwrap();
+        (kept.id.to_string(), by.lane().to_owned(), by.commit.seq)
+    });
+    let derived = reverted.derived.iter().map(ToString::to_string);
+    (ids.collect(), kept.collect(), derived.collect())
+}
+
+fn kept(id: &str, by: &str, seq: u64) -> Kept {
+    (id.to_owned(), by.to_owned(), seq)
+}
+
+fn state(view: &View) -> Vec<(String, String)> {
+    let objects = view.kept_objects().map(Result::unwrap);
+    let mut state: Vec<_> = objects
+        .map(|object| {
+            (
+                object.id().to_string(),
+                object.content().unwrap_or_default().to_owned(),
+            )
+        })
+        .collect();
+    state.sort_unstable();
+    state
+}
+
+#[test]
+fn every_object_gets_its_newest_version_by_anybody_else() {
+    let memory = Memory::in_memory().unwrap();
+    write(&memory, "day", "changed", "good");
+    write(&memory, "day", "removed", "good");
+    write(&memory, "day", "other", "good");
+    write(&memory, "night", "changed", "bad");
+    write(&memory, "night", "new", "bad");
+    memory.remove(&id("removed"), &by("night")).unwrap();
+    write(&memory, "night", "improved", "bad");
+    write(&memory, "eve", "improved", "good");
+    let before = memory.view();
+
+    let planned = memory.revert(session("night")).preview(&by("owner")).unwrap();
+    assert_eq!(memory.view().root(), before.root(), "a preview changes nothing");
+    let reverted = revert(&memory, session("night")).unwrap();
+    assert_eq!(told(&planned), told(&reverted));
+    let (ids, stays, derived) = told(&reverted);
+    assert_eq!(ids, ["changed", "new", "removed"]);
+    assert_eq!(stays, [kept("improved", "eve", 8)]);
+    assert!(derived.is_empty());
+    assert_eq!(reverted.selected, 4);
+    let now = ["changed", "improved", "other", "removed"].map(|id| (id.to_owned(), "good".to_owned()));
+    assert_eq!(state(&memory.view()), now);
+    assert_eq!(reverted.committed.commit.commit.op.as_str(), Op::REVERT);
+
+    // One commit, which undo and another revert take back, and redo repeats.
+    let after = memory.view().root();
+    memory.undo(&by("owner")).unwrap();
+    assert_eq!(memory.view().root(), before.root());
+    memory.redo(&by("owner")).unwrap();
+    assert_eq!(memory.view().root(), after);
+    // A redo repeats the reverted revert, so it does not stand either.
+    let of_revert = Selection::default().commit(reverted.committed.commit.digest);
+    assert!(revert(&memory, of_revert).unwrap().kept.is_empty());
+    assert_eq!(memory.view().root(), before.root());
+    assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
+}
+
+#[test]
+fn a_version_that_was_brought_back_counts_for_its_first_writer() {
+    // Each way back brings the bad version back, by another writer than the one who wrote it.
+    type Way = fn(&Memory);
+    let ways: [(&str, Way); 4] = [
+        ("rollback", |memory| {
+            write(memory, "day", "a", "later");
+            drop(memory.rollback("seq:2").across_lanes().by(&by("day")).unwrap());
+        }),
+        ("undo", |memory| {
+            write(memory, "day", "a", "later");
+            drop(memory.undo(&by("day")).unwrap());
+        }),
+        ("redo", |memory| {
+            drop(memory.undo(&by("night")).unwrap());
+            drop(memory.redo(&by("night")).unwrap());
+        }),
+        ("restore", |memory| {
+            let bad = memory.view();
+            write(memory, "day", "a", "later");
+            let mut draft = memory.draft(&by("day"));
+            draft.restore(&id("a"), &bad).unwrap();
+            drop(memory.commit(draft, Op::RESTORE).unwrap());
+        }),
+    ];
+    for (name, bring_back) in ways {
+        let memory = Memory::in_memory().unwrap();
+        write(&memory, "day", "a", "good");
+        write(&memory, "night", "a", "bad");
+        bring_back(&memory);
+        assert_eq!(content(&memory.view(), "a").as_deref(), Some("bad"), "{name}");
+        let reverted = revert(&memory, session("night")).unwrap();
+        // WTH-2
+        assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"), "{name}");
+        assert!(reverted.kept.is_empty(), "{name}");
+
+        // A good version that somebody brought back stays, and is not named as a conflict.
+        let memory = Memory::in_memory().unwrap();
+        write(&memory, "day", "a", "good");
+        write(&memory, "night", "a", "bad");
+        drop(memory.rollback("seq:1").across_lanes().by(&by("eve")).unwrap());
+        let reverted = revert(&memory, session("night")).unwrap();
+        assert!(!reverted.committed.changed && reverted.kept.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn the_same_text_again_by_somebody_else_stays() {
+    let memory = Memory::in_memory().unwrap();
+    write(&memory, "night", "port", "8080");
+    write(&memory, "day", "port", "9090");
+    write(&memory, "eve", "port", "8080");
+    let reverted = revert(&memory, session("night")).unwrap();
+    assert_eq!(content(&memory.view(), "port").as_deref(), Some("8080"));
+    assert_eq!(told(&reverted).1, [kept("port", "eve", 3)]);
+}
+
+#[test]
+fn conditions_narrow_and_repeated_values_widen() {
+    let memory = Memory::in_memory().unwrap();
+    let writer = |session: &str, actor: &str, source: &str| by(session).actor(actor).source(source);
+    let one = memory.put(note("a", "1"), &writer("s1", "ann", "mail")).unwrap();
+    let two = memory.put(note("b", "1"), &writer("s1", "bob", "web")).unwrap();
+    let three = memory.put(note("c", "1"), &writer("s2", "bob", "mail")).unwrap();
+    let times = [&one, &two, &three].map(|committed| committed.commit.commit.time);
+    let chosen = |selection: Selection| {
+        let planned = memory.revert(selection).preview(&by("owner")).unwrap();
+        told(&planned).0.concat()
+    };
+    let all = Selection::default;
+    assert_eq!(chosen(all().session("s1")), "ab");
+    assert_eq!(chosen(all().session("s1").session("s2")), "abc");
+    assert_eq!(chosen(all().session("s1").actor("bob")), "b");
+    assert_eq!(chosen(all().source("mail")), "ac");
+    assert_eq!(chosen(all().source("mail").session("s2")), "c");
+    assert_eq!(chosen(all().since(times[1])), "bc");
+    assert_eq!(chosen(all().until(times[1])), "ab");
+    assert_eq!(chosen(all().since(times[1]).until(times[1])), "b");
+    assert_eq!(
+        chosen(all().commit(one.commit.digest).commit(three.commit.digest)),
+        "ac"
+    );
+
+    let refused = |selection: Selection| {
+        let error = revert(&memory, selection).unwrap_err();
+        (error.kind(), error.code(), error.to_string())
+    };
+    let unknown = refused(all().session("s1").session("s3"));
+    assert_eq!(
+        (unknown.0, unknown.1),
+        (ErrorKind::NotFound, ErrorCode::NothingSelected)
+    );
+    assert!(unknown.2.contains("session 's3'"), "{}", unknown.2);
+    assert_eq!(
+        refused(all().session("s2").source("web")).1,
+        ErrorCode::NothingSelected
+    );
+    assert_eq!(refused(seq(99)).1, ErrorCode::NoRevision);
+    assert_eq!(refused(all()).1, ErrorCode::NoCriteria);
+    // The first commit of a store changes nothing.
+    assert_eq!(refused(seq(0)).1, ErrorCode::NothingSelected);
+}
+
+#[test]
+fn later_work_stays_goes_or_stops_the_revert() {
+    let memory = Memory::in_memory().unwrap();
+    write(&memory, "day", "a", "first");
+    write(&memory, "night", "a", "bad");
+    write(&memory, "eve", "a", "built on bad");
+    write(&memory, "night", "b", "bad");
+    let revert = |conflicts| memory.revert(session("night")).conflicts(conflicts);
+    let head = memory.view().root();
+    let error = revert(Conflicts::Fail).by(&by("owner")).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Conflict, ErrorCode::ChangedSince)
+    );
+    assert_eq!(error.ids(), ["a"]);
+    assert_eq!(memory.view().root(), head, "all or nothing");
+    assert_eq!(
+        revert(Conflicts::Fail).preview(&by("owner")).unwrap_err().ids(),
+        ["a"]
+    );
+
+    let all = revert(Conflicts::Revert).by(&by("owner")).unwrap();
+    assert!(all.kept.is_empty());
+    assert_eq!(state(&memory.view()), [("a".to_owned(), "first".to_owned())]);
+    memory.undo(&by("owner")).unwrap();
+    let some = revert(Conflicts::Keep).by(&by("owner")).unwrap();
+    assert_eq!(told(&some).1, [kept("a", "eve", 3)]);
+    assert_eq!(
+        state(&memory.view()),
+        [("a".to_owned(), "built on bad".to_owned())]
+    );
+    // Without a later version by others, nothing stops the revert.
+    let memory = Memory::in_memory().unwrap();
+    write(&memory, "night", "b", "bad");
+    let fail = memory.revert(session("night")).conflicts(Conflicts::Fail);
+    assert!(fail.by(&by("owner")).unwrap().committed.changed);
+}
+
+#[test]
+fn an_object_that_others_need_stays() {
+    let memory = Memory::in_memory().unwrap();
+    let put = |object: NewObject, session: &str| drop(memory.put(object, &by(session)).unwrap());
+    put(note("doc", "by night"), "night");
+    put(child("doc/one", "doc"), "night");
+    put(child("doc/two", "doc"), "day");
+    let reverted = revert(&memory, session("night")).unwrap();
+    assert_eq!(told(&reverted).0, ["doc/one"]);
+    assert_eq!(told(&reverted).1, [kept("doc", "day", 3)]);
+    memory.undo(&by("owner")).unwrap();
+    // If later work goes too, what is below goes.
+    let all = memory.revert(session("night")).conflicts(Conflicts::Revert);
+    assert_eq!(
+        told(&all.by(&by("owner")).unwrap()).0,
+        ["doc", "doc/one", "doc/two"]
+    );
+    assert!(memory.view().is_empty());
+
+    // An object cannot come back below a parent that somebody else removed.
+    let memory = Memory::in_memory().unwrap();
+    let put = |object: NewObject, session: &str| drop(memory.put(object, &by(session)).unwrap());
+    put(note("doc", ""), "day");
+    put(child("doc/one", "doc"), "day");
+    memory.remove(&id("doc/one"), &by("night")).unwrap();
+    memory.remove(&id("doc"), &by("eve")).unwrap();
+    let reverted = revert(&memory, session("night")).unwrap();
+    assert!(!reverted.committed.changed);
+    assert_eq!(told(&reverted).1, [kept("doc/one", "eve", 4)]);
+
+    // Nor below itself.
+    let memory = Memory::in_memory().unwrap();
+    let put = |object: NewObject, session: &str| drop(memory.put(object, &by(session)).unwrap());
+    put(note("b", ""), "day");
+    put(child("a", "b"), "day");
+    put(note("a", ""), "night");
+    put(child("b", "a"), "eve");
+    let reverted = revert(&memory, session("night")).unwrap();
+    assert!(!reverted.committed.changed);
+    assert_eq!(told(&reverted).1, [kept("a", "eve", 4)]);
+}
+
+#[test]
+fn derived_objects_are_listed_and_reverted_on_request() {
+    let memory = Memory::in_memory().unwrap();
+    let derived = |name: &str, from: &[&str]| {
+        let mut object = note(name, "derived");
+        let view = memory.view();
+        object.derived_from = from
+            .iter()
+            .map(|from| view.get(&id(from)).unwrap().unwrap().digest())
+            .collect();
+        memory.put(object, &by("day")).unwrap();
+    };
+    write(&memory, "day", "good", "good");
+    write(&memory, "day", "summary", "before");
+    write(&memory, "night", "bad", "bad");
+    derived("summary", &["good", "bad"]);
+    derived("summary of summaries", &["summary"]);
+    derived("clean", &["good"]);
+    let listed = revert(&memory, session("night")).unwrap();
+    let names = ["summary", "summary of summaries"];
+    assert_eq!(
+        (told(&listed).0, told(&listed).2),
+        (vec!["bad".to_owned()], names.map(str::to_owned).to_vec())
+    );
+    memory.undo(&by("owner")).unwrap();
+    let all = memory
+        .revert(session("night"))
+        .with_derived()
+        .by(&by("owner"))
+        .unwrap();
+    assert_eq!(told(&all).2, names);
+    let text = |name: &str| content(&memory.view(), name);
+    assert_eq!(text("summary").as_deref(), Some("before"));
+    assert_eq!((text("bad"), text("summary of summaries")), (None, None));
+    assert_eq!(text("clean").as_deref(), Some("derived"));
+}
+
+#[test]
+fn a_revert_keeps_classes_and_an_untrusted_writer_reverts_nothing_trusted() {
+    let memory = Memory::in_memory().unwrap();
+    let tool = Writer::tool("crawler");
+    memory
+        .put(note("web", "one"), &tool.clone().session("old"))
+        .unwrap();
+    memory
+        .put(note("web", "two"), &tool.clone().session("new"))
+        .unwrap();
+    put(&memory, "fact", "good");
+    memory.put(note("fact", "better"), &by("model")).unwrap();
+    memory
+        .put(note("gone", "by a tool"), &tool.clone().session("t"))
+        .unwrap();
+    memory.remove(&id("gone"), &by("person")).unwrap();
+    let denied = |selection: Selection| {
+        let error = memory
+            .revert(selection)
+            .by(&tool.clone().session("t"))
+            .unwrap_err();
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::Denied, ErrorCode::LessTrusted)
+        );
+    };
+    // RVT-3: the commit is more trusted, even if the version that would come back is not.
+    denied(session("model"));
+    denied(session("person"));
+    // RVT-3: nor may it take back what a person wrote over its own version.
+    memory
+        .put(note("seen", "by a tool"), &tool.clone().session("seen"))
+        .unwrap();
+    put(&memory, "seen", "by a person");
+    let both = memory.revert(session("seen")).conflicts(Conflicts::Revert);
+    let error = both.by(&tool.clone().session("t")).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::LessTrusted);
+    assert_eq!(content(&memory.view(), "seen").as_deref(), Some("by a person"));
+    let references = memory.references().len();
+    let own = memory
+        .revert(session("new"))
+        .by(&tool.clone().session("t"))
+        .unwrap();
+    assert!(own.committed.changed);
+    // RVT-1
+    let web = memory.view().get(&id("web")).unwrap().unwrap();
+    assert_eq!((web.origin(), web.content()), (Origin::ToolExternal, Some("one")));
+    assert_eq!(memory.references().len(), references, "a revert taints nothing");
+    // A trusted writer raises no class either.
+    memory
+        .revert(seq(own.committed.commit.commit.seq))
+        .by(&by("person"))
+        .unwrap();
+    let web = memory.view().get(&id("web")).unwrap().unwrap();
+    assert_eq!((web.origin(), web.content()), (Origin::ToolExternal, Some("two")));
+}
+
+#[test]
+fn what_was_erased_never_comes_back() {
+    let memory = Memory::on_disk(
+        std::sync::Arc::new(crate::disk::MemDisk::new()),
+        crate::engine::Options::new(),
+        true,
+        None,
+    )
+    .unwrap();
+    write(&memory, "day", "a", "oldest");
+    let secret = write(&memory, "day", "a", "secret");
+    write(&memory, "night", "a", "bad");
+    write(&memory, "day", "gone", "secret too");
+    write(&memory, "night", "gone", "bad");
+    let version = |name: &str, seq: &str| {
+        let view = memory.at(seq).unwrap();
+        view.get(&id(name)).unwrap().unwrap().digest().to_string()
+    };
+    assert_eq!(secret.commit.commit.seq, 2);
+    let erasing = Erasing {
+        targets: vec![version("a", "seq:2"), version("gone", "seq:4")],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::user()).unwrap();
+    let reverted = revert(&memory, session("night")).unwrap();
+    // RVT-2: the newest version that is left, or none.
+    assert_eq!(told(&reverted).0, ["a", "gone"]);
+    assert_eq!(state(&memory.view()), [("a".to_owned(), "oldest".to_owned())]);
+    assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
+}
+
+#[test]
+fn a_change_behind_a_gap_counts_only_for_its_known_writer() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(1_000_000), true).unwrap();
+    write(&memory, "day", "b", "good");
+    write(&memory, "eve", "b", "thinned");
+    write(&memory, "night", "a", "bad");
+    drop(memory.snapshot(Some("night"), &Writer::user()).unwrap());
+    write(&memory, "day", "c", "good");
+    memory.gc(&Retention::nothing(), None).unwrap();
+    assert!(
+        memory.at("seq:2").is_err(),
+        "the commit before the selected one is thinned"
+    );
+    let reverted = revert(&memory, session("night")).unwrap();
+    // WTH-3: the version of `b` belongs to a thinned commit, so it stays.
+    assert_eq!(told(&reverted).0, ["a"]);
+    assert_eq!(content(&memory.view(), "b").as_deref(), Some("thinned"));
+}
+
+#[test]
+fn the_writer_of_a_staged_version_is_the_commit_that_made_it_current() {
+    let memory = Memory::in_memory().unwrap();
+    let mut draft = memory.draft(&by("stager"));
+    draft.put(note("a", "staged")).unwrap();
+    memory.save_draft(&draft, "turn").unwrap();
+    write(&memory, "other", "b", "meanwhile");
+    let draft = memory.open_draft("drafts/turn", &by("committer")).unwrap();
+    memory.commit(draft, "guard").unwrap();
+    let writer = memory.view().writer_of(&id("a")).unwrap().unwrap();
+    assert_eq!(writer.lane(), "committer");
+    let reverted = revert(&memory, session("other")).unwrap();
+    assert_eq!(told(&reverted).0, ["b"]);
+}
+
+#[test]
+fn a_revert_is_an_operation_of_the_engine() {
+    let memory = Memory::in_memory().unwrap();
+    write(&memory, "day", "a", "good");
+    let mut draft = memory.draft(&by("night"));
+    draft.put(note("a", "bad")).unwrap();
+    let error = memory.commit(draft, Op::REVERT).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ReservedOp);
+    let shown = format!("{:?}", memory.revert(session("day")));
+    assert!(shown.contains("day"), "{shown}");
+}

@@ -1,0 +1,287 @@
+//! The history of ids as if selected commits had written nothing.
+//!
+//! [`Without::of`] reads the changes of the commits from the first selected one to the head, oldest first. It follows
+//! each id from the first selected change on: which version the id has, and which version it would have without the
+//! selected commits (the *standing* version).
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - WTH-1: a selected commit leaves the standing version of every id as it is.
+//! - WTH-2: a version that undo, redo, rollback, restore or revert brought back counts as written by whoever wrote it
+//!   first: the id gets the version that stood when the id last had that version.
+//! - WTH-3: a change behind a gap counts as selected only if the version itself names the selected commit as its writer,
+//!   because thinned commits may have made it.
+//!
+//! # Cost
+//! Proportional to the number of changes since the first selected commit. The size of the state and older commits do
+//! not matter.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::digest::{KeyPath, ObjectDigest};
+use crate::engine::read::State;
+use crate::engine::settings::Settings;
+use crate::error::{Error, Result};
+use crate::object::Op;
+use crate::store::{CommitEntry, IdChanges, Store};
+use crate::trie::{Change, Entry, Trie};
+
+type Digest = [u8; 32];
+
+/// The version that stands for an id, or `None` if the id is absent, and the seq of the commit that it counts for.
+#[derive(Clone, Copy)]
+pub(super) struct Standing {
+    pub(super) entry: Option<Entry>,
+    pub(super) since: u64,
+}
+
+/// An id after a commit that changed it.
+struct Moment {
+    actual: Option<Entry>,
+    standing: Standing,
+}
+
+/// The history of one id since the first selected change.
+pub(super) struct Track {
+    /// The first moment is before the first selected change.
+    moments: Vec<Moment>,
+    /// The index of the newest moment that a selected commit made.
+    last_selected: usize,
+}
+
+/// The histories of the ids that the selected commits changed.
+pub(super) struct Without {
+    pub(super) tracks: HashMap<KeyPath, Track>,
+    /// The ids that got a version derived from a version of the selected commits.
+    pub(super) derived_ids: BTreeSet<KeyPath>,
+    /// The versions that the selected commits wrote first.
+    written: HashSet<Digest>,
+    /// The versions of others that are derived from `written`, directly or indirectly.
+    derived: HashSet<Digest>,
+    with_derived: bool,
+}
+
+impl Without {
+    /// Follows the ids that the `selected` commits changed. With `with_derived`, versions of other commits that are
+    /// derived from versions of the selected commits count as selected too.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit, state or object cannot be read.
+    pub(super) fn of(
+        store: &Arc<Store>,
+        selected: &BTreeSet<u64>,
+        with_derived: bool,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let mut without = Self {
+            tracks: HashMap::new(),
+            derived_ids: BTreeSet::new(),
+            written: HashSet::new(),
+            derived: HashSet::new(),
+            with_derived,
+        };
+        let first = selected.first().copied().unwrap_or(u64::MAX);
+        let (Ok(first) | Err(first)) = store.position(first)?;
+        let before = first
+            .checked_sub(1)
+            .map_or(Ok(None), |before| store.commit_at(before))?;
+        let mut trie = before
+            .as_ref()
+            .map_or(Ok(Trie::new()), |before| store.state(before))?;
+        let mut parent = before.map(|before| before.digest);
+        let total = (store.kept() - first) as u64;
+        for (done, index) in (1..).zip(first..store.kept()) {
+            settings.step("commits", done, total)?;
+            let commit = store.commit_at(index)?;
+            let commit = commit.ok_or_else(|| Error::internal("a kept commit is missing"))?;
+            let after = store.state(&commit)?;
+            let is_selected = selected.contains(&commit.seq());
+            let follows = commit.commit.parents.first().copied() == parent;
+            for change in trie.diff(&after, &**store) {
+                let change = change?;
+                let is_selected = is_selected && (follows || is_writer(store, &commit, &change)?);
+                without.note(store, &commit, &change, is_selected)?;
+            }
+            (trie, parent) = (after, Some(commit.digest));
+        }
+        Ok(without)
+    }
+
+    /// Notes one change of a commit.
+    fn note(
+        &mut self,
+        store: &Arc<Store>,
+        commit: &CommitEntry,
+        change: &Change,
+        is_selected: bool,
+    ) -> Result<()> {
+        let seq = commit.seq();
+        let is_selected = match change.new {
+            Some(new) if is_selected => {
+                if is_writer(store, commit, change)? {
+                    self.written.insert(new.digest);
+                }
+                true
+            }
+            Some(new) if self.is_derived(store, &new)? => {
+                self.derived_ids.insert(change.key);
+                self.with_derived
+            }
+            _ => is_selected,
+        };
+        let track = match self.tracks.get_mut(&change.key) {
+            Some(track) => track,
+            None if is_selected => {
+                let since = seq.saturating_sub(1);
+                let track = Track::starting(change.old, since);
+                self.tracks.entry(change.key).or_insert(track)
+            }
+            None => return Ok(()),
+        };
+        let standing = if is_selected {
+            // WTH-1
+            track.newest().standing
+        } else if brings_back(commit.commit.op.as_str())
+            && let Some(earlier) = track
+                .moments
+                .iter()
+                .rfind(|moment| is_same(moment.actual, change.new))
+        {
+            // WTH-2
+            earlier.standing
+        } else {
+            Standing {
+                entry: change.new,
+                since: seq,
+            }
+        };
+        let actual = change.new;
+        track.moments.push(Moment { actual, standing });
+        if is_selected {
+            track.last_selected = track.moments.len() - 1;
+        }
+        Ok(())
+    }
+
+    /// Returns whether the version of another commit is derived from a version of the selected commits.
+    fn is_derived(&mut self, store: &Store, new: &Entry) -> Result<bool> {
+        if self.derived.contains(&new.digest) {
+            return Ok(true);
+        }
+        if self.written.is_empty() || self.written.contains(&new.digest) {
+            return Ok(false);
+        }
+        let object = store
+            .records
+            .object_at(new.place, ObjectDigest::from_bytes(new.digest))?;
+        let is_source = |source: Digest| self.written.contains(&source) || self.derived.contains(&source);
+        let is_derived = object.derived_from().any(|source| is_source(*source.as_bytes()));
+        if is_derived {
+            self.derived.insert(new.digest);
+        }
+        Ok(is_derived)
+    }
+
+    /// Returns whether the state has a derived version of the id.
+    pub(super) fn has_derived(&self, entry: &Entry) -> bool {
+        self.derived.contains(&entry.digest)
+    }
+}
+
+impl Track {
+    fn starting(before: Option<Entry>, since: u64) -> Self {
+        let standing = Standing { entry: before, since };
+        let moments = vec![Moment {
+            actual: before,
+            standing,
+        }];
+        Self {
+            moments,
+            last_selected: 0,
+        }
+    }
+
+    fn newest(&self) -> &Moment {
+        &self.moments[self.moments.len() - 1]
+    }
+
+    /// Returns the version that stands at the head.
+    pub(super) fn standing(&self) -> Standing {
+        self.newest().standing
+    }
+
+    /// Returns whether others changed the id after the newest selected change, to a version that stands.
+    pub(super) fn changed_later(&self) -> bool {
+        !is_same(
+            self.standing().entry,
+            self.moments[self.last_selected].standing.entry,
+        )
+    }
+
+    /// Returns the newest version that stands and was not erased. With `later`, versions after the newest selected
+    /// change count too. Returns `None` if the id is absent.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a version or the history of the id cannot be read.
+    pub(super) fn kept(&self, state: &State, key: &KeyPath, later: bool) -> Result<Option<Entry>> {
+        let newest = if later {
+            self.moments.len() - 1
+        } else {
+            self.last_selected
+        };
+        for moment in self.moments[..=newest].iter().rev() {
+            match moment.standing.entry {
+                Some(entry) if is_erased(state, &entry)? => {}
+                standing => return Ok(standing),
+            }
+        }
+        // Every version since was erased, so the newest older one that is left stands.
+        let oldest = self.moments[0].standing.since;
+        let mut changes = IdChanges::new(Arc::clone(&state.store), *key)?;
+        while let Some(change) = changes.next()? {
+            match change.entry {
+                _ if change.commit.seq() > oldest => {}
+                Some(entry) if is_erased(state, &entry)? => {}
+                entry => return Ok(entry),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns a version of the id that names it, newest first, for an id that is absent now.
+    pub(super) fn versions(&self) -> impl Iterator<Item = Entry> + '_ {
+        self.moments.iter().rev().filter_map(|moment| moment.actual)
+    }
+}
+
+/// Returns whether the commit is the writer of the version that the change brings.
+fn is_writer(store: &Store, commit: &CommitEntry, change: &Change) -> Result<bool> {
+    let writer = change.new.map_or(Ok(None), |new| store.writer_of(&new))?;
+    Ok(writer.is_some_and(|writer| writer.digest == commit.digest))
+}
+
+/// Returns whether commits of the operation bring versions back, and write none.
+fn brings_back(op: &str) -> bool {
+    [
+        Op::UNDO,
+        Op::REDO,
+        Op::ROLLBACK,
+        Op::RESTORE,
+        Op::REVERT,
+        Op::UNFORGET,
+    ]
+    .contains(&op)
+}
+
+/// Returns whether the version, or its content, was erased or lost.
+pub(super) fn is_erased(state: &State, entry: &Entry) -> Result<bool> {
+    let object = state.load(entry)?;
+    Ok(object.is_placeholder() || object.lacks_content())
+}
+
+pub(super) fn is_same(one: Option<Entry>, other: Option<Entry>) -> bool {
+    one.map(|entry| entry.digest) == other.map(|entry| entry.digest)
+}
