@@ -45,6 +45,7 @@
 //! | name the writer, and restrict what it may change | [`Writer`], [`Authorisation`] |
 //! | go back | [`Memory::undo`], [`Memory::rollback`], [`Draft::restore`], [`Memory::snapshot`] |
 //! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |
+//! | find who caused what | [`Memory::blame`], [`Memory::bisect`] |
 //! | prove that a state contains an object | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
@@ -110,9 +111,9 @@ struct Readme;
 
 pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
 pub use engine::{
-    Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved,
-    HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Retention, Revision, Rollback, SnapshotInfo,
-    Staged, View, WritePolicy, Writer,
+    Attempted, Authorisation, Bisected, BlamedPart, Change, Clock, CommitInfo, Committed, Draft, Durability,
+    HeadMoved, HistoryEntry, Limits, Memory, Options, Part, PolicyVerdict, Query, Retention, Revision,
+    Rollback, SnapshotInfo, Staged, View, WritePolicy, Writer,
 };
 pub use error::{Error, ErrorCode, ErrorKind, Result};
 pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};
