@@ -15,6 +15,10 @@ use crate::cli::context::AT_VARIABLE;
 use crate::cli::human::change_lines;
 use crate::engine::{Bisected, first_change};
 
+/// The help of `--run`.
+const RUN_HELP: &str =
+    "A state is bad if this command of the shell does not exit with 0; TREERING_AT names the state";
+
 /// Find the commit that broke it
 ///
 /// Finds the first commit after which the first hit of a question is another one, an object differs, or a command fails.
@@ -22,8 +26,7 @@ use crate::engine::{Bisected, first_change};
 /// # Notes
 /// --query and --run test the states between GOOD and BAD by halves: about 14 of 10,000 commits. They assume that what
 /// became bad stays bad. --id reads the history of the object, so it also finds a change that was reversed. bisect
-/// changes nothing. The shell runs CMD once for each state; TREERING_AT names the state, which the verbs that CMD runs
-/// then read instead of the head.
+/// changes nothing. The shell runs CMD once for each tested state, and the verbs in CMD read that state.
 ///
 /// # Examples
 /// ```text
@@ -46,8 +49,8 @@ pub(crate) struct Bisect {
     /// A state is bad once this object was changed
     #[arg(long, value_name = "ID", group = "what")]
     id: Option<String>,
-    /// A state is bad if this command of the shell does not exit with 0
-    #[arg(long, value_name = "CMD", group = "what")]
+    /// A state is bad if this command does not exit with 0.
+    #[arg(long, value_name = "CMD", group = "what", help = RUN_HELP)]
     run: Option<String>,
     /// The state that is known to be good
     #[arg(long, value_name = "REV")]
@@ -125,7 +128,7 @@ impl Bisect {
                 let id = side.version.as_ref().map(|version| one_line(version.id.as_str()));
                 context
                     .output
-                    .labelled(meaning, sign, &[id.unwrap_or_default(), text].join("  ").trim())?;
+                    .labelled(meaning, sign, [id.unwrap_or_default(), text].join("  ").trim())?;
             }
             Ok(())
         })

@@ -27,8 +27,8 @@ pub(super) fn common_lines(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     );
 
     let mut found = vec![None; new.len()];
-    for line in 0..start {
-        found[line] = Some(line);
+    for (line, same) in found.iter_mut().enumerate().take(start) {
+        *same = Some(line);
     }
     for line in 1..=end {
         found[new.len() - line] = Some(old.len() - line);
@@ -50,55 +50,52 @@ fn in_both<'a>(one: &[&'a str], other: &[&str]) -> Vec<Line<'a>> {
     lines.filter(|(_, line)| known.contains(line)).collect()
 }
 
-/// The furthest number of lines of the old text that paths of equally many edits take, by diagonal: the number of taken
-/// lines of the old text minus that of the new text.
+/// For each diagonal, the number of lines of the old text on the furthest path of some number of edits. A diagonal is
+/// `centre` plus the number of lines that a path takes from the old text, minus those from the new text.
 #[derive(Clone)]
 struct Furthest {
-    edits_max: isize,
-    taken: Vec<isize>,
+    centre: usize,
+    taken: Vec<usize>,
 }
 
 impl Furthest {
-    fn at(&self, diagonal: isize) -> isize {
-        self.taken[(diagonal + self.edits_max + 1) as usize]
-    }
-
-    fn set(&mut self, diagonal: isize, taken: isize) {
-        self.taken[(diagonal + self.edits_max + 1) as usize] = taken;
-    }
-
-    /// Returns the diagonal from which the best path of `edits` edits comes to this diagonal.
-    fn before(&self, diagonal: isize, edits: isize) -> isize {
-        let inserts =
-            diagonal == -edits || diagonal != edits && self.at(diagonal - 1) < self.at(diagonal + 1);
-        if inserts { diagonal + 1 } else { diagonal - 1 }
+    /// Returns the diagonal from which the furthest path of `edits` edits comes to this diagonal.
+    fn before(&self, diagonal: usize, edits: usize) -> usize {
+        let (least, most) = (self.centre - edits, self.centre + edits);
+        let inserts = || self.taken[diagonal - 1] < self.taken[diagonal + 1];
+        if diagonal == least || diagonal != most && inserts() {
+            diagonal + 1
+        } else {
+            diagonal - 1
+        }
     }
 }
 
 /// Returns the pairs of a longest common subsequence, last pair first, by the greedy search of Myers. Returns no pair if
 /// more than [`EDITS_MAX`] lines are unmatched.
 fn longest_common(old: &[Line<'_>], new: &[Line<'_>]) -> Vec<(usize, usize)> {
-    let edits_max = (old.len() + new.len()).min(EDITS_MAX) as isize;
+    let edits_max = (old.len() + new.len()).min(EDITS_MAX);
+    let centre = edits_max + 1;
     let mut furthest = Furthest {
-        edits_max,
-        taken: vec![0; 2 * edits_max as usize + 3],
+        centre,
+        taken: vec![0; 2 * edits_max + 3],
     };
     let mut steps = Vec::new();
     for edits in 0..=edits_max {
         steps.push(furthest.clone());
-        for diagonal in (-edits..=edits).step_by(2) {
+        for diagonal in (centre - edits..=centre + edits).step_by(2) {
             let before = furthest.before(diagonal, edits);
-            let mut taken = furthest.at(before) + isize::from(before < diagonal);
-            let same = |taken: isize| {
-                let pair = old.get(taken as usize).zip(new.get((taken - diagonal) as usize));
+            let mut taken = furthest.taken[before] + usize::from(before < diagonal);
+            let same = |taken: usize| {
+                let pair = old.get(taken).zip(new.get(taken + centre - diagonal));
                 pair.is_some_and(|(old, new)| old.1 == new.1)
             };
             while same(taken) {
                 taken += 1;
             }
-            furthest.set(diagonal, taken);
-            if taken >= old.len() as isize && taken - diagonal >= new.len() as isize {
-                return pairs_back(&steps, old.len() as isize, new.len() as isize);
+            furthest.taken[diagonal] = taken;
+            if taken >= old.len() && taken + centre - diagonal >= new.len() {
+                return pairs_back(&steps, old.len(), new.len());
             }
         }
     }
@@ -106,16 +103,22 @@ fn longest_common(old: &[Line<'_>], new: &[Line<'_>]) -> Vec<(usize, usize)> {
 }
 
 /// Follows the found path back from the ends of both texts, and returns its pairs of equal lines.
-fn pairs_back(steps: &[Furthest], mut taken: isize, mut reached: isize) -> Vec<(usize, usize)> {
+fn pairs_back(steps: &[Furthest], mut taken: usize, mut reached: usize) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for (edits, furthest) in steps.iter().enumerate().rev() {
-        let before = furthest.before(taken - reached, edits as isize);
-        let from = furthest.at(before);
-        while taken > from.max(0) && reached > (from - before).max(0) {
+        let from = match edits {
+            0 => (0, 0),
+            _ => {
+                let before = furthest.before(furthest.centre + taken - reached, edits);
+                let from = furthest.taken[before];
+                (from, from + furthest.centre - before)
+            }
+        };
+        while taken > from.0 && reached > from.1 {
             (taken, reached) = (taken - 1, reached - 1);
-            pairs.push((taken as usize, reached as usize));
+            pairs.push((taken, reached));
         }
-        (taken, reached) = (from, from - before);
+        (taken, reached) = from;
     }
     pairs
 }

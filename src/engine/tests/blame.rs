@@ -47,13 +47,17 @@ impl History {
         history
     }
 
+    fn one_of(&mut self, texts: &[&'static str]) -> &'static str {
+        texts[self.random.below(texts.len())]
+    }
+
     fn writer(&mut self) -> Writer {
-        let session = *self.random.pick(&["monday", "tuesday", "night"]);
+        let session = self.one_of(&["monday", "tuesday", "night"]);
         Writer::of(*self.random.pick(&CLASSES)).session(session)
     }
 
     fn step(&mut self) -> Result<()> {
-        let (writer, target) = (self.writer(), id(*self.random.pick(&IDS)));
+        let (writer, target) = (self.writer(), id(self.one_of(&IDS)));
         let newest = self.memory.view().commit().commit.seq as usize;
         let seq = self.random.below(newest + 1);
         match self.random.below(20) {
@@ -91,18 +95,16 @@ impl History {
         let mut lines: Vec<String> = content.lines().map(str::to_owned).collect();
         for _ in 0..=self.random.below(3) {
             match self.random.below(8) {
-                0 => object.kind = Kind::new(*self.random.pick(&["fact", "note"]))?,
-                1 => object.scope = Scope::new(*self.random.pick(&["global", "other"]))?,
+                0 => object.kind = Kind::new(self.one_of(&["fact", "note"]))?,
+                1 => object.scope = Scope::new(self.one_of(&["global", "other"]))?,
                 2 => {
-                    let name = *self.random.pick(&["todo", "tags"]);
+                    let name = self.one_of(&["todo", "tags"]);
                     let values = [Value::Null, Value::from("open"), Value::from(7)];
                     object.attributes.insert(name, self.random.pick(&values).clone());
                 }
                 3 => {
-                    object.expires = self
-                        .random
-                        .one_in(2)
-                        .then(|| Time::from_micros(4_000_000_000_000_000))
+                    let time = Time::from_micros(4_000_000_000_000_000);
+                    object.expires = self.random.one_in(2).then_some(time);
                 }
                 4 if !lines.is_empty() => drop(lines.remove(self.random.below(lines.len()))),
                 _ => {
