@@ -111,13 +111,19 @@ struct Readme;
 
 pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
 pub use engine::{
-    Attempted, Authorisation, Bisected, BlamedPart, Change, Clock, CommitInfo, Committed, Draft, Durability,
-    HeadMoved, HistoryEntry, Limits, Memory, Options, Part, PolicyVerdict, Query, Retention, Revision,
-    Rollback, SnapshotInfo, Staged, View, WritePolicy, Writer,
+    Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved,
+    HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Retention, Revision, Rollback, SnapshotInfo,
+    Staged, View, WritePolicy, Writer,
 };
 pub use error::{Error, ErrorCode, ErrorKind, Result};
 pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};
 pub use store::ChangeCounts;
+
+pub mod blame {
+    //! The answers of [`Memory::blame`](crate::Memory::blame) and [`Memory::bisect`](crate::Memory::bisect).
+
+    pub use crate::engine::{Bisected, BlamedPart, Part};
+}
 
 pub mod proof {
     //! Proofs that a state contains a certain version of an object, or contains no object with a certain id. Checking a

@@ -10,8 +10,8 @@
 //!
 //! # Invariants
 //! - CLI-4: a folder that contains other files never becomes a store.
-//! - CLI-10: with `TREERING_AT`, no verb writes the store.
 //! - CLI-9: no verb records a reason or source with a secret that the scan recognises, or a name with one.
+//! - CLI-10: with `TREERING_AT`, no verb writes the store.
 
 use std::env;
 use std::fs;

@@ -265,7 +265,7 @@ fn blame_marks_what_is_untrusted_and_fits_the_screen() {
         "--kind",
         "fact",
         "--content",
-        "One\nTwo",
+        "Zebra\nTwo",
         "--trust",
         "untrusted",
     ]);
@@ -273,6 +273,24 @@ fn blame_marks_what_is_untrusted_and_fits_the_screen() {
     let marked = told.out.lines().filter(|line| line.contains(" ! ")).count();
     assert_eq!(marked, 5, "{told:?}");
     assert!(told.err.contains("! marks what is untrusted"), "{told:?}");
+    let ask = [
+        "bisect",
+        "--query",
+        "one two",
+        "--good",
+        "seq:5",
+        "--with-untrusted",
+    ];
+    let told = folder.run(&ask);
+    assert!(
+        told.out.contains("-  nothing found") && told.out.contains("+  page !  Zebra Two"),
+        "{told:?}"
+    );
+    assert_eq!(
+        folder.refused(1, &ask[..5])["code"],
+        "bad_is_good",
+        "an untrusted item is no hit"
+    );
     let told = folder.run(&["blame", "office", "--agent"]);
     assert!(told.out.starts_with("part\tseq\ttrust\tlane\t"), "{told:?}");
     assert_eq!(lines_of(&folder, &["blame", "hours", "--limit", "2"]).len(), 2);
@@ -330,9 +348,8 @@ fn the_variable_names_the_state_to_read() {
 }
 
 #[test]
-fn a_command_sees_the_state_in_the_named_store() {
+fn a_command_sees_the_state_from_any_folder() {
     let folder = wrong_turn();
-    folder.write("elsewhere/x", "");
     let store = folder.store().display().to_string();
     let program = env!("CARGO_BIN_EXE_treering");
     let log = folder.path("states").display().to_string();

@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::collections::HashMap;
 use std::process::{Command, Stdio};
 
 use clap::ArgGroup;
@@ -121,14 +122,11 @@ impl Bisect {
         let sides = [bisected.before, bisected.after].map(Side::of_hit);
         answer(context, &memory, &bisected.found, sides, |sides, context| {
             for (sign, meaning, side) in signed(sides) {
-                let text = cut(
-                    &one_line(side.text.as_deref().unwrap_or("nothing found")),
-                    GIST_CHARS,
-                );
-                let id = side.version.as_ref().map(|version| one_line(version.id.as_str()));
-                context
-                    .output
-                    .labelled(meaning, sign, [id.unwrap_or_default(), text].join("  ").trim())?;
+                context.output.labelled(meaning, sign, &hit_line(side))?;
+            }
+            let mut versions = sides.iter().filter_map(|side| side.version.as_ref());
+            if versions.any(|version| !version.trust.is_trusted()) {
+                context.output.note_untrusted();
             }
             Ok(())
         })
@@ -172,6 +170,17 @@ impl Side {
     }
 }
 
+/// Returns a hit on one line, for people.
+#[cfg(feature = "agent")]
+fn hit_line(side: &Side) -> String {
+    let Some(version) = &side.version else {
+        return "nothing found".to_owned();
+    };
+    let mark = if version.trust.is_trusted() { "" } else { " !" };
+    let text = cut(&one_line(side.text.as_deref().unwrap_or_default()), GIST_CHARS);
+    format!("{}{mark}  {text}", one_line(version.id.as_str()))
+}
+
 /// Returns both sides with the sign and the colour of a difference.
 fn signed(sides: &[Side; 2]) -> [(&'static str, Meaning, &Side); 2] {
     let [before, after] = sides;
@@ -209,13 +218,18 @@ fn by_id(context: &mut Context, memory: &Memory, id: &Id, [good, bad]: [&View; 2
 }
 
 fn by_command(context: &mut Context, memory: &Memory, command: &str, [good, bad]: [&View; 2]) -> Done {
-    let mut codes = std::collections::HashMap::new();
-    // The command finds the store as this run did. A folder that the user named may be relative, but the command starts
-    // in the same folder.
-    let named = context.named_store();
+    let mut codes = HashMap::new();
+    // The command reads the same store from any folder. A store that was only found and is not trusted stays so.
+    let store = if context.options.untrusted_store {
+        context.named_store()
+    } else {
+        Some(context.store()?)
+    };
+    let store = store.map(std::path::absolute).transpose();
+    let store = store.map_err(|error| Error::io("finding the folder of the store", error))?;
     let found = memory.bisect(good, bad, |view| {
         let seq = view.commit().commit.seq;
-        let code = exit_code_of(command, seq, named.as_deref())?;
+        let code = exit_code_of(command, seq, store.as_deref())?;
         codes.insert(seq, code);
         Ok(code != 0)
     });

@@ -41,7 +41,8 @@ impl Verb for Blame {
         let id = Id::new(&self.id)?;
         let parts = memory.blame(&view, &id)?;
         if parts.is_empty() {
-            return Err(no_object(&memory, &id, &view, memory.history(&id)?.first()));
+            let change = memory.changes_of(&id).next().transpose()?;
+            return Err(no_object(&memory, &id, &view, change.as_ref()));
         }
         let parts = parts.iter().take(self.limit.unwrap_or(usize::MAX));
         let lines = parts.map(|blamed| BlameLine::of(&memory, blamed));

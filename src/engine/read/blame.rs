@@ -18,13 +18,15 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
+use super::history::changes_of;
 use super::lines::common_lines;
 use super::{HistoryEntry, View};
 use crate::digest::ObjectDigest;
-use crate::engine::memory::Memory;
 use crate::error::{Error, Result};
 use crate::object::{Id, Object, Origin, Time, Value};
+use crate::store::Store;
 
 /// A part of an object that has its own writer. `Display` writes a name such as `kind`, `attr:todo` or `line:3`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -122,13 +124,16 @@ impl Waiting {
     }
 }
 
-/// Returns every part of `id` in the state of `view` with its writer; see [`Memory::blame`].
-pub(crate) fn blame(memory: &Memory, view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
+/// Returns every part of `id` in the state of `view` with its writer; see [`Memory::blame`](crate::Memory::blame).
+pub(crate) fn blame(view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
     let Some(object) = view.get(id)? else {
         return Ok(Vec::new());
     };
+    // The store of the view keeps every version that its history names, even if the log was rewritten since (VIE-1).
+    let store = &view.state.store;
     let newest = view.commit().commit.seq;
-    let changes = memory.changes_of(id).skip_while(|change| {
+    let changes = changes_of(Arc::clone(&view.source), Arc::clone(store), view.key(id));
+    let changes = changes.skip_while(|change| {
         let change = change.as_ref();
         change.is_ok_and(|change| change.commit.commit.seq > newest)
     });
@@ -155,7 +160,7 @@ pub(crate) fn blame(memory: &Memory, view: &View, id: &Id) -> Result<Vec<BlamedP
         let written = first_writes.get(&newer.digest()).copied();
         let written =
             written.ok_or_else(|| Error::internal("history does not contain the version of a state"))?;
-        let older = version_before(memory, &changes[written + 1..])?;
+        let older = version_before(store, &changes[written + 1..])?;
         let own = waiting.part_from(&newer, older.as_ref());
         let lines = own.lines.into_iter().map(|(line, _)| {
             let text = content.get(line).copied().unwrap_or_default();
@@ -185,11 +190,11 @@ pub(crate) fn blame(memory: &Memory, view: &View, id: &Id) -> Result<Vec<BlamedP
 }
 
 /// Returns the newest readable version in `changes`, unless the id was removed after it (BLM-2).
-fn version_before(memory: &Memory, changes: &[HistoryEntry]) -> Result<Option<Object>> {
+fn version_before(store: &Store, changes: &[HistoryEntry]) -> Result<Option<Object>> {
     for digest in changes.iter().map_while(|change| change.digest) {
-        let version = memory.version(digest)?;
-        if let Some(version) = version.filter(|version| version.erased_by().is_none()) {
-            return Ok(Some(version));
+        match store.records.find_object(digest)? {
+            Some((_, version)) if version.erased_by().is_none() => return Ok(Some(version)),
+            _ => {}
         }
     }
     Ok(None)

@@ -57,7 +57,8 @@ impl Memory {
     ///
     /// # Example
     /// ```
-    /// use treering::{Id, Kind, Memory, NewObject, Part, Writer};
+    /// use treering::blame::Part;
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
     ///
     /// let memory = Memory::in_memory()?;
     /// let id = Id::new("facts/office")?;
@@ -74,7 +75,7 @@ impl Memory {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn blame(&self, view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
-        blame::blame(self, view, id)
+        blame::blame(view, id)
     }
 
     /// Finds the commit between the states `good` and `bad` that turned a good state into a bad one. `is_bad` decides
