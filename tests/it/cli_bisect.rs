@@ -282,10 +282,7 @@ fn blame_marks_what_is_untrusted_and_fits_the_screen() {
         "--with-untrusted",
     ];
     let told = folder.run(&ask);
-    assert!(
-        told.out.contains("-  nothing found") && told.out.contains("+  page !  Zebra Two"),
-        "{told:?}"
-    );
+    assert!(told.out.contains("+  page !  Zebra Two"), "{told:?}");
     assert_eq!(
         folder.refused(1, &ask[..5])["code"],
         "bad_is_good",
@@ -293,6 +290,33 @@ fn blame_marks_what_is_untrusted_and_fits_the_screen() {
     );
     let told = folder.run(&["blame", "office", "--agent"]);
     assert!(told.out.starts_with("part\tseq\ttrust\tlane\t"), "{told:?}");
+    // A person writes in a tainted session: the text is as untrusted as the session.
+    let late = [
+        "put",
+        "late",
+        "--kind",
+        "fact",
+        "--content",
+        "Three",
+        "--session",
+        "web",
+    ];
+    folder.json(&[
+        "put",
+        "early",
+        "--kind",
+        "fact",
+        "--session",
+        "web",
+        "--trust",
+        "untrusted",
+    ]);
+    folder.json(&late);
+    let classes = |verb: &str| column(&folder.stream(&[verb, "late"]), "trust");
+    assert_eq!(
+        (&*classes("history")[0], &*classes("blame")[0]),
+        ("direct_user", "tool_external")
+    );
     assert_eq!(lines_of(&folder, &["blame", "hours", "--limit", "2"]).len(), 2);
     let tags = folder.stream(&["blame", "hours"]);
     let tags = tags.iter().find(|line| line["part"] == "attr:tags").unwrap();
@@ -353,13 +377,14 @@ fn a_command_sees_the_state_from_any_folder() {
     let store = folder.store().display().to_string();
     let program = env!("CARGO_BIN_EXE_treering");
     let log = folder.path("states").display().to_string();
-    let command = format!("echo $TREERING_AT >> {log}; cd elsewhere; {program} get plan; test $? != 0");
-    let found = folder.json(&["--store", &store, "bisect", "--run", &command, "--good", "seq:1"]);
-    assert_eq!(found["first_bad"]["seq"], 4, "{found}");
-    let states = std::fs::read_to_string(log).unwrap();
-    assert_eq!(
-        states.lines().collect::<Vec<_>>(),
-        ["seq:5", "seq:1", "seq:3", "seq:4"]
-    );
-    assert_eq!(found["steps"], 2);
+    let command = format!("echo $TREERING_AT >> {log}; cd /; {program} get plan; test $? != 0");
+    for named in [&["--store", &store][..], &["--store", ".treering"], &[]] {
+        drop(std::fs::remove_file(&log));
+        let found = folder.json(&[named, &["bisect", "--run", &command, "--good", "seq:1"]].concat());
+        assert_eq!(found["first_bad"]["seq"], 4, "{named:?}: {found}");
+        let states = std::fs::read_to_string(&log).unwrap();
+        let tested: Vec<&str> = states.lines().collect();
+        assert_eq!(tested, ["seq:5", "seq:1", "seq:3", "seq:4"], "{named:?}");
+        assert_eq!(found["steps"], 2);
+    }
 }

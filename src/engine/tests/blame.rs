@@ -108,7 +108,7 @@ impl History {
                 }
                 4 if !lines.is_empty() => drop(lines.remove(self.random.below(lines.len()))),
                 _ => {
-                    // Now and then a line that an earlier version had.
+                    // Now and then a line that an earlier version had, but not the present one: no line moves.
                     let number = if self.random.one_in(4) {
                         self.random.below(self.lines + 1)
                     } else {
@@ -116,7 +116,7 @@ impl History {
                     };
                     self.lines = self.lines.max(number + 1);
                     let line = format!("line {number}");
-                    if !lines.contains(&line) {
+                    if !lines.contains(&line) && !content.lines().any(|known| known == line) {
                         lines.insert(self.random.below(lines.len() + 1), line);
                     }
                 }
