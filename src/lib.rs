@@ -45,6 +45,7 @@
 //! | name the writer, and restrict what it may change | [`Writer`], [`Authorisation`] |
 //! | go back | [`Memory::undo`], [`Memory::rollback`], [`Memory::revert`], [`Draft::restore`], [`Memory::snapshot`] |
 //! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |
+//! | find who caused what | [`Memory::blame`], [`Memory::bisect`] |
 //! | prove that a state contains an object | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
@@ -117,6 +118,12 @@ pub use engine::{
 pub use error::{Error, ErrorCode, ErrorKind, Result};
 pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};
 pub use store::ChangeCounts;
+
+pub mod blame {
+    //! The answers of [`Memory::blame`](crate::Memory::blame) and [`Memory::bisect`](crate::Memory::bisect).
+
+    pub use crate::engine::{Bisected, BlamedPart, Part};
+}
 
 pub mod proof {
     //! Proofs that a state contains a certain version of an object, or contains no object with a certain id. Checking a

@@ -42,6 +42,7 @@
 #[expect(clippy::module_inception, reason = "the layer is named after its handle")]
 mod agent;
 mod audit;
+mod bisect;
 pub(crate) mod blocks;
 mod change;
 pub(crate) mod command;
@@ -75,6 +76,7 @@ mod words;
 pub use agent::Agent;
 pub(crate) use agent::scanner_of;
 pub(crate) use audit::{AuditRequest, Audited, audit};
+pub use bisect::BisectedAnswer;
 #[cfg(feature = "cli")]
 pub(crate) use change::documents::{DocumentReview, review_documents};
 pub(crate) use change::names::{clean_writer, refuse_secret_name};

@@ -8,9 +8,9 @@ use super::agent::Agent;
 use super::item::known_kind;
 use super::vocabulary::kind;
 use super::{
-    Append, Appended, Decayed, EnvelopeAnswer, EnvelopeRequest, Forgetting, Forgot, Forgotten, Item,
-    LinesOptions, LinesRemembered, Pass, Reach, RecallQuery, Recalled, Restored, decay, envelope, forget,
-    remember, search, session,
+    Append, Appended, BisectedAnswer, Decayed, EnvelopeAnswer, EnvelopeRequest, Forgetting, Forgot,
+    Forgotten, Item, LinesOptions, LinesRemembered, Pass, Reach, RecallQuery, Recalled, Restored, bisect,
+    decay, envelope, forget, remember, search, session,
 };
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::Result;
@@ -32,6 +32,47 @@ impl Agent {
             self.memory().touch(ids, view.now());
         }
         Ok(recalled)
+    }
+
+    /// Finds the commit between the states `good` and `bad` that changed the first hit of `query`. Every state is asked at
+    /// the time of its commit. With `expect`, a state is bad if the text of its first hit lacks `expect`. Otherwise it is
+    /// bad if its first hit is another item than in `good`, or has another text. The search assumes that bad states stay
+    /// bad, as [`Memory::bisect`](crate::Memory::bisect) does. It changes nothing.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `no_text`) if the question is empty; the errors of `Memory::bisect` and [`Self::recall`].
+    ///
+    /// # Example
+    /// ```
+    /// use treering::agent::{Agent, NewItem, Reach, RecallQuery, RememberOptions, Settings};
+    /// use treering::{Id, Memory, Writer};
+    ///
+    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
+    /// let office = Id::new("facts/office")?;
+    /// let remember = |text: &str, session: &str| {
+    ///     let item = NewItem {
+    ///         id: Some(office.clone()),
+    ///         ..NewItem::new(text)
+    ///     };
+    ///     agent.remember(item, &RememberOptions::default(), &Writer::user().session(session))
+    /// };
+    /// remember("The office is in Bremen.", "monday")?;
+    /// let good = agent.memory().view();
+    /// remember("The office is in Frankfurt.", "tuesday")?;
+    ///
+    /// let question = RecallQuery::new("where is the office?", Reach::All);
+    /// let bisected = agent.bisect(&good, &agent.memory().view(), &question, Some("Bremen"))?;
+    /// assert_eq!(bisected.found.first_bad.lane(), "tuesday");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn bisect(
+        &self,
+        good: &View,
+        bad: &View,
+        query: &RecallQuery,
+        expect: Option<&str>,
+    ) -> Result<BisectedAnswer> {
+        bisect::bisect(self, good, bad, query, expect)
     }
 
     /// Renders the selected items of one state as one text for a prompt.

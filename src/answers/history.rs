@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::digest::{CommitDigest, ObjectDigest, Root, TextDigest};
-use crate::engine::{CommitInfo, HistoryEntry, Memory, SnapshotInfo};
+use crate::engine::{BlamedPart, CommitInfo, HistoryEntry, Memory, SnapshotInfo};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Origin, Time};
+use crate::ingest::json::value_to_json;
+use crate::object::{Id, Origin, Time, Value};
 use crate::store::ChangeCounts;
 
 /// A commit, as a line of `log`.
@@ -139,6 +140,67 @@ impl HistoryLine {
             thinned: entry.thinned,
         })
     }
+}
+
+/// A part of an object, as a line of `blame`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BlameLine {
+    /// The name of the part: `line:3`, `attr:todo`, `kind`, `scope` and so on.
+    pub(crate) part: String,
+    /// The value. A value that is not a text is written as JSON.
+    pub(crate) text: String,
+    /// The change that wrote the part. `trust` is the origin of the version that had the part first.
+    #[serde(flatten)]
+    pub(crate) by: HistoryLine,
+}
+
+impl BlameLine {
+    /// Returns the line of a part.
+    pub(crate) fn of(memory: &Memory, blamed: &BlamedPart) -> Result<Self> {
+        Ok(Self {
+            part: blamed.part.to_string(),
+            text: match &blamed.value {
+                Value::Text(text) => text.clone(),
+                value => value_to_json(value).to_string(),
+            },
+            by: HistoryLine {
+                trust: Some(memory.seen_origin(blamed.trust)),
+                ..HistoryLine::of(memory, &blamed.change)?
+            },
+        })
+    }
+}
+
+/// The answer of `bisect`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BisectAnswer {
+    pub(crate) first_bad: LogLine,
+    /// What the state before the commit shows: the text of the first hit or of the object, or how the command ended. Null
+    /// if there is no hit or object.
+    pub(crate) before: Option<String>,
+    /// What the state after the commit shows.
+    pub(crate) after: Option<String>,
+    /// The version whose text `before` is. Null with `--run`.
+    pub(crate) before_version: Option<ShownVersion>,
+    /// The version whose text `after` is. Null with `--run`.
+    pub(crate) after_version: Option<ShownVersion>,
+    /// The number of states that were tested between the good and the bad revision. With `--id`, the number of changes
+    /// of the object that were read.
+    pub(crate) steps: u64,
+    /// The seq of the kept commit before `first_bad`.
+    pub(crate) last_good: u64,
+    /// The number of thinned commits between `last_good` and `first_bad`. If it is not 0, one of them may have made the
+    /// change.
+    pub(crate) thinned: u64,
+}
+
+/// A version of an object that an answer shows.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct ShownVersion {
+    pub(crate) id: Id,
+    pub(crate) digest: ObjectDigest,
+    pub(crate) trust: Origin,
+    pub(crate) flags: Vec<String>,
 }
 
 /// A snapshot, as a line of `snapshots`.

@@ -11,6 +11,7 @@
 //! # Invariants
 //! - CLI-4: a folder that contains other files never becomes a store.
 //! - CLI-9: no verb records a reason or source with a secret that the scan recognises, or a name with one.
+//! - CLI-10: with `TREERING_AT`, no verb writes the store.
 
 use std::env;
 use std::fs;
@@ -36,6 +37,9 @@ use crate::scan::{Scanner, VerdictTable};
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
 
+/// The variable that names the revision to read, as `--at` does.
+pub(crate) const AT_VARIABLE: &str = "TREERING_AT";
+
 /// The smallest number of digits of a short digest.
 const DIGITS_LEAST: usize = 8;
 /// The names of the files and folders at the top of a store, which identify a store.
@@ -56,6 +60,8 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
+    /// The value of `TREERING_AT`.
+    at_variable: Option<String>,
     /// The open store of the debug shell, with the defaults of the shell's commands.
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
@@ -76,6 +82,7 @@ impl Context {
             options,
             output,
             verbs,
+            at_variable: path_in(AT_VARIABLE).map(|at| at.to_string_lossy().into_owned()),
             kept: None,
             opened: None,
             is_written: false,
@@ -138,10 +145,31 @@ impl Context {
         }
     }
 
-    /// Returns the revision to read: the revision of `--at`, else the default of the shell.
+    /// Returns the revision to read: the revision of `--at`, else the default of the shell, else that of `TREERING_AT`.
     pub(crate) fn at(&self) -> Option<&str> {
-        let default = self.kept.as_ref().and_then(|kept| kept.at.as_deref());
+        let default = match &self.kept {
+            Some(kept) => kept.at.as_deref(),
+            None => self.at_variable.as_deref(),
+        };
         self.options.at.as_deref().or(default)
+    }
+
+    /// Takes the revision of `--at`, else of `TREERING_AT`, as the first default of a shell.
+    pub(crate) fn take_at(&mut self) -> Option<String> {
+        self.options.at.take().or_else(|| self.at_variable.clone())
+    }
+
+    /// Refuses to write with `--untrusted-store` (TST-1) or `TREERING_AT` (CLI-10).
+    pub(crate) fn check_may_write(&self) -> Result<()> {
+        self.options.check_may_write()?;
+        match &self.at_variable {
+            None => Ok(()),
+            Some(at) => Err(Error::denied(
+                ErrorCode::ReadOnly,
+                format!("{AT_VARIABLE} is set, so verbs only read the state {at}"),
+            )
+            .with_hint(format!("unset {AT_VARIABLE} to write the store"))),
+        }
     }
 
     /// Sets the default revision of the shell to the commit that `revision` names. `@` resets the default to the head.
@@ -269,7 +297,7 @@ impl Context {
     ) -> Result<Memory> {
         self.is_written |= to_write;
         if to_write {
-            self.options.check_may_write()?;
+            self.check_may_write()?;
             #[cfg(feature = "agent")]
             self.check_writer()?;
         }
@@ -350,7 +378,7 @@ impl Context {
 
     /// Creates a store. Fails if the folder already contains a store.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
-        self.options.check_may_write()?;
+        self.check_may_write()?;
         if let Some(kept) = &self.kept {
             kept.check_writable()?;
         }

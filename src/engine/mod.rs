@@ -36,6 +36,10 @@ mod tests;
 pub use memory::Memory;
 pub use opened::HeadMoved;
 pub use options::Options;
+pub use read::bisect::Bisected;
+#[cfg(feature = "cli")]
+pub(crate) use read::bisect::first_change;
+pub use read::blame::{BlamedPart, Part};
 pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};

@@ -1,5 +1,6 @@
 //! Tests of the engine as a library, in memory and on a folder.
 mod authorisation;
+mod blame;
 mod chain;
 mod commit_path;
 mod covering;

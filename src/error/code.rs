@@ -44,6 +44,8 @@ codes! {
     BadDocuments = "bad_documents",
     /// The settings allow only ids in the form of block ids, and the id of the item has another form.
     BadId = "bad_id",
+    /// Bisect found no bad state: the state that the caller calls bad is good.
+    BadIsGood = "bad_is_good",
     /// A policy file breaks a rule of its format.
     BadPolicy = "bad_policy",
     /// A settings file breaks a rule of its format.
@@ -82,6 +84,8 @@ codes! {
     ForeignDraft = "foreign_draft",
     /// The view belongs to another open store.
     ForeignView = "foreign_view",
+    /// The state that the caller of bisect calls good is bad.
+    GoodIsBad = "good_is_bad",
     /// The change would remove an object but not all its children.
     HasChildren = "has_children",
     /// The head is not the commit that the caller expects.
@@ -214,6 +218,8 @@ codes! {
     UntrustedStore = "untrusted_store",
     /// The command line is invalid.
     Usage = "usage",
+    /// The good state of a bisect is not older than the bad one.
+    WrongOrder = "wrong_order",
 }
 
 impl fmt::Display for ErrorCode {

@@ -8,6 +8,8 @@
 mod classes;
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod cli_agent_trust;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_bisect;
 #[cfg(feature = "cli")]
 mod cli_doctor;
 #[cfg(feature = "cli")]

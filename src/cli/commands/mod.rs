@@ -39,6 +39,8 @@ mod absent;
 #[cfg(feature = "agent")]
 mod agent;
 mod attributes;
+mod bisect;
+mod blame;
 mod cells;
 mod check_proof;
 mod completions;
@@ -139,6 +141,8 @@ pub(super) const GROUPS: Groups = &[
             entry::<undo::Undo>("undo"),
             entry::<undo::Redo>("redo"),
             entry::<diff::Diff>("diff"),
+            entry::<blame::Blame>("blame"),
+            entry::<bisect::Bisect>("bisect"),
         ],
     ),
     (

@@ -14,7 +14,7 @@ use crate::cli::open_store::OpenStore;
 /// Fails if the store cannot be opened. Damage is an error only if `writable` is set.
 pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool) -> Result<()> {
     if writable {
-        context.options.check_may_write()?;
+        context.check_may_write()?;
     }
     let path = context.store()?;
     let open = |context: &Context| {
@@ -40,7 +40,7 @@ pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool
     };
     let mut kept = OpenStore::new(path, memory, writable);
     kept.lane = std::mem::take(&mut context.options.lane);
-    let at = context.options.at.take();
+    let at = context.take_at();
     context.kept = Some(kept);
     at.map_or(Ok(()), |at| context.pin(&at))
 }

@@ -28,8 +28,8 @@ const HISTORY_LINES: usize = 5_000;
 
 /// Verbs whose arguments may contain a secret, such as a search for a secret to erase. The history file never contains
 /// a line with one of these verbs.
-const PRIVATE_VERBS: [&str; 10] = [
-    "put", "find", "remember", "recall", "note", "session", "guard", "envelope", "import", "erase",
+const PRIVATE_VERBS: [&str; 11] = [
+    "put", "find", "bisect", "remember", "recall", "note", "session", "guard", "envelope", "import", "erase",
 ];
 
 type LineEditor = Editor<Completion, DefaultHistory>;

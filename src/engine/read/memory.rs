@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::engine::memory::Memory;
+use crate::engine::read::bisect::{self, Bisected};
+use crate::engine::read::blame::{self, BlamedPart};
 use crate::engine::read::inspect::{Meaning, erased};
 use crate::engine::read::stats::{KindSpace, Space, Stats};
 use crate::engine::read::text_records::{TextRecord, text_record};
@@ -15,7 +17,7 @@ use crate::engine::upkeep::verify::VerifyReport;
 use crate::engine::upkeep::{Retention, VerifyDepth, examine};
 use crate::error::{Error, Result};
 use crate::log::{Inspection, Locator, Record, RecordKind};
-use crate::object::Object;
+use crate::object::{Id, Object};
 
 impl Memory {
     /// Reads and checks the whole store, and compares the log on disk with the head that this handle has read.
@@ -43,6 +45,73 @@ impl Memory {
         }
         let (disk, settings) = (&self.inner.opened().disk, self.inner.settings());
         examine(disk, settings, depth, Some(&head))
+    }
+
+    /// Returns each part of `id` in the state of `view` with the change that wrote it: the fields, the attributes and the
+    /// lines of the content. A version that an undo, a rollback or another change brought back counts for its first
+    /// writer. The list is empty if the state has no such object.
+    ///
+    /// # Errors
+    /// `NotFound` with the code `erased` if the version in this state was erased; `Corrupt` or `Io` if a version or
+    /// commit cannot be read.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::blame::Part;
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let id = Id::new("facts/office")?;
+    /// let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
+    /// fact.content = Some("The office is in Bremen.\nVera works there.".to_owned());
+    /// memory.put(fact.clone(), &Writer::user().session("monday"))?;
+    /// fact.content = Some("The office is in Frankfurt.\nVera works there.".to_owned());
+    /// memory.put(fact, &Writer::model("agent").session("tuesday"))?;
+    ///
+    /// let parts = memory.blame(&memory.view(), &id)?;
+    /// let line = |number| parts.iter().find(|blamed| blamed.part == Part::Line(number)).unwrap();
+    /// assert_eq!(line(1).change.commit.lane(), "tuesday");
+    /// assert_eq!(line(2).change.commit.lane(), "monday");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn blame(&self, view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
+        blame::blame(view, id)
+    }
+
+    /// Finds the commit between the states `good` and `bad` that turned a good state into a bad one. `is_bad` decides
+    /// about a state, whose time is the time of its commit. The search halves the commits, so it tests about 14 states of
+    /// 10,000 commits.
+    ///
+    /// If all states after the first bad one are bad, the found commit is the first bad one. Otherwise it is one of the
+    /// commits after which a good state became bad.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `good` is not older than `bad` (`wrong_order`), `good` is bad (`good_is_bad`), or `bad` is good
+    /// (`bad_is_good`); the errors of `is_bad`; `Corrupt` or `Io` if a commit or state cannot be read.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let kind = Kind::new("fact")?;
+    /// for number in 0..100 {
+    ///     let id = Id::new(&format!("facts/{number}"))?;
+    ///     memory.put(NewObject::new(id, kind.clone()), &Writer::user())?;
+    /// }
+    /// let wanted = Id::new("facts/57")?;
+    /// let found = memory.bisect(&memory.at("seq:0")?, &memory.view(), |view| view.contains(&wanted))?;
+    /// assert_eq!(found.first_bad.commit.seq, 58);
+    /// assert!(found.steps <= 7);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn bisect(
+        &self,
+        good: &View,
+        bad: &View,
+        mut is_bad: impl FnMut(&View) -> Result<bool>,
+    ) -> Result<Bisected> {
+        bisect::bisect(self, good, bad, &mut is_bad)
     }
 
     /// Counts the objects, versions, commits and bytes of the store. Reads every object of the head.

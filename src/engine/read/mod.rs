@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 5. Writes nothing and takes no lock.
 
+pub(crate) mod bisect;
+pub(crate) mod blame;
 pub(crate) mod change;
 pub(crate) mod children;
 pub(crate) mod derived;
@@ -10,6 +12,7 @@ pub(crate) mod erased;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod inspect;
+mod lines;
 mod memory;
 mod proof;
 pub(crate) mod query;
