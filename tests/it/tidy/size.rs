@@ -12,8 +12,8 @@ const FUNCTION_LINES_MAX: usize = 100;
 /// The maximum number of lines of code in src, without blank lines, comments and tests. A commit that raises it must
 /// give the reason. Issue 19 needs 8,200 of them: contradictions by value, rules for injections and secrets, trusted
 /// stores, classes of sessions, reviews of what takes effect, filters by writer, bounds of settings, and salvage.
-/// Blame and bisect need 670.
-const CODE_LINES_MAX: usize = 62_700;
+/// Blame and bisect need 720.
+const CODE_LINES_MAX: usize = 62_750;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 
