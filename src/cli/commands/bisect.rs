@@ -120,16 +120,24 @@ impl Bisect {
         query.with_untrusted = self.with_untrusted;
         let bisected = agent.bisect(&good, &bad, &query, self.expect.as_deref())?;
         let sides = [bisected.before, bisected.after].map(Side::of_hit);
-        answer(context, &memory, &bisected.found, sides, |sides, context| {
-            for (sign, meaning, side) in signed(sides) {
-                context.output.labelled(meaning, sign, &hit_line(side))?;
-            }
-            let mut versions = sides.iter().filter_map(|side| side.version.as_ref());
-            if versions.any(|version| !version.trust.is_trusted()) {
-                context.output.note_untrusted();
-            }
-            Ok(())
-        })
+        let found = &bisected.found;
+        answer(
+            context,
+            &memory,
+            found,
+            &counted(found.steps, "step"),
+            sides,
+            |sides, context| {
+                for (sign, meaning, side) in signed(sides) {
+                    context.output.labelled(meaning, sign, &hit_line(side))?;
+                }
+                let mut versions = sides.iter().filter_map(|side| side.version.as_ref());
+                if versions.any(|version| !version.trust.is_trusted()) {
+                    context.output.note_untrusted();
+                }
+                Ok(())
+            },
+        )
     }
 }
 
@@ -210,7 +218,8 @@ fn by_id(context: &mut Context, memory: &Memory, id: &Id, [good, bad]: [&View; 2
     let sides = versions
         .each_ref()
         .map(|version| Side::of_object(version.as_ref()));
-    answer(context, memory, &found, sides, |_, context| {
+    let found_in = format!("a history of {}", counted(found.steps, "change"));
+    answer(context, memory, &found, &found_in, sides, |_, context| {
         let [old, new] = versions.each_ref().map(Option::as_ref);
         let lines = change_lines(context.output.style(), id.as_str(), old, new);
         lines.into_iter().try_for_each(|line| context.line(line))
@@ -251,7 +260,8 @@ fn by_command(context: &mut Context, memory: &Memory, command: &str, [good, bad]
         version: None,
     };
     let sides = [side(&found.last_good), side(&found.first_bad)];
-    answer(context, memory, &found, sides, |sides, context| {
+    let found_in = counted(found.steps, "step");
+    answer(context, memory, &found, &found_in, sides, |sides, context| {
         for (sign, meaning, side) in signed(sides) {
             context
                 .output
@@ -283,11 +293,12 @@ fn exit_code_of(command: &str, seq: u64, store: Option<&Path>) -> Result<i32> {
     })
 }
 
-/// Prints the found commit. `show` prints both sides for people.
+/// Prints the found commit. `found_in` counts the work, and `show` prints both sides, for people.
 fn answer(
     context: &mut Context,
     memory: &Memory,
     found: &Bisected,
+    found_in: &str,
     [before, after]: [Side; 2],
     show: impl FnOnce(&[Side; 2], &mut Context) -> Result<()>,
 ) -> Done {
@@ -308,8 +319,7 @@ fn answer(
     context.answer(&answer, |answer, context| {
         let seq = answer.first_bad.seq;
         context.line(format_args!(
-            "seq:{seq} is the first bad commit, found in {}",
-            counted(answer.steps, "step")
+            "seq:{seq} is the first bad commit, found in {found_in}"
         ))?;
         show_commit(&answer.first_bad, found.first_bad.lane(), context)?;
         show(&sides, context)?;
