@@ -15,12 +15,14 @@ pub(super) fn by_hand() -> impl Iterator<Item = &'static str> {
     include_str!("benign/by_hand.in").lines()
 }
 
-/// Returns the texts of the tune half, each in all ways of writing.
-pub(in crate::scan) fn to_tune_in_all_ways() -> Vec<String> {
+/// Returns the texts of the tune half, each in all ways of writing, ordinary sentences, and facts from the templates.
+pub(in crate::scan) fn to_tune() -> Vec<String> {
+    let ordinary = include_str!("benign/ordinary.in").lines().map(str::to_owned);
+    let plain = ordinary.chain(facts(FACTS / 5));
     let texts = by_hand().filter(|text| is_tune(text)).map(transforms::pieces);
-    texts
-        .flat_map(|text| (0..transforms::names().count()).map(move |way| transforms::apply(way, &text)))
-        .collect()
+    let ways = 0..transforms::names().count();
+    let written = texts.flat_map(|text| ways.clone().map(move |way| transforms::apply(way, &text)));
+    written.chain(plain).collect()
 }
 
 /// Returns distinct facts from the templates in turn. The facts are always the same.

@@ -48,7 +48,10 @@ pub(super) fn each<'a>(marks: &'a str, mut take: impl FnMut(&[&'a str], Range<us
 }
 
 fn ends_sentence(word: &str) -> bool {
-    matches!(word, "." | "!" | "?" | "\n" | "。" | "！" | "？" | "؟" | "।")
+    matches!(
+        word,
+        "." | "!" | "?" | "\n" | "\u{3002}" | "\u{ff01}" | "\u{ff1f}" | "\u{61f}" | "\u{964}"
+    )
 }
 
 /// The ranges of the words of a text.

@@ -94,7 +94,10 @@ fn a_passage_is_whole_sentences_as_far_as_they_fit() {
             .collect()
     };
     assert_eq!(passages_of("ab cd.\n ef: x_1"), ["ab|cd|.|ef|:|x_1"]);
-    assert_eq!(passages_of("ご飯を ok"), ["ご|飯|を|ok"]);
+    assert_eq!(
+        passages_of("\u{3054}\u{98ef}\u{3092} ok"),
+        ["\u{3054}|\u{98ef}|\u{3092}|ok"]
+    );
     assert!(passages_of(" \n ").is_empty());
     assert_eq!(lengths(&format!("{}. {}.", words(20), words(18))), [40]);
     assert_eq!(lengths(&format!("{}. {}.", words(20), words(20))), [21, 21]);
