@@ -32,7 +32,7 @@ macro_rules! signals {
 signals! {
     Base, "bm", 1.0, 1.0, "contains words of the question";
     Speaker, "spk", 0.5, 0.5, "the question names the speaker of the text";
-    Answer, "pvq", 0.7, 0.0, "answers another speaker's question, which contains words of this question";
+    Answer, "pvq", 0.9, 0.0, "answers another speaker's question, which contains words of this question";
     Previous, "pv", 0.1, 0.1, "the previous message contains words of the question";
     Next, "nx", 0.2, 0.1, "the next message contains words of the question";
     PreviousTwo, "pv2", 0.25, 0.0, "the message before the previous message contains words of the question";

@@ -11,7 +11,7 @@
 //! # Invariants
 //! - LNG-1: the languages of a text depend only on the text, and at most `WORDS_MAX` words of it are read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use frostem::{Algorithm, Stemmer};
@@ -24,8 +24,6 @@ use super::terms::{facts_of, fold};
 const WORDS_MAX: usize = 64;
 /// The number of different words that must speak for an unusual language.
 const SIGNS_MIN: u32 = 2;
-/// The letters that English has in loans and names. They count only beside a word or another letter of the language.
-const LOANS: &str = "àáâäåçèéêëíîïñóôöúü";
 
 named! {
     /// A language, with the name that Snowball gives it.
@@ -74,6 +72,9 @@ impl Language {
     }
 }
 
+/// The name of the line with the letters of loans.
+const LOANS: &str = "loans";
+
 /// A script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Script {
@@ -115,6 +116,8 @@ struct Signs {
     languages: Vec<Language>,
     words: HashMap<&'static str, u32>,
     letters: HashMap<char, u32>,
+    /// The letters that English has in loans and names. They count only beside a word or another letter of a language.
+    loans: HashSet<char>,
 }
 
 static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
@@ -122,8 +125,13 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
         languages: Vec::new(),
         words: HashMap::new(),
         letters: HashMap::new(),
+        loans: HashSet::new(),
     };
     for (name, listed) in named(lists::LANGUAGES) {
+        if name == LOANS {
+            signs.loans = listed.flat_map(str::chars).collect();
+            continue;
+        }
         let bit = 1 << signs.languages.len();
         signs
             .languages
@@ -187,7 +195,7 @@ impl Languages {
             {
                 let of_letter = SIGNS.letters.get(&letter).copied().unwrap_or_default();
                 signs |= of_letter;
-                if !LOANS.contains(letter) {
+                if !SIGNS.loans.contains(&letter) {
                     sure |= of_letter;
                 }
             }

@@ -45,7 +45,7 @@ pub(crate) fn stem_in(language: Language, raw: &str, out: &mut String) {
     let mut lower: String = part
         .nfkc()
         .map(|letter| match letter {
-            'I' if language == Language::Turkish => 'ı',
+            'I' if language == Language::Turkish => '\u{131}',
             '\u{130}' => 'i',
             letter => letter,
         })

@@ -15,7 +15,7 @@ use super::{expect_none, sources};
 const ROOT_NAMES_MAX: usize = 50;
 /// The maximum number of public items. A commit that raises it must give the reason. The judge of a host and the review
 /// of a promotion need 9.
-const ITEMS_MAX: usize = 353;
+const ITEMS_MAX: usize = 354;
 /// The keywords between `pub` and the name of an item.
 const KINDS: [&str; 7] = ["fn", "const fn", "struct", "enum", "trait", "const", "type"];
 

@@ -178,6 +178,28 @@ fn documents_without_a_session_have_no_neighbours() {
 }
 
 #[test]
+fn words_of_the_title_count_twice_and_words_above_once() {
+    let mut index = Index::new();
+    for (at, (title, above)) in [("apple", "pear"), ("pear", "apple"), ("", "")]
+        .into_iter()
+        .enumerate()
+    {
+        let document = Document {
+            title,
+            above,
+            ..document(at, ("s", "one", "", 1, "plum"))
+        };
+        index.put(&document).unwrap();
+    }
+    // Both lengths are 4.
+    let part = |count: f32, length: f32| count / (count + 1.2 * (0.25 + 0.75 * (length + 15.0) / 18.0));
+    let wanted = part(1.0, 4.0) / part(2.0, 4.0);
+    assert!((signal(&index, "apple", 0, Signal::Base) - 1.0).abs() < 1e-5);
+    assert!((signal(&index, "apple", 1, Signal::Base) - wanted).abs() < 1e-5);
+    assert_eq!(ask(&index, "plum").len(), 3);
+}
+
+#[test]
 fn one_speaker_is_no_conversation() {
     let index = talk(&[("", "the parser"), ("", "The weather is fine")]);
     assert!(ask(&index, "parser").iter().all(|hit| !hit.conversation));
