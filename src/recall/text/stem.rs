@@ -131,7 +131,7 @@ mod tests {
         for language in unusual_languages().chain([Language::Russian, Language::Arabic, Language::Greek]) {
             for number in 0..4_000usize {
                 let spread = number.wrapping_mul(2_654_435_761);
-                let word: String = (0..1 + number % 7)
+                let word: String = (0..=number % 7)
                     .map(|at| letters[(spread >> (at * 5)) % letters.len()])
                     .collect();
                 stem_in(language, &word, &mut out);
