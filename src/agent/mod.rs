@@ -68,6 +68,7 @@ mod superseding;
 mod test_memory;
 #[cfg(test)]
 mod tests;
+mod titles;
 pub(crate) mod trust;
 mod verbs;
 pub(crate) mod vocabulary;
@@ -97,7 +98,7 @@ pub use remember::{
 };
 pub(crate) use scope::Place;
 pub use scope::Reach;
-pub use search::{RecallHit, RecallQuery, Recalled};
+pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches};
 pub use session::{Append, Appended, NewEntry, NotStored};
 pub(crate) use settings::Fault;
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};

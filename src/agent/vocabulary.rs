@@ -47,6 +47,12 @@ pub(crate) mod attribute {
     pub(crate) const SPEAKER: &str = "speaker";
     /// The subject of the text.
     pub(crate) const SUBJECT: &str = "subject";
+    /// The title of the item: the heading of a section of a document.
+    pub(crate) const TITLE: &str = "title";
+    /// The name of the item, which stands for a missing title.
+    pub(crate) const NAME: &str = "name";
+    /// The key of the item, which stands for a missing title and name.
+    pub(crate) const KEY: &str = "key";
     /// The session in which the text was said.
     pub(crate) const SESSION: &str = "session";
     /// The position of the text in its session: an integer.

@@ -78,6 +78,39 @@ fn people_see_the_match_and_the_reasons() {
         "{}",
         none.err
     );
+    let elsewhere = folder.run(&["recall", "cake", "--scope", "project:none"]);
+    assert!(
+        elsewhere
+            .err
+            .contains("other scopes have matches: project:cafe (1 match)"),
+        "{}",
+        elsewhere.err
+    );
+    let found = folder.json(&["recall", "cake", "--scope", "project:none"]);
+    assert_eq!(text(&found["elsewhere"][0]["scope"]), "project:cafe");
+    assert_eq!(found["elsewhere"][0]["matches"], 1);
+}
+
+#[test]
+fn a_heading_is_found_by_its_title_and_shown_with_the_titles_above() {
+    let folder = tea();
+    folder.write("team.md", "# Team\n\n## Ismail\n\n### Phone\n\nExtension 4711\n");
+    folder.json(&["ingest", "--as-me", "team.md"]);
+    let found = folder.json(&["recall", "Ismail phone"]);
+    let titles: Vec<String> = found["hits"][0]["titles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(text)
+        .collect();
+    assert_eq!(titles, ["Team", "Ismail", "Phone"]);
+    let told = folder.run(&["recall", "Ismail phone"]).out;
+    assert!(
+        told.contains("Team / Ismail / Phone") && told.contains("Extension 4711"),
+        "{told}"
+    );
+    let shown = folder.run(&["envelope", "Ismail phone"]).out;
+    assert!(shown.contains("title=\"Team / Ismail / Phone\""), "{shown}");
 }
 
 #[test]
@@ -95,6 +128,17 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
     assert_eq!(ids(&all.documents()[0]), ["a", "b", "c"]);
     assert_eq!(ids(&answers[1]), ["b"]);
     assert!(answers[0]["ms"].as_f64().is_some());
+    let budget = ["--budget", "7", "--explain"];
+    let explained = folder.feed(
+        &[&["recall", "--queries", "-", "--json"][..], &budget].concat(),
+        lines,
+    );
+    let answers = explained.documents();
+    assert_eq!(
+        (ids(&answers[0]).len(), &answers[0]["skipped"]),
+        (1, &Value::from(1))
+    );
+    assert!(!answers[0]["hits"][0]["reasons"].as_array().unwrap().is_empty());
     // The hint suggests --all-scopes only if another scope may contain a hit.
     assert!(!ran.err.contains("--all-scopes"), "{}", ran.err);
     let none = "{\"qid\":\"1\",\"query\":\"zeppelin\"}\n{\"qid\":\"2\",\"query\":\"zeppelin\",\"scope\":\"project:cafe\"}\n";

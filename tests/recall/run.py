@@ -12,8 +12,9 @@ conversation a table, "speaker: text", porter, the same stop words left out, the
 that of two leading hits the newer one comes first where a state is asked for. With --embedder the questions are asked
 with vectors that COMMAND makes (needs `cargo build --release --example embedded`; see minilm.py). Only the standard
 library is needed.
-docs/testing.md says what comes out."""
-import argparse, json, os, re, shlex, sqlite3, subprocess, sys, tempfile
+The spread of R@10 and MRR over the conversations of a set is printed too: a mean over a few conversations says little
+without it. docs/testing.md says what comes out."""
+import argparse, json, os, re, shlex, sqlite3, statistics, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BESIDE_FTS5 = ("locomo", "realtalk", "beam")
@@ -124,15 +125,35 @@ def fts5(data, questions):
         yield dict(conv=question["conv"], qid=question["qid"], ranked=[ids[row] for (row,) in found])
 
 
-def means(scorers, data, answers):
-    """R@10 and MRR of answers, as the scorer counts them."""
+def scored(scorers, data, answers):
+    """The R@10 and MRR of each answer, as the scorer counts them, by conversation."""
     if scorers not in sys.path:
         sys.path.insert(0, scorers)
     import eval_recall
 
     memories, queries = eval_recall.load(data)
-    scores, _ = eval_recall.score(memories, queries, {(one["conv"], one["qid"]): one for one in answers})
-    return {name: eval_recall.mean(list(scores.values()), name) for name in ("R@10", "MRR")}
+    by_conversation = {}
+    for query in queries:
+        by_conversation.setdefault(query["conv"], []).append(query)
+    answers = {(one["conv"], one["qid"]): one for one in answers}
+    for conversation, queries in by_conversation.items():
+        scores, _ = eval_recall.score(memories, queries, answers)
+        yield conversation, {name: [one[name] for one in scores.values()] for name in ("R@10", "MRR")}
+
+
+def means(by_conversation):
+    """The means over all questions."""
+    return {name: statistics.mean(score for scores in by_conversation.values() for score in scores[name]) for name in ("R@10", "MRR")}
+
+
+def spread(name, by_conversation):
+    """The mean, the extremes, the quartiles and the standard deviation of the means of the conversations."""
+    values = sorted(statistics.mean(scores[name]) for scores in by_conversation.values())
+    if len(values) < 2:
+        return f"{name}: one conversation"
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    mean, deviation = statistics.mean(values), statistics.stdev(values)
+    return f"{name}: mean {mean:.3f} min {values[0]:.3f} quartiles {low:.3f} {middle:.3f} {high:.3f} max {values[-1]:.3f} deviation {deviation:.3f}"
 
 
 def score(name, options, scorers, folder):
@@ -142,11 +163,14 @@ def score(name, options, scorers, folder):
     answers = list(recalled(options, store, questions, folder))
     write(f"{folder}/{name}-run.jsonl", answers)
     run([sys.executable, f"{scorers}/eval_recall.py", data, f"{folder}/{name}-run.jsonl", "--by-category"])
+    by_conversation = dict(scored(scorers, data, answers))
+    print(f"  over {len(by_conversation)} conversations,", spread("R@10", by_conversation))
+    print(f"  over {len(by_conversation)} conversations,", spread("MRR", by_conversation))
     if name in BESIDE_FTS5:
-        ours, theirs = means(scorers, data, answers), means(scorers, data, fts5(data, questions))
+        ours, theirs = means(by_conversation), means(dict(scored(scorers, data, fts5(data, questions))))
         print(f"  beside FTS5: R@10 {theirs['R@10']:.3f} MRR {theirs['MRR']:.3f}, so R@10 {ours['R@10'] - theirs['R@10']:+.3f} MRR {ours['MRR'] - theirs['MRR']:+.3f}")
         if not options.embedder:
-            plain = means(scorers, data, recalled(options, store, questions, folder, ["--no-fresher"]))
+            plain = means(dict(scored(scorers, data, recalled(options, store, questions, folder, ["--no-fresher"]))))
             print(f"  the fresher first costs R@10 {plain['R@10'] - ours['R@10']:+.4f} MRR {plain['MRR'] - ours['MRR']:+.4f} (asked: at most .01 lost)")
     times = sorted(answer["ms"] for answer in answers)
     print(f"  ms p50 {times[len(times) // 2]:.3f} p95 {times[len(times) * 95 // 100]:.3f}\n", flush=True)

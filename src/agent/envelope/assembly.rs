@@ -27,6 +27,7 @@ use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::search;
 use crate::agent::session::root_session;
 use crate::agent::superseding::Superseding;
+use crate::agent::titles::{BETWEEN, Titles};
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach, RecallQuery};
 use crate::digest::Root;
@@ -183,7 +184,7 @@ fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown:
 }
 
 /// Returns the record of an item. Markers replace the secrets in its texts.
-fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) -> Record {
+fn record_of(item: &Item, titles: Titles, section: Section, place: &Waiting, scanner: &Scanner) -> Record {
     let (made, changed) = (place.made, place.changed);
     // The scan reads more text than is shown, to recognise a secret that the limit would cut in two.
     let text: String = item.text().chars().take(4 * section.chars_max()).collect();
@@ -196,6 +197,7 @@ fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) 
         section,
         time_us: Some(made.as_micros()),
         id: clean(item.object().id().as_str()),
+        title: clean(&titles.into_path().join(BETWEEN)),
         text: clean(&text),
         kind: item.object().kind().to_owned(),
         trust: item.object().origin(),
@@ -319,7 +321,8 @@ impl Candidates {
                     continue;
                 }
                 left -= 1;
-                all.push(record_of(&Item::from(object), section, &one, scanner));
+                let titles = Titles::of(&object, |id| view.get(id))?;
+                all.push(record_of(&Item::from(object), titles, section, &one, scanner));
             }
         }
         Ok((all, self.omitted))

@@ -74,15 +74,16 @@ pub struct Omitted {
 }
 
 impl Omitted {
-    /// Returns the number of records that did not fit. The envelope reports it as `skipped`.
+    /// Returns the number of records that the request permits, but the envelope does not show: they did not fit, or
+    /// did not match the query. The envelope reports it as `skipped`.
     pub fn skipped(&self) -> usize {
-        self.full + self.budget
+        self.full + self.budget + self.beside
     }
 
     /// Returns the sum of all counts.
     pub fn total(&self) -> usize {
         let held_back = self.entries + self.notes + self.untrusted + self.forged;
-        let no_candidates = self.expired + self.superseded + self.sensitive + self.beside;
+        let no_candidates = self.expired + self.superseded + self.sensitive;
         held_back + self.empty + self.duplicates + self.skipped() + no_candidates
     }
 }
@@ -96,6 +97,8 @@ pub(super) struct Record {
     pub time_us: Option<i64>,
     /// The id of the item, shown up to 256 characters.
     pub id: String,
+    /// The titles of the item from the top down, shown up to 256 characters; empty if there are none.
+    pub title: String,
     /// The text of the item, shown up to the limit of its section.
     pub text: String,
     /// The kind of the item, for example `fact`. An `entry` is never shown; a `note` only in a compaction.
@@ -125,7 +128,7 @@ impl Record {
         (
             self.section,
             self.time_us,
-            (&self.id, &self.text, &self.kind),
+            (&self.id, &self.title, &self.text, &self.kind),
             self.trust.tag(),
             (&self.flags, &self.source),
             self.updated_us,

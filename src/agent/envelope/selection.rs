@@ -114,7 +114,7 @@ impl<'a> Page<'a> {
             return Err(|left_out| &mut left_out.empty);
         }
         let repeats = |boundary: &str| {
-            [&shown.text, &shown.id, &shown.source, &shown.flags]
+            [&shown.text, &shown.id, &shown.title, &shown.source, &shown.flags]
                 .iter()
                 .any(|text| text.contains(boundary))
         };

@@ -10,6 +10,7 @@ use crate::agent::agent::Agent;
 use crate::agent::decay::original_of;
 use crate::agent::item::Item;
 use crate::agent::stored_text::{clean, flags};
+use crate::agent::titles::Titles;
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Object, Time};
@@ -26,21 +27,24 @@ const CONTEXT: usize = 8 << 10;
 /// The hits that fit into the budget of a query.
 pub(super) struct Found<'a> {
     agent: &'a Agent,
+    view: &'a View,
     query: &'a RecallQuery,
     /// The answer so far.
     pub(super) recalled: Recalled,
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn new(agent: &'a Agent, view: &View, query: &'a RecallQuery, terms: &[String]) -> Self {
+    pub(super) fn new(agent: &'a Agent, view: &'a View, query: &'a RecallQuery, terms: &[String]) -> Self {
         Self {
             agent,
+            view,
             query,
             recalled: Recalled {
                 hits: Vec::new(),
                 tokens: 0,
                 skipped: 0,
                 left_out: 0,
+                elsewhere: Vec::new(),
                 root: view.root(),
                 terms: terms.to_vec(),
                 reached: None,
@@ -60,12 +64,20 @@ impl<'a> Found<'a> {
         if let Some(text) = &mut text {
             (*text, rules) = clean(scanner, text);
         }
+        let titles = Titles::of(object, |id| self.view.get(id))?.into_path();
+        let titles = titles.iter().map(|title| {
+            let (title, matched) = clean(scanner, title);
+            rules.extend(matched);
+            title
+        });
+        let titles = titles.collect();
         Ok(RecallHit {
             id: object.id().clone(),
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             score: 1.0,
             confidence: 1.0,
+            titles,
             snippet: self.snippet(&shown),
             time,
             trust: object.origin(),

@@ -10,21 +10,26 @@
 //! - ASK-4: an untrusted item is a hit only if the query asks for untrusted items. The answer counts the omitted
 //!   untrusted items.
 //! - ASK-5: freshness ranks no untrusted item above a trusted item with a higher score.
+//! - ASK-6: freshness compares two items only if both have event times, or were first written by different commits, or
+//!   belong to one named session, whose order is known.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::found::{Found, time_of};
 use super::indexed::Content;
-use super::query::{RecallHit, RecallQuery, Recalled};
+use super::query::{RecallHit, RecallQuery, Recalled, ScopeMatches};
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
+use crate::agent::scope::Reach;
 use crate::agent::superseding::{Superseding, object_at};
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
 use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
+/// The maximum number of matches that are counted in a scope outside the reach.
+pub(crate) const MATCHES_MAX: usize = 1_000;
 /// The maximum number of reasons that a hit lists in words.
 const REASONS_TOLD: usize = 3;
 
@@ -75,6 +80,9 @@ pub(in crate::agent) fn search(
     }
     let mut recalled = found.recalled;
     recalled.left_out = recall_index.lend(|scratch| search.left_out(scratch));
+    if recalled.hits.is_empty() && among.is_none() {
+        recalled.elsewhere = recall_index.lend(|scratch| search.elsewhere(scratch));
+    }
     recalled.reached = Some(reached);
     Ok(recalled)
 }
@@ -98,15 +106,13 @@ impl Search<'_> {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
         let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
-        // INVARIANT ASK-5: only a better score ranks an untrusted item above a trusted item.
-        let untrusted = &self.content.untrusted;
-        let may_overtake = |new: &Key, old: &Key| !untrusted.contains(new) || untrusted.contains(old);
+        let is_fresher = |new: &Key, old: &Key| self.is_fresher(new, old).unwrap_or(false);
         self.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: Some(&filter),
                 is_successor: Some(&supersedes),
-                may_overtake: Some(&may_overtake),
+                is_fresher: Some(&is_fresher),
                 embedder,
                 now: Some(self.now.as_micros().div_euclid(1_000_000)),
                 recency: self.query.recency,
@@ -136,6 +142,33 @@ impl Search<'_> {
         let (text, limit) = (&self.query.text, self.query.limit);
         let found = index.nearest(text, scopes.as_deref(), &filter, limit, scratch);
         found.len()
+    }
+
+    /// Returns the scopes outside the reach that contain matches.
+    fn elsewhere(&self, scratch: &mut Scratch) -> Vec<ScopeMatches> {
+        let Some(searched) = self.query.reach.names() else {
+            return Vec::new();
+        };
+        let query = RecallQuery {
+            reach: Reach::All,
+            ..self.query.clone()
+        };
+        let everywhere = Search {
+            query: &query,
+            view: self.view,
+            among: None,
+            content: self.content,
+            now: self.now,
+            accepted: RefCell::default(),
+            superseding: RefCell::new(Superseding::new(self.view)),
+        };
+        let index = &self.content.index;
+        let filter = |key: &Key| !index.is_in(key, &searched) && everywhere.accepts(key);
+        let matches = index.matches_by_scope(&self.query.text, &filter, MATCHES_MAX, scratch);
+        let matches = matches.into_iter();
+        matches
+            .map(|(scope, matches)| ScopeMatches { scope, matches })
+            .collect()
     }
 
     /// Checks whether the item with this key may be a hit (ASK-1).
@@ -172,6 +205,26 @@ impl Search<'_> {
     /// Checks whether the item `new` supersedes the item `old`, which `new` names in `supersedes`.
     fn supersedes(&self, new: &Key, old: &Key) -> Result<bool> {
         self.superseding.borrow_mut().supersedes(new, old)
+    }
+
+    /// Checks whether the item `new` is newer than the item `old`, and may come before it (ASK-5, ASK-6).
+    fn is_fresher(&self, new: &Key, old: &Key) -> Result<bool> {
+        let untrusted = &self.content.untrusted;
+        if untrusted.contains(new) && !untrusted.contains(old) {
+            return Ok(false);
+        }
+        if self.content.index.is_later_in_session(new, old) {
+            return Ok(true);
+        }
+        let (Some(new), Some(old)) = (object_at(self.view, new)?, object_at(self.view, old)?) else {
+            return Ok(false);
+        };
+        let created = |object: &Object| -> Result<Option<Time>> {
+            Ok(self.view.stamps(object.id())?.map(|(created, _)| created))
+        };
+        let have_times = new.event_time().is_some() && old.event_time().is_some();
+        let are_apart = have_times || created(&new)? != created(&old)?;
+        Ok(are_apart && time_of(self.view, &new)? > time_of(self.view, &old)?)
     }
 
     /// Checks whether an item within the reach of the query supersedes an item.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use super::indexed::{Content, Indexed};
 use super::vectors::{Vectors, is_embedding};
 use crate::agent::followed::Reached;
+use crate::digest::HashSuite;
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Scratch};
@@ -66,7 +67,7 @@ impl RecallIndex {
         if let Some(found) = at_hand() {
             return Ok((found, Reached::AtHand));
         }
-        self.make(view)
+        self.make(memory.suite(), view)
     }
 
     /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the
@@ -125,7 +126,7 @@ impl Slots {
 impl RecallIndex {
     /// Updates the index that differs least from the state of `view` to that state. Builds a new index if there is
     /// none, or if the state is older and every index differs much from it. Runs in one thread at a time.
-    fn make(&self, view: &View) -> Result<(Arc<Indexed>, Reached)> {
+    fn make(&self, suite: HashSuite, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let empty = || Content::new(self.vectors.clone());
         let seq = |view: &View| view.commit().commit.seq;
         let newest = self.slots.lock().newest.clone();
@@ -147,11 +148,12 @@ impl RecallIndex {
             // stays in the slot after a failed update.
             self.slots.lock().newest = None;
         }
-        let (indexed, reached) = match near {
+        let (mut indexed, reached) = match near {
             // Do not load the file of an earlier process: it differs much from an older state, or lacks the vectors.
             None if is_past || self.vectors.is_some() => (Indexed::build(view, empty())?, Reached::Built),
             near => Indexed::reach(near.map(|(_, kept)| Arc::unwrap_or_clone(kept)), view, empty)?,
         };
+        indexed.settle(suite)?;
         if let Some(vectors) = self.vectors.as_ref().filter(|_| !is_past) {
             vectors.forget_others(&indexed.value().embedded);
         }

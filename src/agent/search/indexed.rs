@@ -1,10 +1,13 @@
 //! The recall index of one state: the entries of each object, and their updates.
 //!
-//! The index contains every object with a text, except objects of kind `session`. The speaker is the attribute
-//! `speaker`, else `subject`. The words are the words of the text, of the tags, and of the subject if the subject is
-//! not used as the speaker. The time is the event time, else the time of the first commit with the id. Objects of the
-//! same time are ordered by the attribute `order`, else by the time in a `UUIDv7` id, else by the number at the end of
-//! the id.
+//! The index contains every object with a text or a title, except objects of kind `session`. The speaker is the
+//! attribute `speaker`, else `subject`. The words are the words of the text, of the tags, of the subject if the subject
+//! is not used as the speaker, and of the titles of the object and of the objects above it. The time is the event time,
+//! else the time of the first commit with the id. Objects of the same time are ordered by the attribute `order`, else
+//! by the time in a `UUIDv7` id, else by the number at the end of the id.
+//!
+//! An entry depends on its object and on the titles above it. [`Indexed::settle`] therefore updates the entries of the
+//! objects below those that changed.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
@@ -16,17 +19,19 @@ use serde::{Deserialize, Serialize};
 
 use super::vectors::{TextKey, Vectors};
 use crate::agent::followed::{Followed, key_at};
-use crate::agent::item::Item;
+use crate::agent::item::{Item, unless_erased};
+use crate::agent::titles::Titles;
 use crate::agent::vocabulary::kind;
+use crate::digest::HashSuite;
 use crate::engine::{Derive, Keep, Memory, Version};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::Object;
+use crate::object::{Id, Object, Time};
 use crate::recall::{self, Full, Index, Key};
 
 /// The index of one state, with the view of the state.
 pub(crate) type Indexed = Followed<Content>;
 
-/// The entries of the index. Each entry depends on one object only.
+/// The entries of the index.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Content {
     pub(crate) index: Index,
@@ -40,6 +45,12 @@ pub(crate) struct Content {
     vectors: Option<Arc<Vectors>>,
     #[serde(skip)]
     pub(super) embedded: HashMap<Key, TextKey>,
+    /// The key that was removed last, and whether its object may have had titles.
+    #[serde(skip)]
+    removed: Option<(Key, bool)>,
+    /// The objects that changed and have or had titles.
+    #[serde(skip)]
+    retitled: Vec<Id>,
 }
 
 impl Content {
@@ -50,36 +61,22 @@ impl Content {
             ..Self::default()
         }
     }
-}
 
-impl Keep for Content {
-    const NAME: &'static str = "recall";
-    const VERSION: u8 = 1;
-
-    fn len(&self) -> u64 {
-        self.index.len() as u64
-    }
-}
-
-impl Derive for Content {
-    fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
-        let key = key_at(&old.key());
-        self.index.remove(&key);
-        self.expiries.remove(&key);
-        self.untrusted.remove(&key);
-        self.embedded.remove(&key);
-        Ok(true)
-    }
-
-    fn add(&mut self, new: &Version<'_>) -> Result<()> {
-        let Some(object) = new.object()? else {
-            return Ok(());
+    /// Adds the entry of an object, or replaces it.
+    fn put(&mut self, suite: HashSuite, created: Time, object: &Object, titles: &Titles) -> Result<()> {
+        let text = text_of(object).unwrap_or_default();
+        // A block is stored under a name, which is its id.
+        let is_block = object.kind() == kind::BLOCK;
+        let title = if is_block {
+            object.id().as_str()
+        } else {
+            &titles.own
         };
-        let Some(text) = text_of(&object) else {
+        if !is_indexed(object) || text.is_empty() && title.is_empty() {
             return Ok(());
-        };
-        let key = key_at(&new.key());
-        let time = object.event_time().unwrap_or_else(|| new.created());
+        }
+        let key = key_at(&suite.key_path(object.id().as_str()));
+        let time = object.event_time().unwrap_or(created);
         let item = Item::from(object.clone());
         let subject = item.subject();
         let (speaker, about) = match item.speaker() {
@@ -88,11 +85,12 @@ impl Derive for Content {
         };
         let more = [item.tags(), about.into_iter().collect()].concat();
         let with_more = (!more.is_empty()).then(|| format!("{text}\n{}", more.join("\n")));
-        let path = |id: &String| key_at(&new.suite().key_path(id));
+        let path = |id: &String| key_at(&suite.key_path(id));
         let superseded: Vec<Key> = item.supersedes().iter().map(path).collect();
         let session = item.session();
-        let vector = self.vectors.as_ref().map(|vectors| {
-            let text_key = Vectors::key(new.suite(), text);
+        let embedded = self.vectors.as_ref().filter(|_| !text.is_empty());
+        let vector = embedded.map(|vectors| {
+            let text_key = Vectors::key(suite, text);
             self.embedded.insert(key, text_key);
             vectors.vector(text_key, text)
         });
@@ -103,6 +101,8 @@ impl Derive for Content {
             speaker: speaker.as_deref().unwrap_or_default(),
             time: time.as_micros().div_euclid(1_000_000),
             order: order_of(&item),
+            title,
+            above: &titles.above.join("\n"),
             text: with_more.as_deref().unwrap_or(text),
             supersedes: &superseded,
             vector: vector.as_deref(),
@@ -121,10 +121,88 @@ impl Derive for Content {
     }
 }
 
-/// Returns the text of an object for the index, or `None` if the object has no entry.
+impl Indexed {
+    /// Updates the entries of the objects below the objects that changed, because a title above them may have changed.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(super) fn settle(&mut self, suite: HashSuite) -> Result<()> {
+        let view = self.view.clone();
+        let content = self.derived.value_mut();
+        let mut waiting = std::mem::take(&mut content.retitled);
+        let mut seen: HashSet<Id> = HashSet::new();
+        while let Some(above) = waiting.pop() {
+            if !seen.insert(above.clone()) {
+                continue;
+            }
+            for id in view.children(&above, None)? {
+                if let Some(object) = unless_erased(view.get(&id))?
+                    && let Some((created, _)) = view.stamps(&id)?
+                {
+                    let titles = titles_of(&object, |id| view.get(id))?;
+                    content.put(suite, created, &object, &titles)?;
+                }
+                waiting.push(id);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the titles of an object. The turns of a transcript have none, because they are many and say enough.
+fn titles_of(object: &Object, load: impl Fn(&Id) -> Result<Option<Object>>) -> Result<Titles> {
+    match object.kind() {
+        kind::ENTRY | kind::SESSION => Ok(Titles::default()),
+        _ => Titles::of(object, load),
+    }
+}
+
+impl Keep for Content {
+    const NAME: &'static str = "recall";
+    const VERSION: u8 = 2;
+
+    fn len(&self) -> u64 {
+        self.index.len() as u64
+    }
+}
+
+impl Derive for Content {
+    fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
+        let key = key_at(&old.key());
+        // An object without an entry may still have had titles above it.
+        let had_titles = !self.index.contains(&key) || self.index.is_titled(&key);
+        self.removed = Some((key, had_titles));
+        self.index.remove(&key);
+        self.expiries.remove(&key);
+        self.untrusted.remove(&key);
+        self.embedded.remove(&key);
+        Ok(true)
+    }
+
+    fn add(&mut self, new: &Version<'_>) -> Result<()> {
+        let Some(object) = new.object()? else {
+            return Ok(());
+        };
+        let key = key_at(&new.key());
+        let titles = titles_of(&object, |id| new.other(id))?;
+        let replaced = self.removed.take().filter(|(removed, _)| *removed == key);
+        if replaced.is_some_and(|(_, had_titles)| had_titles || !titles.is_empty()) {
+            self.retitled.push(object.id().clone());
+        }
+        self.put(new.suite(), new.created(), &object, &titles)
+    }
+}
+
+/// Returns whether an object of this kind has an entry in the index.
+fn is_indexed(object: &Object) -> bool {
+    !object.is_placeholder() && object.kind() != kind::SESSION
+}
+
+/// Returns the text of an object for the index, or `None` if the object has no entry or no text.
 pub(super) fn text_of(object: &Object) -> Option<&str> {
-    let is_indexed = !object.is_placeholder() && object.kind() != kind::SESSION;
-    object.content().filter(|text| is_indexed && !text.is_empty())
+    object
+        .content()
+        .filter(|text| is_indexed(object) && !text.is_empty())
 }
 
 /// Returns the key of an id in the indexes of this layer.

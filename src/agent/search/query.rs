@@ -183,6 +183,8 @@ pub struct RecallHit {
     /// The confidence that the hit answers the question, 0 to 1. Confidences of different answers can be compared.
     #[serde(serialize_with = "five_digits")]
     pub confidence: f32,
+    /// The titles of the item: those above it from the top down, then its own.
+    pub titles: Vec<String>,
     /// The part of the text around the match, with markers instead of secrets.
     pub snippet: String,
     /// The event time of the item. Without an event time, the time of the first commit with the id of the item.
@@ -226,6 +228,9 @@ pub struct Recalled {
     #[serde(serialize_with = "left_out")]
     #[schemars(with = "LeftOut")]
     pub left_out: usize,
+    /// If there are no hits, the other scopes that contain matches, in the order of their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<ScopeMatches>,
     /// The root of the state that was searched.
     pub root: Root,
     /// The terms of the question, in the form that the index contains.
@@ -234,6 +239,17 @@ pub struct Recalled {
     /// The way in which the index was prepared; `None` for summaries, because summaries need no index.
     #[serde(skip)]
     pub reached: Option<Reached>,
+}
+
+/// A scope outside the reach of a query, and what it contains of the question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ScopeMatches {
+    /// The name of the scope.
+    pub scope: String,
+    /// The number of items that contain a word of the question and meet the conditions of the query, counted up to
+    /// 1,000.
+    pub matches: usize,
 }
 
 /// The JSON form of the number of omitted hits.

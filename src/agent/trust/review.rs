@@ -30,8 +30,6 @@ use crate::visible::{hidden_count, written_out};
 const KIND: &str = "kind";
 const EXPIRES: &str = "expires";
 const EVENT_TIME: &str = "event_time";
-/// The title of a section of a document. It belongs to the text.
-const TITLE: &str = "title";
 /// The attributes that a promotion keeps unnamed, because they only restrict the item.
 const RESTRICTING: [&str; 5] = [
     attribute::FLAGS,
@@ -183,7 +181,7 @@ fn drop_field(object: &mut NewObject, field: &str) {
 /// Checks whether a promotion keeps an attribute unnamed.
 fn stays(name: &str, value: &Value) -> bool {
     match name {
-        TITLE => value.as_text().is_some(),
+        attribute::TITLE => value.as_text().is_some(),
         name => RESTRICTING.contains(&name),
     }
 }
@@ -196,7 +194,7 @@ fn kind_acts(kind: &str) -> bool {
 }
 
 fn text_of(object: &Object) -> String {
-    let title = object.attribute(TITLE);
+    let title = object.attribute(attribute::TITLE);
     let title = title.as_ref().and_then(Value::as_text);
     let parts = title.into_iter().chain(object.content());
     parts.collect::<Vec<_>>().join("\n")

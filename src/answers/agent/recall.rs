@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::agent::search::LeftOut;
-use crate::agent::{Reached, RecallHit, Recalled};
+use crate::agent::{Reached, RecallHit, Recalled, ScopeMatches};
 
 /// The answer of `recall`.
 #[derive(Serialize, JsonSchema)]
@@ -27,7 +27,12 @@ pub(crate) struct FoundForLine {
     #[schemars(schema_with = "text")]
     pub(crate) qid: Json,
     pub(crate) hits: Vec<RecallHit>,
+    /// The number of ranked hits that did not fit into the budget.
+    pub(crate) skipped: usize,
     pub(crate) left_out: LeftOut,
+    /// If there are no hits, the other scopes that contain matches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) elsewhere: Vec<ScopeMatches>,
     pub(crate) ms: f64,
 }
 

@@ -32,6 +32,8 @@
 
 use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::Result;
+#[cfg(feature = "agent")]
+use crate::object::Id;
 use crate::object::{Object, Time};
 use crate::trie::Entry;
 
@@ -92,6 +94,19 @@ impl Version<'_> {
         Time::from_micros(self.entry.created)
     }
 
+    /// Returns another object of the same state, or its placeholder.
+    ///
+    /// # Errors
+    /// The errors of [`Self::object`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn other(&self, id: &Id) -> Result<Option<Object>> {
+        let key = self.suite().key_path(id.as_str());
+        match self.state.entry_at(&key)? {
+            Some(entry) => self.opened.or_passed_over(key, self.state.load(&entry)),
+            None => Ok(None),
+        }
+    }
+
     /// Returns the object, or its placeholder ([`Object::is_placeholder`]) if the object was erased. Returns `None` if
     /// the object's record is damaged and the handle is degraded.
     ///
@@ -130,6 +145,12 @@ impl<T> Derived<T> {
     /// Returns the value.
     pub(crate) fn value(&self) -> &T {
         &self.value
+    }
+
+    /// Returns the value, for a contribution that depends on other objects too.
+    #[cfg(feature = "agent")]
+    pub(crate) fn value_mut(&mut self) -> &mut T {
+        &mut self.value
     }
 }
 

@@ -94,12 +94,9 @@ fn near_documents_are_found_and_judged() {
             key: key(at),
             scope: "s",
             session: Some("one"),
-            speaker: "",
             time: i64::from(at as u8),
-            order: 0,
             text,
-            supersedes: &[],
-            vector: None,
+            ..Document::default()
         };
         index.put(&document).unwrap();
     }

@@ -19,6 +19,8 @@ use super::stored::Entry;
 use crate::recall::text::calendar::{Day, Span, day_at};
 use crate::recall::text::marks::Marks;
 
+/// Marks a document with a title, or with titles above it.
+pub(crate) const TITLED: Marks = 32;
 /// Marks a document that is in the index. Without this bit, its number is vacant.
 pub(crate) const LIVE: Marks = 64;
 /// Marks a document that mentions days. The days are in a separate table.

@@ -22,10 +22,11 @@ mod sessions;
 mod stored;
 mod vectors;
 
-use crate::recall::text::analysis::analyse;
+use crate::recall::text::analysis::{Source, analyse};
 use crate::recall::text::calendar::day_at;
 
 pub(crate) use columns::Columns;
+use columns::TITLED;
 pub use key::Key;
 use links::Links;
 pub(crate) use people::People;
@@ -52,6 +53,10 @@ pub struct Document<'a> {
     pub time: i64,
     /// The position of the document among documents with the same time.
     pub order: u32,
+    /// The title of the document; empty if it has none. Its words count twice.
+    pub title: &'a str,
+    /// The titles above the document, one on each line. They are searched like its text.
+    pub above: &'a str,
     /// The text of the document.
     pub text: &'a str,
     /// The keys of the documents that this document supersedes.
@@ -100,6 +105,12 @@ impl Index {
         self.columns.find(key).is_some()
     }
 
+    /// Returns whether a document with this key has a title, or titles above it.
+    pub(crate) fn is_titled(&self, key: &Key) -> bool {
+        let number = self.columns.find(key);
+        number.is_some_and(|number| self.columns.row(number).flags & TITLED != 0)
+    }
+
     /// Returns whether a document in one of these scopes has this key.
     pub(crate) fn is_in(&self, key: &Key, scopes: &[&str]) -> bool {
         self.columns.find(key).is_some_and(|number| {
@@ -121,10 +132,17 @@ impl Index {
         self.remove(&document.key);
         let mut terms = Vec::new();
         let mut length = 0u32;
-        let analysis = analyse(document.text, day_at(document.time), |term, quarters, counts| {
+        let source = Source {
+            title: document.title,
+            above: document.above,
+            text: document.text,
+        };
+        let analysis = analyse(source, day_at(document.time), |term, quarters, counts| {
             terms.push((self.postings.intern(term.as_bytes()), quarters));
             length = length.saturating_add(if counts { quarters } else { 0 });
         });
+        let is_titled = !(document.title.is_empty() && document.above.is_empty());
+        let titled = if is_titled { TITLED } else { 0 };
         let number = self.admit(&Entry {
             key: document.key,
             time: document.time,
@@ -133,7 +151,7 @@ impl Index {
             session: document.session,
             speaker: document.speaker,
             length,
-            marks: analysis.marks,
+            marks: analysis.marks | titled,
             spans: analysis.spans,
             calls: analysis.calls.iter().map(String::as_str).collect(),
             supersedes: document.supersedes.to_vec(),
@@ -195,12 +213,25 @@ impl Index {
         true
     }
 
-    /// Returns a function that maps an offset to the neighbour of a document in its session.
+    /// Returns a function that maps an offset to the neighbour of a document in its named session. A document without
+    /// a named session has no neighbours: the documents stored at the same time may have nothing to do with it.
     pub(crate) fn neighbours(&self, number: u32) -> impl Fn(isize) -> Option<u32> {
         let session = self.columns.sessions[number as usize];
         let place = self.sessions.place(session, number, &self.columns);
-        let members = &self.sessions.all[session as usize].members;
+        let session = &self.sessions.all[session as usize];
+        let members = session.name.as_ref().map_or(&[][..], |_| &session.members);
         move |offset| members.get(place.checked_add_signed(offset)?).copied()
+    }
+
+    /// Returns whether the first document was said later than the second one in the same named session: at a later
+    /// time, or at the same time and later in the given order.
+    pub(crate) fn is_later_in_session(&self, new: &Key, old: &Key) -> bool {
+        let (Some(new), Some(old)) = (self.columns.find(new), self.columns.find(old)) else {
+            return false;
+        };
+        let (new, old) = (self.columns.row(new), self.columns.row(old));
+        let is_named = self.sessions.all[new.session as usize].name.is_some();
+        is_named && new.session == old.session && (new.time, new.order) > (old.time, old.order)
     }
 
     /// Returns the live documents that supersede the document with this number.

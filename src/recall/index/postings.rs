@@ -169,6 +169,16 @@ impl Postings {
     /// Calls `found` with each posting of the term with this number, in order.
     #[inline]
     pub(crate) fn for_each(&self, number: u32, mut found: impl FnMut(Posting)) {
+        self.any(number, |posting| {
+            found(posting);
+            false
+        });
+    }
+
+    /// Returns whether `found` holds for a posting of the term with this number. Reads no posting after the first such
+    /// one.
+    #[inline]
+    pub(crate) fn any(&self, number: u32, mut found: impl FnMut(Posting) -> bool) -> bool {
         let mut bytes = self.rows[number as usize].postings.as_slice();
         let mut last = u32::MAX;
         while !bytes.is_empty() {
@@ -179,11 +189,15 @@ impl Postings {
             } else {
                 take_varint(&mut bytes) as u32
             };
-            found(Posting {
+            let posting = Posting {
                 document: last,
                 quarters,
-            });
+            };
+            if found(posting) {
+                return true;
+            }
         }
+        false
     }
 
     /// Returns whether the space may be too small for the terms of another document.

@@ -38,9 +38,9 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Returns whether the session has two speakers or more.
+    /// Returns whether the session has a name, and two speakers or more.
     pub(crate) fn is_conversation(&self) -> bool {
-        self.speakers.len() > 1
+        self.name.is_some() && self.speakers.len() > 1
     }
 
     /// Adds the length and the speaker of a member to the sums.

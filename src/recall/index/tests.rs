@@ -51,6 +51,8 @@ struct Owned {
     speaker: &'static str,
     time: i64,
     order: u32,
+    title: &'static str,
+    above: &'static str,
     text: String,
     supersedes: Option<Key>,
 }
@@ -65,6 +67,8 @@ impl Owned {
             speaker: ["Anna", "Ben", "Anna", "Ben", "Timothy"][random.below(5)],
             time: 1_683_500_000 + i64::from(random.below(20) as u32) * 3 * 3600,
             order: random.below(3) as u32,
+            title: ["", "", "The garden", "東京"][random.below(4)],
+            above: ["", "", "Das Haus und der Garten sind hier"][random.below(3)],
             text: (0..random.below(9))
                 .map(|_| WORDS[random.below(WORDS.len())])
                 .collect::<Vec<_>>()
@@ -82,6 +86,8 @@ impl Owned {
             speaker: self.speaker,
             time: self.time,
             order: self.order,
+            title: self.title,
+            above: self.above,
             text: &self.text,
             supersedes: self.supersedes.as_slice(),
             vector: (self.order == 0).then_some(&vector),
@@ -241,13 +247,9 @@ fn pauses_make_sessions() {
         let document = Document {
             key: Key([number; Key::BYTES]),
             scope: "s",
-            session: None,
-            speaker: "",
             time: hours * 3600,
-            order: 0,
             text: "x",
-            supersedes: &[],
-            vector: None,
+            ..Document::default()
         };
         index.put(&document).unwrap();
         index.sessions.count(0)
@@ -330,6 +332,8 @@ fn any_text_is_taken_in_and_found() {
             speaker: text,
             time: times[at % 3],
             order: u32::MAX,
+            title: text,
+            above: text,
             text,
             supersedes: &[Key([at as u8; Key::BYTES])],
             vector: None,

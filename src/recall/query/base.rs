@@ -7,8 +7,9 @@
 //! - BSC-1: a score depends only on the admitted documents, not on their numbers.
 //! - BSC-2: between two questions every cell of the [`Scratch`] is zero.
 
+use super::forms::{collect, collect_more};
 use super::question::Question;
-use super::relatives::{nearly, related};
+use super::relatives::nearly;
 use super::scope::Admission;
 use crate::recall::index::{Index, Posting};
 
@@ -16,6 +17,9 @@ use crate::recall::index::{Index, Posting};
 const K1: f32 = 1.2;
 /// Parameter of BM25 for documents: the weight of the length.
 const B: f32 = 0.75;
+/// The length that is added to each document and to the mean, in units of a quarter. Among texts of a sentence, the
+/// shorter text is not more about its words than the longer one; among documents, it is.
+const LENGTH_ADDED: f32 = 15.0 * 4.0;
 /// Parameter of BM25 for sessions: the weight of the length.
 const SESSION_B: f32 = 0.5;
 /// The number of terms whose presence in a document is stored as bits. The signal `Context` ignores later terms.
@@ -95,16 +99,17 @@ pub(crate) fn score(
     let mut unknown = 0;
     let mut rarities = Vec::with_capacity(question.terms.len());
     for (place, term) in question.terms.iter().enumerate() {
-        let number = index.postings.find(term.text.as_bytes());
-        collect(index, admission, number, &mut scratch.own);
+        collect(index, admission, &term.forms, &mut scratch.own);
         let rarity = rarity(admission.documents, scratch.own.len());
         rarities.push(rarity);
         let mut relatives = Vec::new();
-        if scratch.own.is_empty() && unknown < UNKNOWN_MAX {
+        if scratch.own.is_empty()
+            && unknown < UNKNOWN_MAX
+            && let Some(form) = term.forms.first()
+        {
             unknown += 1;
-            relatives = nearly(&index.postings, &term.text);
+            relatives = nearly(&index.postings, form);
         }
-        let relatives = relatives.into_iter().chain(related(&index.postings, &term.text));
         let pass = Pass {
             index,
             admission,
@@ -112,22 +117,10 @@ pub(crate) fn score(
             rarity,
             place,
         };
-        pass.add(relatives, scratch);
+        pass.add(&relatives, scratch);
         pass.add_sessions(scratch);
     }
     rarities
-}
-
-/// Replaces the content of `into` by the admitted postings of a term. A term without a number has no postings. The
-/// caller reuses `into`, because a new list for each term takes longer.
-fn collect(index: &Index, admission: &Admission, number: Option<u32>, into: &mut Vec<Posting>) {
-    into.clear();
-    let Some(number) = number else { return };
-    index.postings.for_each(number, |posting| {
-        if admission.has(posting.document) {
-            into.push(posting);
-        }
-    });
 }
 
 /// Returns the BM25 score of a term with this rarity and count in a text. `length` is relative to the mean, and `b` is
@@ -151,17 +144,16 @@ impl Pass<'_> {
     /// Returns the BM25 score of one term in one document.
     #[inline]
     fn part(&self, posting: Posting, rarity: f32) -> f32 {
-        let length = self.index.columns.lengths[posting.document as usize] as f32;
-        let length = length / self.admission.document_length;
+        let length = self.index.columns.lengths[posting.document as usize] as f32 + LENGTH_ADDED;
+        let length = length / (self.admission.document_length + LENGTH_ADDED);
         bm25(rarity, posting.quarters, B, length)
     }
 
-    fn add(&self, relatives: impl Iterator<Item = (u32, f32)>, scratch: &mut Scratch) {
+    fn add(&self, relatives: &[(u32, f32)], scratch: &mut Scratch) {
         let (base, touched) = (&mut scratch.base, &mut scratch.touched);
         let is_in_mask = self.place < MASK_TERMS;
         let bit = u32::from(is_in_mask) << (self.place % MASK_TERMS);
-        let mut relatives = relatives.peekable();
-        let alone = relatives.peek().is_none();
+        let alone = relatives.is_empty();
         for &posting in &scratch.own {
             let score = self.part(posting, self.rarity);
             let document = posting.document as usize;
@@ -173,8 +165,9 @@ impl Pass<'_> {
             }
             scratch.mask[document] |= bit;
         }
-        for (number, weight) in relatives {
-            collect(self.index, self.admission, Some(number), &mut scratch.related);
+        for &(number, weight) in relatives {
+            scratch.related.clear();
+            collect_more(self.index, self.admission, number, &mut scratch.related);
             let rarity = rarity(self.admission.documents, scratch.related.len()).min(self.rarity);
             for &posting in &scratch.related {
                 let score = weight * self.part(posting, rarity);

@@ -1,7 +1,7 @@
 //! Queries: one ranked list of documents for a question.
 //!
 //! A query reads the postings of its words once. The best documents and their neighbours become candidates. The score
-//! of a candidate is the weighted sum of twenty-one signals. A hit explains the contribution of every signal.
+//! of a candidate is the weighted sum of nineteen signals. A hit explains the contribution of every signal.
 //!
 //! # Layer
 //! Above `recall::index`; reads the index and changes nothing.
@@ -14,6 +14,7 @@ mod base;
 mod confidence;
 mod dates;
 mod dense;
+mod forms;
 mod order;
 mod phrases;
 mod question;
@@ -28,6 +29,8 @@ pub use dense::Embedder;
 pub use order::Moved;
 pub use signals::{SIGNALS, Signal};
 pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -48,8 +51,8 @@ pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 /// key is the key of the new document.
 pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
-/// Decides whether the first document, which is newer, may come before the second document for freshness.
-type MayOvertake<'a> = &'a dyn Fn(&Key, &Key) -> bool;
+/// Decides whether the first document is newer than the second one, and may come before it for freshness.
+type IsFresher<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
 /// A question and the documents to search.
 #[derive(Clone, Copy, Default)]
@@ -62,8 +65,9 @@ pub struct Query<'a> {
     pub filter: Option<Filter<'a>>,
     /// Decides which successors are accepted. If it is `None`, every successor is accepted.
     pub is_successor: Option<IsSuccessor<'a>>,
-    /// Decides which newer documents may come first for freshness. If it is `None`, every newer document may.
-    pub may_overtake: Option<MayOvertake<'a>>,
+    /// Decides which documents may come first for freshness. If it is `None`, the times and sessions in the index
+    /// decide.
+    pub is_fresher: Option<IsFresher<'a>>,
     /// Computes the vector of the question, if documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
     /// The current time, in seconds since 1970. Without the current time, "last week" and recency have no effect.
@@ -156,7 +160,7 @@ impl Hit {
 pub struct Answer {
     /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// The terms of the question, for [`snippet()`].
+    /// The terms of the question in all their forms, for [`snippet()`].
     pub terms: Vec<String>,
 }
 
@@ -169,7 +173,7 @@ impl Index {
                 .question
                 .terms
                 .iter()
-                .map(|term| term.text.clone())
+                .flat_map(|term| term.forms.iter().cloned())
                 .collect(),
         })
     }
@@ -190,6 +194,22 @@ impl Index {
             ..Query::new(text)
         };
         self.ranked(&query, scratch, |ranking| ranking.nearest(limit))
+    }
+
+    /// Returns for each scope the number of documents that contain a word of `text` and pass the filter. Counts at most
+    /// `count_max` documents of a scope.
+    pub(crate) fn matches_by_scope(
+        &self,
+        text: &str,
+        filter: Filter<'_>,
+        count_max: usize,
+        scratch: &mut Scratch,
+    ) -> BTreeMap<String, usize> {
+        let query = Query {
+            filter: Some(filter),
+            ..Query::new(text)
+        };
+        self.ranked(&query, scratch, |ranking| ranking.matches_by_scope(count_max))
     }
 
     /// Calls `read` with the ranking of a query.

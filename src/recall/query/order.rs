@@ -7,9 +7,11 @@
 //! # Invariants
 //! - ORD-1: a superseded document never ranks above its successor, if the successor is a candidate.
 //! - ORD-2: freshness swaps at most the first two hits. All other hits keep their rank.
+//! - ORD-3: no hit has a lower score than a hit below it. The signal `Order` is what a moved hit lacks.
 
 use super::Hit;
 use super::rank::Ranking;
+use super::signals::Signal;
 use std::collections::HashMap;
 
 /// The reason why the rank of a hit does not follow from its score.
@@ -34,7 +36,21 @@ pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Hit>) -> Vec<Hi
     if ranking.question.asks.state {
         put_fresher_first(ranking, &mut candidates);
     }
-    put_successors_first(ranking, candidates)
+    let mut ordered = put_successors_first(ranking, candidates);
+    raise_moved(&mut ordered);
+    ordered
+}
+
+/// Raises the score of each moved hit to the best score below it (ORD-3).
+fn raise_moved(hits: &mut [Hit]) {
+    let mut best = f32::MIN;
+    for hit in hits.iter_mut().rev() {
+        if hit.score < best {
+            hit.signals[Signal::Order as usize] = best - hit.score;
+            hit.score = best;
+        }
+        best = hit.score;
+    }
 }
 
 /// Puts the newer of the two leading candidates first. If two documents lead all others, they are probably two states
@@ -49,14 +65,11 @@ fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
     } else {
         STANDS_OUT
     };
-    let columns = &ranking.index.columns;
-    let is_newer = columns.chronology(second.number, first.number).is_gt()
-        && ranking.may_overtake(&second.key, &first.key);
     let (of_first, of_second) = (first.score, second.score);
-    if is_newer
-        && of_second > 0.0
+    if of_second > 0.0
         && of_second >= SECOND_MIN * of_first
         && of_second * of_second >= least * of_first * third
+        && ranking.is_fresher(second.number, first.number)
     {
         std::mem::swap(first, second);
         first.moved = Some(Moved::Fresher);

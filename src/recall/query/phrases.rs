@@ -107,7 +107,7 @@ fn verb_follows(after: &[Piece<'_>]) -> bool {
     let joined = after.iter().take(4).take_while(|piece| piece.gap == " ");
     joined
         .skip(1)
-        .any(|piece| is_in("is are do have does has", &piece.folded))
+        .any(|piece| is_in("is are do does have has can will should must", &piece.folded))
 }
 
 #[cfg(test)]

@@ -1,21 +1,28 @@
 //! A parsed question: its terms with weights, the speakers that it names, dates, and the kinds of answer.
 //!
 //! # Layer
-//! Uses the names in the index, but not its postings.
+//! Uses the names and the postings of the index, but computes no score.
 //!
 //! # Invariants
-//! - QST-1: a question has at most `TERMS_MAX` terms, for any length of its text.
+//! - QST-1: a question has at most `TERMS_MAX` terms, for any length of its text: those that are rarest in the admitted
+//!   documents.
+//! - QST-2: a word of the question is stemmed in every language of the admitted documents that has its script.
+
+use std::collections::HashSet;
 
 use super::dates::{Asked, dates};
+use super::forms::{collect, languages_in};
 use super::phrases::{Asks, asks, pieces};
 use super::scope::Admission;
 use crate::recall::index::Index;
 use crate::recall::text::calendar::day_at;
+use crate::recall::text::language::{Language, Languages, languages_of_word};
 use crate::recall::text::marks::Marker;
 use crate::recall::text::runs::{RunKind, Runs};
-use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_of, word_of};
+use crate::recall::text::stem::stem_in;
+use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, word_of};
 
-/// The maximal number of terms of a question. Later terms of a long text are ignored.
+/// The maximal number of terms of a question.
 pub(crate) const TERMS_MAX: usize = 64;
 /// The weight of a word that only frames the question, such as "mention".
 const FRAME_WEIGHT: f32 = 0.2;
@@ -23,7 +30,8 @@ const FRAME_WEIGHT: f32 = 0.2;
 /// One term of a question.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Term {
-    pub(crate) text: String,
+    /// The forms of the term: one for each language of the documents, without repeats. There is at least one.
+    pub(crate) forms: Vec<String>,
     pub(crate) weight: f32,
 }
 
@@ -46,11 +54,13 @@ impl Question {
         let mut question = Self::default();
         // If the question contains capital letters, a name must begin with a capital letter.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
+        let (own, others) = (Languages::of(text), languages_in(index, admission));
+        let mut asked = Terms::default();
         let mut word = String::new();
         let mut copied = 0;
         for run in Runs::new(text) {
             if run.kind != RunKind::Word {
-                for_each_sign(run, Side::Query, |sign| question.ask_for(sign.to_owned()));
+                for_each_sign(run, Side::Query, |sign| asked.add(vec![sign.to_owned()]));
                 continue;
             }
             word_of(run.text, &mut word);
@@ -66,10 +76,9 @@ impl Question {
                     continue;
                 }
             }
-            if !facts_of(&word).stop {
-                question.ask_for(term_of(&word));
-            }
+            asked.add(forms(run.text, &word, own, &others));
         }
+        question.terms = asked.rarest(index, admission);
         question.nameless.push_str(&text[copied..]);
         question.who.sort_unstable();
         question.who.dedup();
@@ -81,15 +90,64 @@ impl Question {
         }
         question
     }
+}
 
-    fn ask_for(&mut self, text: String) {
-        if self.terms.len() < TERMS_MAX
-            && !text.is_empty()
-            && !self.terms.iter().any(|term| term.text == text)
-        {
-            let weight = if is_frame(&text) { FRAME_WEIGHT } else { 1.0 };
-            self.terms.push(Term { text, weight });
+/// Returns the forms of a word in the languages of the documents. `own` has the languages of the question. The stop
+/// words of an English question have none.
+fn forms(raw: &str, folded: &str, own: Languages, others: &[Language]) -> Vec<String> {
+    let facts = facts_of(folded);
+    if facts.stop && own.latin == Language::English {
+        return Vec::new();
+    }
+    let (mut forms, mut term) = (Vec::new(), String::new());
+    let languages = languages_of_word(raw, others);
+    if languages.is_empty() {
+        forms.push(facts.term(folded, &mut term).to_owned());
+    }
+    for language in languages {
+        match language {
+            Language::English if facts.stop => continue,
+            Language::English => {
+                facts.term(folded, &mut term);
+            }
+            language => stem_in(language, raw, &mut term),
         }
+        if !forms.contains(&term) {
+            forms.push(term.clone());
+        }
+    }
+    forms
+}
+
+/// The terms of a question, each once, in the order of the text.
+#[derive(Default)]
+struct Terms {
+    all: Vec<Term>,
+    /// The first form of each term.
+    known: HashSet<String>,
+}
+
+impl Terms {
+    fn add(&mut self, forms: Vec<String>) {
+        let Some(first) = forms.first() else { return };
+        if first.is_empty() || !self.known.insert(first.clone()) {
+            return;
+        }
+        let weight = if is_frame(first) { FRAME_WEIGHT } else { 1.0 };
+        self.all.push(Term { forms, weight });
+    }
+
+    /// Returns the terms, or the rarest of them if there are too many. Terms that no document contains come last.
+    fn rarest(mut self, index: &Index, admission: &Admission) -> Vec<Term> {
+        if self.all.len() > TERMS_MAX {
+            let mut found = Vec::new();
+            self.all.sort_by_cached_key(|term| {
+                collect(index, admission, &term.forms, &mut found);
+                (found.is_empty(), found.len())
+            });
+            self.all.truncate(TERMS_MAX);
+        }
+        self.all
     }
 }
 

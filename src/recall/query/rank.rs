@@ -7,7 +7,7 @@
 //! Uses the index and the scores of `base`, but not the order rules that are applied afterwards.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::base::{MASK_TERMS, Scratch};
 use super::dates::fit;
@@ -17,7 +17,7 @@ use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
 use super::{Hit, Query};
 use crate::recall::index::{Index, Key};
-use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
+use crate::recall::text::marks::{FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
 /// The number of documents that the cheap key selects as candidates.
 pub(crate) const CANDIDATES: usize = 100;
@@ -70,6 +70,21 @@ impl Ranking<'_> {
         nearest.into_iter().map(|number| keys[number as usize]).collect()
     }
 
+    /// Returns the number of matches by scope, at most `count_max` of a scope.
+    pub(crate) fn matches_by_scope(&self, count_max: usize) -> BTreeMap<String, usize> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for &document in &self.scratch.touched {
+            let session = self.index.columns.sessions[document as usize];
+            let scope = self.index.sessions.all[session as usize].scope;
+            let name = &*self.index.people.scopes[scope as usize].name;
+            let count = counts.get(name).copied().unwrap_or_default();
+            if count < count_max && self.passes(document) {
+                counts.insert(name.to_owned(), count + 1);
+            }
+        }
+        counts
+    }
+
     /// Returns the successors of a document that the query accepts.
     pub(crate) fn successors(&self, old: u32) -> impl Iterator<Item = u32> {
         let keys = &self.index.columns.keys;
@@ -79,11 +94,17 @@ impl Ranking<'_> {
         })
     }
 
-    /// Returns whether the query lets the document `new` come before `old` for freshness.
-    pub(crate) fn may_overtake(&self, new: &Key, old: &Key) -> bool {
-        self.query
-            .may_overtake
-            .is_none_or(|may_overtake| may_overtake(new, old))
+    /// Returns whether the document `new` is newer than `old`, and may come before it for freshness.
+    pub(crate) fn is_fresher(&self, new: u32, old: u32) -> bool {
+        let columns = &self.index.columns;
+        let key = |number: u32| &columns.keys[number as usize];
+        match self.query.is_fresher {
+            Some(is_fresher) => is_fresher(key(new), key(old)),
+            None => {
+                columns.times[new as usize] > columns.times[old as usize]
+                    || self.index.is_later_in_session(key(new), key(old))
+            }
+        }
     }
 
     /// Returns the base score of a document, divided by the best base score.
@@ -99,15 +120,15 @@ impl Ranking<'_> {
     }
 
     /// Returns 1 if the question names the speaker of the document. Returns 0 if not, or if the question names all
-    /// speakers of the session.
+    /// speakers of the document's session.
     fn speaker(&self, document: u32) -> f32 {
         let columns = &self.index.columns;
         if self.question.who.is_empty() || !self.is_named(columns.speakers[document as usize]) {
             return 0.0;
         }
-        let session = columns.sessions[document as usize] as usize;
-        let mut speakers = self.index.sessions.all[session].speakers.iter();
-        let is_apart = speakers.any(|&(speaker, _)| !self.is_named(speaker));
+        let session = &self.index.sessions.all[columns.sessions[document as usize] as usize];
+        let mut speakers = session.speakers.iter();
+        let is_apart = session.name.is_none() || speakers.any(|&(speaker, _)| !self.is_named(speaker));
         f32::from(u8::from(is_apart))
     }
 
@@ -220,23 +241,21 @@ impl Ranking<'_> {
         let base = self.base(Some(number));
         let base_if = |mark: u8| if row.flags & mark == 0 { 0.0 } else { base };
         let asks = self.question.asks;
-        let length = row.length as f32 / 4.0;
         let mut signals = [0.0; SIGNALS];
         let mut set = |signal: Signal, value: f32| signals[signal as usize] = value;
         set(Signal::Base, base);
         set(Signal::Previous, self.base(neighbour(-1)));
         set(Signal::Next, self.base(neighbour(1)));
+        set(Signal::Speaker, self.speaker(number));
         if asks.many {
             set(Signal::Number, base_if(NUMBER));
         }
-        set(Signal::Long, 0.5 * (length.max(1.0) / 30.0).log2().max(0.0));
         if !self.question.dates.is_empty() {
             let (date, event) = self.date(number);
             set(Signal::Date, date);
             set(Signal::Event, event);
         }
         if session.is_conversation() {
-            set(Signal::Speaker, self.speaker(number));
             set(Signal::Question, f32::from(u8::from(row.flags & QUESTION != 0)));
             set(Signal::PreviousTwo, self.base(neighbour(-2)));
             let asked = neighbour(-1).filter(|&before| {
@@ -256,10 +275,7 @@ impl Ranking<'_> {
             }
             set(Signal::FirstPerson, base_if(FIRST_PERSON));
             set(Signal::SecondPerson, base_if(SECOND_PERSON));
-            set(Signal::Short, (length.ln_1p() / 20f32.ln()).min(1.0));
             set(Signal::Context, self.context(&neighbour));
-        } else {
-            set(Signal::Directive, base_if(DIRECTIVE).sqrt());
         }
         if let Some(dense) = self.dense {
             set(Signal::Vector, dense.with_neighbours(self.index, number));

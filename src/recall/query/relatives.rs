@@ -1,17 +1,14 @@
-//! Finds the indexed terms that also match a term of the question: synonyms and similar spellings.
+//! Finds the indexed terms that are spelled like a term of the question.
 //!
 //! # Layer
-//! Uses the terms of the index and the lexicon.
+//! Uses the terms of the index.
 
 use strsim::osa_distance;
 
 use crate::recall::index::Postings;
-use crate::recall::text::relations;
 
 /// The weight of a term that differs in one letter or only in its ending.
 const NEARLY: f32 = 0.8;
-/// The weight of a related term of the lexicon.
-const LEXICON: f32 = 0.7;
 /// The minimal length of a term for which similar terms are searched. Too many terms differ from a shorter term in only
 /// one letter.
 const NEARLY_LETTERS_MIN: usize = 4;
@@ -19,15 +16,6 @@ const NEARLY_LETTERS_MIN: usize = 4;
 const NEARLY_PREFIX: usize = 3;
 /// Two terms with this many equal first letters are similar, whatever their other letters are.
 const NEARLY_FRONT: usize = 5;
-
-/// Returns those related terms of the lexicon that are in the index, with their weights.
-pub(crate) fn related<'a>(postings: &'a Postings, term: &str) -> impl Iterator<Item = (u32, f32)> + 'a {
-    relations::LEXICON
-        .get(term)
-        .into_iter()
-        .flatten()
-        .filter_map(|(other, weight)| Some((postings.find(other.as_bytes())?, LEXICON * weight)))
-}
 
 /// Returns the indexed terms that are similar to `term`, which is not in the index.
 pub(crate) fn nearly(postings: &Postings, term: &str) -> Vec<(u32, f32)> {

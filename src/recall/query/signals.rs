@@ -1,7 +1,7 @@
 //! The signals of a score, their names and their weights.
 //!
-//! A score is a weighted sum. There are two sets of weights. One is for documents of conversations, where neighbours,
-//! speakers and sessions matter. The other is for all other documents, where neighbours, speakers and sessions mislead.
+//! A score is a weighted sum. There are two sets of weights. One is for documents of conversations, where neighbours
+//! and sessions matter. The other is for all other documents, where neighbours and sessions mislead.
 //! Halving or doubling the weights of vectors hardly changes the results. The weight of recency is multiplied by the
 //! factor in the query.
 //!
@@ -9,7 +9,7 @@
 //! Contains only constants and their names.
 
 /// The number of signals.
-pub const SIGNALS: usize = 21;
+pub const SIGNALS: usize = 19;
 
 macro_rules! signals {
     ($($constant:ident, $name:literal, $conversation:literal, $other:literal, $what:literal;)*) => {
@@ -31,8 +31,8 @@ macro_rules! signals {
 
 signals! {
     Base, "bm", 1.0, 1.0, "contains words of the question";
-    Speaker, "spk", 0.5, 0.0, "the question names the speaker of the text";
-    Answer, "pvq", 0.7, 0.0, "answers another speaker's question, which contains words of this question";
+    Speaker, "spk", 0.5, 0.5, "the question names the speaker of the text";
+    Answer, "pvq", 0.9, 0.0, "answers another speaker's question, which contains words of this question";
     Previous, "pv", 0.1, 0.1, "the previous message contains words of the question";
     Next, "nx", 0.2, 0.1, "the next message contains words of the question";
     PreviousTwo, "pv2", 0.25, 0.0, "the message before the previous message contains words of the question";
@@ -46,10 +46,8 @@ signals! {
     FirstPerson, "fp", 0.5, 0.0, "contains words of the question and is in the first person";
     SecondPerson, "sp", -0.15, 0.0, "contains words of the question and is in the second person";
     Question, "isq", -0.2, 0.0, "is a question itself";
-    Short, "len_s", 0.4, 0.0, "is longer than a few terms";
-    Long, "len_l", -0.1, -0.1, "is longer than thirty terms";
-    Directive, "dir", 0.0, 0.4, "contains words of the question and is a lasting instruction";
     Vector, "vec", 0.9, 0.5, "has a vector similar to that of the question";
+    Order, "order", 1.0, 1.0, "stands before a hit that it supersedes, or that it is fresher than";
     Lately, "lately", 1.0, 0.3, "contains words of the question and is recent";
 }
 

@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
+use crate::recall::text::language::Languages;
 use crate::recall::text::runs::{RunKind, Runs};
-use crate::recall::text::terms::{Side, for_each_sign, term_of, word_of};
+use crate::recall::text::terms::{Side, facts_of, for_each_sign, term_in, word_of};
 
 /// A part of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,15 +46,15 @@ pub fn snippet<'a>(text: &'a str, terms: &[String], characters_max: usize) -> Sn
 
 /// Returns the matches in the text: the index of the term, and the byte range.
 fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
-    let mut found = Vec::new();
-    let mut word = String::new();
+    let (mut found, languages) = (Vec::new(), Languages::of(text));
+    let (mut word, mut term) = (String::new(), String::new());
     let position = |term: &str| terms.iter().position(|other| other == term);
     for run in Runs::new(text) {
         let term = match run.kind {
             RunKind::Word if !begins_alike(run.text, terms) => None,
             RunKind::Word => {
                 word_of(run.text, &mut word);
-                position(&term_of(&word))
+                position(term_in(languages, run.text, &word, facts_of(&word), &mut term).unwrap_or_default())
             }
             _ => {
                 let mut first = None;

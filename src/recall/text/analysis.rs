@@ -5,15 +5,37 @@
 //! The part of `recall::text` that the index calls.
 
 use super::calendar::{Day, Span};
-use super::marks::{Marker, Marks};
-use super::runs::{RunKind, Runs, is_apostrophe};
-use super::terms::{Side, facts_of, fenced, for_each_sign, word_of};
+use super::language::Languages;
+use super::marks::{Class, Marker, Marks};
+use super::runs::{Run, RunKind, Runs, is_apostrophe};
+use super::terms::{Side, facts_of, fenced, for_each_sign, term_in, term_of_language, word_of};
 
 /// The count of one occurrence of a term outside of code, in units of a quarter.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
 /// The count of one occurrence of a term in a code block. This count is lower, because code is long and seldom mentions
 /// the topic.
 pub(crate) const QUARTERS_CODE: u32 = 1;
+
+/// The count of one occurrence of a term in the title.
+const QUARTERS_TITLE: u32 = 8;
+
+/// A text with its titles.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Source<'a> {
+    pub(crate) title: &'a str,
+    /// The titles above the text, one on each line.
+    pub(crate) above: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Source<'_> {
+    fn languages(self) -> Languages {
+        if self.title.is_empty() && self.above.is_empty() {
+            return Languages::of(self.text);
+        }
+        Languages::of(&[self.text, self.title, self.above].join("\n"))
+    }
+}
 
 /// The result of the analysis, except for the terms.
 pub(crate) struct Analysis {
@@ -22,37 +44,41 @@ pub(crate) struct Analysis {
     pub(crate) calls: Vec<String>,
 }
 
-/// Calls `found` with each term of `text`, its count in units of a quarter, and whether the term adds to the length.
+/// Calls `found` with each term of a text and its titles, its count in units of a quarter, and whether the term adds to
+/// the length. Only the text itself has marks, dates and calls.
 ///
 /// Emoji are decoration, and the single characters of a script without spaces repeat its pairs of characters. So
 /// neither adds to the length.
-pub(crate) fn analyse(text: &str, day: Day, mut found: impl FnMut(&str, u32, bool)) -> Analysis {
-    let mut marker = Marker::new(text, day);
-    let (mut folded, mut term) = (String::new(), String::new());
+pub(crate) fn analyse(source: Source<'_>, day: Day, mut found: impl FnMut(&str, u32, bool)) -> Analysis {
+    let languages = source.languages();
+    for language in languages.unusual() {
+        found(&term_of_language(language), QUARTERS_PROSE, false);
+    }
+    let mut reader = Reader {
+        languages,
+        folded: String::new(),
+        term: String::new(),
+        found,
+    };
+    for (titles, quarters) in [(source.title, QUARTERS_TITLE), (source.above, QUARTERS_PROSE)] {
+        for run in Runs::new(titles) {
+            reader.read(run, quarters);
+        }
+    }
+    let mut marker = Marker::new(source.text, day);
+    let mut piece = String::new();
     let mut at = 0;
-    for (code, part) in fenced(text) {
+    for (code, part) in fenced(source.text) {
         let quarters = if code { QUARTERS_CODE } else { QUARTERS_PROSE };
         for run in Runs::new(part) {
-            match run.kind {
-                RunKind::Word => {
-                    let has_pieces = run.text.contains(is_apostrophe);
-                    if has_pieces {
-                        marker.push_word(at + run.start, run, &mut folded);
-                    }
-                    word_of(run.text, &mut folded);
-                    let facts = facts_of(&folded);
-                    if !has_pieces {
-                        marker.push(at + run.start, run.text.len(), &folded, facts.class);
-                    }
-                    if !folded.is_empty() && !facts.stop {
-                        found(facts.term(&folded, &mut term), quarters, true);
-                    }
-                }
-                RunKind::Spaceless => for_each_sign(run, Side::Document, |sign| {
-                    let pair = sign.chars().nth(1).is_some();
-                    found(sign, quarters, pair || run.text == sign);
-                }),
-                RunKind::Emoji => for_each_sign(run, Side::Document, |sign| found(sign, quarters, false)),
+            let class = reader.read(run, quarters);
+            if run.kind != RunKind::Word {
+                continue;
+            }
+            if run.text.contains(is_apostrophe) {
+                marker.push_word(at + run.start, run, &mut piece);
+            } else {
+                marker.push(at + run.start, run.text.len(), &reader.folded, class);
             }
         }
         at += part.len() + 3;
@@ -61,5 +87,38 @@ pub(crate) fn analyse(text: &str, day: Day, mut found: impl FnMut(&str, u32, boo
         marks: marker.marks,
         spans: marker.spans,
         calls: marker.calls,
+    }
+}
+
+/// Passes on the terms of runs, and reuses its buffers.
+struct Reader<F> {
+    languages: Languages,
+    /// The folded form of the last word.
+    folded: String,
+    term: String,
+    found: F,
+}
+
+impl<F: FnMut(&str, u32, bool)> Reader<F> {
+    /// Passes on the terms of a run. Returns the classes of a word.
+    fn read(&mut self, run: Run<'_>, quarters: u32) -> Class {
+        let found = &mut self.found;
+        match run.kind {
+            RunKind::Word => {
+                word_of(run.text, &mut self.folded);
+                let facts = facts_of(&self.folded);
+                let term = term_in(self.languages, run.text, &self.folded, facts, &mut self.term);
+                if let Some(term) = term.filter(|term| !term.is_empty()) {
+                    found(term, quarters, true);
+                }
+                return facts.class;
+            }
+            RunKind::Spaceless => for_each_sign(run, Side::Document, |sign| {
+                let is_pair = sign.chars().nth(1).is_some();
+                found(sign, quarters, is_pair || run.text == sign);
+            }),
+            RunKind::Emoji => for_each_sign(run, Side::Document, |sign| found(sign, quarters, false)),
+        }
+        0
     }
 }

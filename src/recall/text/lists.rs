@@ -11,6 +11,8 @@ use std::collections::HashMap;
 
 /// The stop words in folded form, which the index and the queries drop.
 pub(crate) const STOP: &str = include_str!("words/stop.txt");
+/// Function words and letters by language. Each line starts with the name of the language.
+pub(crate) const LANGUAGES: &str = include_str!("words/languages.txt");
 /// Words that only frame a question ("mention", "detail"), and weigh less than its topic.
 pub(crate) const FRAME: &str = include_str!("words/frame.txt");
 /// Irregular forms of words. Each line starts with the base form.
@@ -19,9 +21,9 @@ pub(crate) const IRREGULAR: &str = include_str!("words/irregular.txt");
 pub(crate) const MARKS: &str = include_str!("words/marks.txt");
 /// Words that have a role in the comparison of two texts. Each line starts with the role.
 pub(crate) const ROLES: &str = include_str!("words/roles.txt");
-/// Kinds and their members. Each line starts with the kind.
+/// Kinds and their members, for comparing two texts. Each line starts with the kind.
 pub(crate) const KINDS: &str = include_str!("words/kinds.txt");
-/// Synonyms. The first word of a line is a synonym of each other word of the line.
+/// Synonyms, for comparing two texts. The first word of a line is a synonym of each other word of the line.
 pub(crate) const SYNONYMS: &str = include_str!("words/synonyms.txt");
 /// Synonyms that are used only for comparing two texts.
 pub(crate) const CAPTION_SYNONYMS: &str = include_str!("words/caption_synonyms.txt");

@@ -1,4 +1,4 @@
-//! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
+//! Features of a text besides its terms: five marks, the dates that it mentions, and the names that it addresses.
 //!
 //! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. The marker stores the last
 //! three pieces, because each known phrase has at most four pieces. The marker supports only English. In other
@@ -26,8 +26,6 @@ pub(crate) const NUMBER: Marks = 4;
 pub(crate) const FIRST_PERSON: Marks = 8;
 /// The text is in the second person.
 pub(crate) const SECOND_PERSON: Marks = 16;
-/// The text begins with a standing instruction or a preference.
-pub(crate) const DIRECTIVE: Marks = 32;
 
 /// The classes of a word, as bits.
 pub(crate) type Class = u16;
@@ -39,12 +37,11 @@ const WHEN_HEAD: Class = 16;
 const WHEN_UNIT: Class = 32;
 const WHEN_PREPOSITION: Class = 64;
 const CALENDAR: Class = 128;
-const DIRECT: Class = 256;
-const GREETING: Class = 512;
-const EVENT: Class = 1024;
+const GREETING: Class = 256;
+const EVENT: Class = 512;
 
 /// The names of the classes in the list of marks, in the order of their bits.
-pub(crate) const CLASSES: [&str; 11] = [
+pub(crate) const CLASSES: [&str; 10] = [
     "first",
     "second",
     "count",
@@ -53,7 +50,6 @@ pub(crate) const CLASSES: [&str; 11] = [
     "when_unit",
     "when_preposition",
     "calendar",
-    "direct",
     "greeting",
     "event",
 ];
@@ -62,8 +58,6 @@ pub(crate) const CLASSES: [&str; 11] = [
 pub(crate) const SPANS_MAX: usize = 2;
 /// The largest number of addressed names kept for a text.
 pub(crate) const CALLS_MAX: usize = 2;
-/// A directive must begin within this many characters of the start.
-const DIRECTIVE_WITHIN: usize = 200;
 
 /// A piece of the text: a sequence of letters and digits. An apostrophe also separates pieces.
 #[derive(Clone, Copy, Default)]
@@ -78,7 +72,6 @@ pub(crate) struct Marker<'a> {
     day: Day,
     /// The last three pieces, the nearest first; empty pieces before the start of the text.
     before: [Piece; 3],
-    directive_end: usize,
     /// Whether the last piece ended a greeting, so a name may follow.
     greeted: bool,
     pub(crate) marks: Marks,
@@ -90,15 +83,10 @@ pub(crate) struct Marker<'a> {
 impl<'a> Marker<'a> {
     /// Makes a marker that starts at the beginning of `text`, which was written on `day`.
     pub(crate) fn new(text: &'a str, day: Day) -> Self {
-        let directive_end = text
-            .char_indices()
-            .nth(DIRECTIVE_WITHIN)
-            .map_or(text.len(), |(at, _)| at);
         Self {
             text,
             day,
             before: [Piece::default(); 3],
-            directive_end,
             greeted: false,
             marks: if is_question(text) { QUESTION } else { 0 },
             spans: Vec::new(),
@@ -151,9 +139,6 @@ impl<'a> Marker<'a> {
         }
         if self.is_time(start, folded, class, digits) {
             self.marks |= TIME;
-        }
-        if class & DIRECT != 0 && end <= self.directive_end && self.is_directive(start, folded) {
-            self.marks |= DIRECTIVE;
         }
         if class & EVENT != 0 {
             self.take_event(start, folded);
@@ -208,14 +193,6 @@ impl<'a> Marker<'a> {
             return 0;
         }
         facts_of(&prior.to_ascii_lowercase()).class
-    }
-
-    fn is_directive(&self, start: usize, folded: &str) -> bool {
-        match folded {
-            "on" => self.follows(start, &["from", "now"]),
-            "to" => self.follows(start, &["make", "sure"]),
-            _ => true,
-        }
     }
 
     /// Returns whether a greeting ends with this piece. A greeting must be at the start or after punctuation.

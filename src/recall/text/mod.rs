@@ -1,4 +1,4 @@
-//! Text analysis: terms, marks, dates.
+//! Text analysis: languages, terms, marks, dates.
 //!
 //! # Layer
 //! Below `recall::index` and `recall::query`; pure, imports nothing of the crate.
@@ -8,6 +8,7 @@
 
 pub(crate) mod analysis;
 pub(crate) mod calendar;
+pub(crate) mod language;
 pub(crate) mod lists;
 pub(crate) mod marks;
 pub(crate) mod relations;

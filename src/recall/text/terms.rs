@@ -1,11 +1,12 @@
 //! Turns text into terms, for the index and for queries.
 //!
 //! The tokeniser folds a word (compatibility forms, case, accents on Latin letters), and removes its possessive or
-//! contraction. The tokeniser drops stop words, replaces an irregular form by its base, and stems the other words. Text
-//! in a script without spaces becomes single characters and pairs of characters. An emoji is one term.
+//! contraction. The tokeniser drops English stop words, replaces an irregular form by its base, and stems the other
+//! words. The words of a text in another language are stemmed by the rules of that language. Text in a script without
+//! spaces becomes single characters and pairs of characters. An emoji is one term.
 //!
 //! # Layer
-//! Uses runs, lists and the stemmer, but not the index.
+//! Uses runs, languages, lists and the stemmers, but not the index.
 //!
 //! # Invariants
 //! - TRM-1: a term is never empty, and never longer than `TERM_BYTES_MAX` bytes.
@@ -17,10 +18,11 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use super::language::{Language, Languages};
 use super::lists::{self, named};
 use super::marks::{self, Class};
 use super::runs::{Run, RunKind, Runs, is_apostrophe, is_emoji_mark};
-use super::stem::stem;
+use super::stem::{stem, stem_in};
 
 /// The maximal length of a term in bytes. A longer word, such as a key or an encoded picture, is cut. A digest in
 /// hexadecimal digits is not too long.
@@ -92,6 +94,29 @@ pub(crate) fn term_of(word: &str) -> String {
     let mut term = String::new();
     facts_of(word).term(word, &mut term);
     term
+}
+
+/// Writes the term of a word of a text in `languages` to `out`. `folded` is the folded form of the word, and `facts` is
+/// its entry. Returns `None` for a stop word.
+pub(crate) fn term_in<'t>(
+    languages: Languages,
+    raw: &str,
+    folded: &str,
+    facts: WordFacts,
+    out: &'t mut String,
+) -> Option<&'t str> {
+    match languages.of_word(raw) {
+        Some(Language::English) | None => (!facts.stop).then(|| facts.term(folded, out)),
+        Some(language) => {
+            stem_in(language, raw, out);
+            Some(out)
+        }
+    }
+}
+
+/// Returns the term that each text in an unusual language has, so that questions are stemmed in that language too.
+pub(crate) fn term_of_language(language: Language) -> String {
+    format!("\u{1}{}", language.name())
 }
 
 /// Writes the folded form of `raw` to `out`. Texts that look the same get the same form.
@@ -196,14 +221,15 @@ pub(crate) fn fenced(text: &str) -> impl Iterator<Item = (bool, &str)> {
 /// Returns the terms that a document with this text has, in order, with repeats.
 #[cfg(test)]
 pub(crate) fn terms(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
+    let (mut out, languages) = (Vec::new(), Languages::of(text));
     for run in Runs::new(text) {
         match run.kind {
             RunKind::Word => {
-                let mut word = String::new();
+                let (mut word, mut term) = (String::new(), String::new());
                 word_of(run.text, &mut word);
-                if !facts_of(&word).stop && !word.is_empty() {
-                    out.push(term_of(&word));
+                let facts = facts_of(&word);
+                if !word.is_empty() {
+                    out.extend(term_in(languages, run.text, &word, facts, &mut term).map(str::to_owned));
                 }
             }
             _ => for_each_sign(run, Side::Document, |sign| out.push(sign.to_owned())),
@@ -229,7 +255,9 @@ mod tests {
             ("東京都", &["東", "京", "都", "東京", "京都"]),
             ("👍🏽 ❤️", &["👍", "❤"]),
             ("Straße Ärger", &["straße", "arger"]),
-            ("мой йод", &["мой", "йод"]),
+            ("die Straßen der Stadt", &["die", "strass", "der", "stadt"]),
+            ("мой йод", &["мо", "йод"]),
+            ("книги 2023", &["книг", "2023"]),
             ("  \u{0} ", &[]),
         ];
         for (text, wanted) in cases {

@@ -115,8 +115,7 @@ fn index_of(memories: &[Line]) -> Outcome<Index> {
             time: line.time,
             order: number as u32,
             text: &line.text,
-            supersedes: &[],
-            vector: None,
+            ..Default::default()
         })
         .map_err(|full| format!("the index cannot contain more documents: {full:?}"))?;
     }

@@ -42,6 +42,7 @@ impl Record {
             section,
             time_us: None,
             id: id.to_owned(),
+            title: String::new(),
             text: text.to_owned(),
             kind: String::new(),
             trust: Origin::DirectUser,

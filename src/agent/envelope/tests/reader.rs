@@ -173,6 +173,7 @@ impl<'a> Reader<'a> {
         self.skip(&format!("<{item}"), "a record of its section")?;
         let id = self.required("id", document::ID_CHARS_MAX, "an id")?;
         let trust = self.trust(section)?;
+        let title = self.optional("title", document::ID_CHARS_MAX)?;
         let flags = self.optional("flags", document::SOURCE_CHARS_MAX)?;
         let source = self.optional("source", document::SOURCE_CHARS_MAX)?;
         let time = self.moment("time")?;
@@ -194,6 +195,7 @@ impl<'a> Reader<'a> {
             id,
             section,
             trust,
+            title,
             flags,
             source,
             time,

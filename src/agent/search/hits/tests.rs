@@ -473,6 +473,140 @@ fn a_newer_page_does_not_overtake_what_the_person_said() {
     assert_eq!(first_of(Origin::ToolExternal), "mine");
 }
 
+/// Stores a heading with a title below another object.
+fn put_heading(agent: &Agent, name: &str, parent: Option<&str>, title: &str, text: &str) {
+    let mut item = NewItem {
+        kind: Kind::new("heading").unwrap(),
+        ..NewItem::new(text)
+    };
+    drop(item.others.insert("title", title));
+    let mut object = item.into_object(id(name)).unwrap();
+    object.parent = parent.map(id);
+    if text.is_empty() {
+        object.content = None;
+    }
+    drop(agent.memory().put(object, &Writer::user()).unwrap());
+}
+
+#[test]
+fn titles_and_the_titles_above_are_searched_and_shown() {
+    let agent = agent();
+    put_heading(&agent, "team", None, "Team", "");
+    put_heading(&agent, "ismail", Some("team"), "Ismail", "");
+    put_heading(&agent, "phone", Some("ismail"), "Phone", "Extension 4711");
+    put_heading(&agent, "anna", Some("team"), "Anna", "");
+    put_heading(&agent, "other", Some("anna"), "Phone", "Extension 4712");
+    let found = recall(&agent, &asked("Ismail"));
+    assert_eq!(
+        ids(&found),
+        ["ismail", "phone"],
+        "a heading without text is found too"
+    );
+    assert_eq!((found.hits[0].snippet.as_str(), found.hits[0].tokens), ("", 0));
+    let found = recall(&agent, &asked("phone of Ismail"));
+    assert_eq!(ids(&found)[0], "phone");
+    assert_eq!(found.hits[0].titles, ["Team", "Ismail", "Phone"]);
+    assert_eq!(found.hits[0].snippet, "Extension 4711");
+    // A new title is found at all objects below it, and the old one is not.
+    put_heading(&agent, "ismail", Some("team"), "Bahar", "");
+    assert!(ids(&recall(&agent, &asked("Ismail"))).is_empty());
+    assert_eq!(ids(&recall(&agent, &asked("Bahar phone")))[0], "phone");
+    // INVARIANT STX-1: a title shows no secret.
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    put_heading(&agent, "leak", None, &format!("token {secret}"), "the leak");
+    let hit = recall(&agent, &asked("leak")).hits.swap_remove(0);
+    assert!(
+        hit.titles.len() == 1 && !hit.titles[0].contains(&secret),
+        "{hit:?}"
+    );
+    assert!(!hit.flags.is_empty());
+}
+
+#[test]
+fn an_empty_answer_names_the_scopes_with_matches() {
+    let agent = tea();
+    let mut query = RecallQuery::new(
+        "tea in the morning",
+        Reach::Scopes(vec![Scope::new("nowhere").unwrap()]),
+    );
+    let elsewhere = |query: &RecallQuery| -> Vec<(String, usize)> {
+        let found = recall(&agent, query);
+        assert!(found.hits.is_empty());
+        found
+            .elsewhere
+            .into_iter()
+            .map(|of| (of.scope, of.matches))
+            .collect()
+    };
+    let counts = |global: usize| vec![("global".to_owned(), global), ("project:cafe".to_owned(), 1)];
+    assert_eq!(elsewhere(&query), counts(1), "trusted ones only");
+    query.with_untrusted = true;
+    assert_eq!(elsewhere(&query), counts(2));
+    query.tags = vec!["drink".to_owned()];
+    assert_eq!(elsewhere(&query), counts(1), "the conditions of the query count");
+    "coffee".clone_into(&mut query.text);
+    assert!(elsewhere(&query).is_empty());
+    assert!(recall(&agent, &asked("tea")).elsewhere.is_empty());
+}
+
+#[test]
+fn no_hit_scores_less_than_one_below_it() {
+    let agent = agent();
+    for (name, text) in [
+        ("old", "The limit of the api is 100 calls"),
+        (
+            "new",
+            "The limit of the api is now 500 calls a day, says the team",
+        ),
+        ("rain", "Rain is likely"),
+    ] {
+        put(&agent, name, NewItem::new(text));
+    }
+    let mut query = asked("What is the limit of the api?");
+    query.explain = true;
+    let found = recall(&agent, &query);
+    assert_eq!(ids(&found)[..2], ["new", "old"]);
+    assert!(
+        found.hits.windows(2).all(|pair| pair[0].score >= pair[1].score),
+        "ORD-3"
+    );
+    let reasons = found.hits[0].reasons.as_ref().unwrap();
+    assert!(
+        reasons
+            .iter()
+            .any(|reason| reason.name == "order" && reason.value > 0.0)
+    );
+    let sum: f32 = reasons.iter().map(|reason| reason.value * reason.weight).sum();
+    assert!((sum - found.hits[0].score).abs() < 1e-4);
+}
+
+/// INVARIANT ASK-6: without event times, freshness compares only items of different commits, whatever their ids say.
+#[test]
+fn of_two_items_of_one_commit_none_is_fresher() {
+    let texts = [
+        ("limit-1", "The limit of the api is 100 calls"),
+        ("limit-2", "The limit of the api is now 500 calls a day"),
+        ("rain-3", "Rain is likely"),
+    ];
+    let objects = || {
+        let object = |(name, text): (&str, &str)| NewItem::new(text).into_object(id(name)).unwrap();
+        texts.map(object)
+    };
+    let first_of = |agent: &Agent| ids(&recall(agent, &asked("What is the limit of the api?")))[0].to_owned();
+    let at_once = agent();
+    let mut draft = at_once.memory().draft(&Writer::user());
+    for object in objects() {
+        draft.put(object).unwrap();
+    }
+    drop(at_once.memory().commit(draft, "put").unwrap());
+    assert_eq!(first_of(&at_once), "limit-1");
+    let one_by_one = agent();
+    for object in objects() {
+        drop(one_by_one.memory().put(object, &Writer::user()).unwrap());
+    }
+    assert_eq!(first_of(&one_by_one), "limit-2");
+}
+
 /// INVARIANT STX-1: a snippet shows no part of a secret, also in a text that is too long to be scanned whole.
 #[test]
 fn a_hit_shows_no_secret_that_was_stored_unreviewed() {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::agent::search::{LIMIT, LeftOut};
+use crate::agent::search::{LIMIT, LeftOut, MATCHES_MAX};
 use crate::agent::{Agent, Reach, RecallHit, RecallQuery, Recalled};
 use crate::answers::agent::recall::{Found, FoundForLine};
 use crate::cli::commands::attributes::attribute;
@@ -43,7 +43,7 @@ pub(crate) struct Recall {
     /// The question; without a question, prints the summaries in order of time
     pub(crate) query: Vec<String>,
     /// Answer the queries of a file, one on each line: {"qid","query","scope"?,"now"?}; - reads standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "when", "explain"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "when"])]
     pub(crate) queries: Option<String>,
     /// Print at most K hits [default: 10, with --queries 100]
     #[arg(long, value_name = "K")]
@@ -208,6 +208,7 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
         }
         if recalled.hits.is_empty() {
             note_reach(context, &query.reach, "");
+            note_elsewhere(context, recalled);
         }
         Ok(())
     })
@@ -233,11 +234,17 @@ fn show_lines(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(
         }
         let about = output.paint(Meaning::Quiet, one_line(&about.join(", ")));
         output.line(format_args!("{rank:>3} {:>6.2}  {id}  {about}", hit.score))?;
+        if !hit.titles.is_empty() {
+            let titles = output.paint(Meaning::Name, one_line(&hit.titles.join(" / ")));
+            output.line(format_args!("            {titles}"))?;
+        }
         let text = match &hit.text {
             Some(text) => one_line(text),
             None => painted(output, recalled, hit),
         };
-        output.line(format_args!("            {text}"))?;
+        if !text.is_empty() {
+            output.line(format_args!("            {text}"))?;
+        }
         for reason in hit.reasons.iter().flatten() {
             let (value, weight) = (reason.value, reason.weight);
             let sum = format!("{:>+6.2} = {value:.2} x {weight:.2}", value * weight);
@@ -275,10 +282,20 @@ fn show_table(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(
             ("trust", plain(hit.trust.name())),
             ("flags", plain(hit.flags.join(", "))),
             ("speaker", plain(hit.speaker.as_deref().unwrap_or("-"))),
-            ("text", plain(hit.text.as_ref().unwrap_or(&hit.snippet))),
+            ("text", plain(titled(hit))),
         ]
     })?;
     Ok(())
+}
+
+/// Returns the text of a hit after its titles.
+fn titled(hit: &RecallHit) -> String {
+    let text = hit.text.as_ref().unwrap_or(&hit.snippet);
+    let parts = hit
+        .titles
+        .iter()
+        .chain(Some(text).filter(|text| !text.is_empty()));
+    parts.map(String::as_str).collect::<Vec<_>>().join(" / ")
 }
 
 /// Prints a note that names the searched scopes, unless the verb searched all scopes.
@@ -287,6 +304,22 @@ pub(super) fn note_reach(context: &mut Context, reach: &Reach, what: &str) {
         let scopes = scopes.join(", ");
         let note = format!("{what}searched only {scopes}; --all-scopes searches all scopes");
         context.note("scopes", note);
+    }
+}
+
+/// Prints a note that names the other scopes with matches, and how many each has.
+fn note_elsewhere(context: &mut Context, recalled: &Recalled) {
+    let least = |matches: usize| if matches < MATCHES_MAX { "" } else { "at least " };
+    let scopes = recalled.elsewhere.iter().map(|other| {
+        let matches = counted(other.matches as u64, "match");
+        format!("{} ({}{matches})", other.scope, least(other.matches))
+    });
+    let scopes: Vec<String> = scopes.collect();
+    if !scopes.is_empty() {
+        context.note(
+            "elsewhere",
+            format!("other scopes have matches: {}", scopes.join(", ")),
+        );
     }
 }
 
@@ -321,6 +354,8 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
         let answer = FoundForLine {
             qid: read.qid,
             hits: recalled.hits,
+            skipped: recalled.skipped,
+            elsewhere: recalled.elsewhere,
             left_out: LeftOut::of(recalled.left_out),
             ms: (start.elapsed().as_secs_f64() * 1e6).round() / 1e3,
         };

@@ -91,7 +91,15 @@ fn an_index_that_followed_any_history_is_as_one_built_anew() {
                 item.order = (random.below(2) == 0).then(|| i64::from(random.byte()));
                 item.expires = (random.below(3) == 0).then(|| Time::from_micros(i64::MAX));
                 item.supersedes = (random.below(5) == 0).then(|| id("n1")).into_iter().collect();
-                put(&agent, &name, item);
+                if random.below(2) == 0 {
+                    drop(item.others.insert("title", format!("title {}", random.below(9))));
+                }
+                let mut object = item.into_object(id(&name)).unwrap();
+                let parent = format!("n{}", random.below(40));
+                let has_parent = memory.view().get(&id(&parent)).unwrap().is_some();
+                object.parent = (has_parent && random.below(3) > 0).then(|| id(&parent));
+                // An object below itself is refused.
+                let _put_or_not = memory.put(object, &Writer::user());
             }
             5..7 => {
                 let _gone_or_not = memory.remove(&id(&name), &Writer::user());
