@@ -22,6 +22,7 @@ use crate::engine::{Derive, Keep, Memory, Version};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
 use crate::recall::{self, Full, Index, Key};
+use crate::tables::{Builder, Image};
 
 /// The index of one state, with the view of the state.
 pub(crate) type Indexed = Followed<Content>;
@@ -58,6 +59,14 @@ impl Keep for Content {
 
     fn len(&self) -> u64 {
         self.index.len() as u64
+    }
+
+    fn write(&self, image: &mut Builder) {
+        image.section(|bytes| bytes.extend(postcard::to_allocvec(self).unwrap_or_default()));
+    }
+
+    fn read(image: &Arc<Image>, first: usize) -> Option<Self> {
+        postcard::from_bytes(image.read(first, 0, image.length(first))?).ok()
     }
 }
 
