@@ -140,11 +140,12 @@ impl Agent {
     pub(crate) fn with_index<T>(
         &self,
         view: &View,
-        read: impl FnOnce(&Index, &mut Scratch) -> Result<T>,
+        mut read: impl FnMut(&Index, &mut Scratch) -> Result<T>,
     ) -> Result<T> {
-        let (indexed, _) = self.recall_index.of(&self.memory, view)?;
-        self.recall_index
-            .lend(|scratch| read(&indexed.value().index, scratch))
+        self.recall_index.read(&self.memory, view, |indexed, _| {
+            let index = &indexed.value().index;
+            self.recall_index.lend(|scratch| read(index, scratch))
+        })
     }
 
     /// Saves each index to disk for the next process if the index changed much since the last save. Returns whether an

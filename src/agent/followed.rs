@@ -6,10 +6,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::digest::KeyPath;
+use crate::digest::{KeyPath, keyed};
 use crate::engine::{self, Derived, Keep, Memory, View};
 use crate::error::Result;
 use crate::recall::Key;
+use crate::tables::row;
 use crate::threads::Mutex;
 
 /// The way in which an index was prepared for the requested state.
@@ -86,6 +87,11 @@ impl<T: Keep> Followed<T> {
     pub(in crate::agent) fn keep(&mut self, memory: &Memory) -> Result<bool> {
         engine::keep(memory, &mut self.derived, &self.view)
     }
+}
+
+/// Returns the hash that names a scope in a row.
+pub(in crate::agent) fn scope_hash(scope: &str) -> [u8; 8] {
+    row([&keyed(b"treering scopes in rows of items", scope.as_bytes())])
 }
 
 /// Returns the key in a row; the key of zeros if there is none.

@@ -61,6 +61,15 @@ impl<const N: usize> SortedRows<N> {
         self.is_in_base(row) && Arc::make_mut(&mut self.removed).insert(*row)
     }
 
+    /// Returns whether there is such a row.
+    pub(crate) fn contains(&self, row: &[u8; N]) -> bool {
+        self.added.contains(row) || (!self.removed.contains(row) && self.is_in_base(row))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns the number of rows.
     pub(crate) fn len(&self) -> usize {
         self.base_len() + self.added.len() - self.removed.len()
@@ -219,7 +228,8 @@ mod tests {
                     1..=3 => prop_assert_eq!(rows.remove(&row), model.remove(&row)),
                     _ => prop_assert_eq!(rows.insert(row), model.insert(row)),
                 }
-                prop_assert_eq!(rows.len(), model.len());
+                prop_assert_eq!(rows.contains(&row), model.contains(&row));
+                prop_assert_eq!((rows.len(), rows.is_empty()), (model.len(), model.is_empty()));
             }
             prop_assert!(rows.iter().eq(model.iter().copied()));
             let expected: Vec<_> = between(&model, first, last).copied().collect();

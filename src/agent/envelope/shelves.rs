@@ -14,9 +14,8 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::sections::Section;
-use crate::agent::followed::{key_at, key_in};
+use crate::agent::followed::{key_at, key_in, scope_hash};
 use crate::agent::item::{Item, Sensitivity};
-use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Version};
 use crate::error::Result;
 use crate::object::{Object, Time};
@@ -80,12 +79,6 @@ impl Class {
 /// Returns bytes that sort like the number.
 fn ascending(number: i64) -> [u8; 8] {
     (number.cast_unsigned() ^ 1 << 63).to_be_bytes()
-}
-
-/// Returns the hash that names a scope in a row.
-fn scope_hash(scope: &str) -> [u8; 8] {
-    let digest = keyed(b"treering scopes of the envelope.", scope.as_bytes());
-    row([&digest])
 }
 
 /// The rows of one item.

@@ -42,7 +42,7 @@ pub(crate) struct Question {
 impl Question {
     /// Parses `text`, and finds the names of the admitted scopes in the text. Days such as "yesterday" are relative to
     /// `now`.
-    pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
+    pub(crate) fn read(index: &Index, admission: &Admission<'_>, text: &str, now: Option<i64>) -> Self {
         let mut question = Self::default();
         // If the question contains capital letters, a name must begin with a capital letter.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
