@@ -42,8 +42,8 @@ fn line(number: usize, count: usize) -> String {
         r#"{{"text":"The team noted {words} rare{} about item{number}.","kind":"{kind}""#,
         mixed(1) % (count / 5),
     );
-    if number % 3 == 0 {
-        let speaker = if number % 2 == 0 { "Anna" } else { "Ben" };
+    if number.is_multiple_of(3) {
+        let speaker = if number.is_multiple_of(2) { "Anna" } else { "Ben" };
         write!(line, r#","session":"s{}","speaker":"{speaker}""#, number / 30).unwrap();
     }
     line.push_str("}\n");

@@ -20,7 +20,10 @@
 //! docs/format.md, "Derived files".
 
 mod image;
+mod rising;
 mod sorted;
 
 pub(crate) use image::{Builder, Image, u32_at, u64_at};
+#[cfg(feature = "agent")]
+pub(crate) use rising::{i64_of_rising, rising_i64, rising_u32, rising_u64, u32_of_rising};
 pub(crate) use sorted::{SortedRows, begin_with, row};

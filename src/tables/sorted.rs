@@ -4,7 +4,7 @@
 //! reading it.
 //!
 //! # Layer
-//! Layer 0, inside `tables`. Compares rows as bytes, so numbers in rows are big-endian.
+//! Layer 0, inside `tables`. Compares rows as bytes, so rows contain numbers that sort as bytes.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -36,7 +36,7 @@ impl<const N: usize> Default for SortedRows<N> {
 impl<const N: usize> SortedRows<N> {
     /// Returns the rows of a section of an image.
     pub(crate) fn of(image: &Arc<Image>, section: usize) -> Self {
-        if image.length(section) % N != 0 {
+        if !image.length(section).is_multiple_of(N) {
             image.fail();
         }
         Self {
@@ -165,11 +165,11 @@ pub(crate) fn begin_with<const N: usize>(start: &[u8]) -> ([u8; N], [u8; N]) {
 }
 
 /// Returns the rows from `first` to `last`. There are none if `first` is above `last`.
-fn between<'a, const N: usize>(
-    rows: &'a BTreeSet<[u8; N]>,
+fn between<const N: usize>(
+    rows: &BTreeSet<[u8; N]>,
     first: [u8; N],
     last: [u8; N],
-) -> impl Iterator<Item = &'a [u8; N]> {
+) -> impl Iterator<Item = &[u8; N]> {
     let is_range = first <= last;
     is_range.then(|| rows.range(first..=last)).into_iter().flatten()
 }
@@ -244,7 +244,7 @@ mod tests {
             builder.section(|section| section.extend(&bytes));
             let image = Arc::new(Image::open(builder.finish().into()).unwrap());
             let mut rows = SortedRows::<3>::of(&image, 0);
-            prop_assert_eq!(image.is_damaged(), bytes.len() % 3 != 0);
+            prop_assert_eq!(image.is_damaged(), !bytes.len().is_multiple_of(3));
             for row in bytes.chunks_exact(3) {
                 let row = [row[0], row[1], row[2]];
                 rows.remove(&row);

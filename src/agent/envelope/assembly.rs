@@ -136,7 +136,7 @@ pub(in crate::agent) fn envelope(
         assembly.select(&of_page)
     })?;
     if let Some(hits) = &hits {
-        touch_shown(agent.memory(), view, hits, &envelope.shown)?;
+        touch_shown(agent.memory(), view, hits, &envelope.shown);
     }
     let text = envelope.to_string();
     Ok(EnvelopeAnswer {
@@ -181,15 +181,14 @@ fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> R
 }
 
 /// Updates the last-access times of the shown hits, which decay reads.
-fn touch_shown(memory: &Memory, view: &View, hits: &[FoundItem], shown: &[Shown]) -> Result<()> {
+fn touch_shown(memory: &Memory, view: &View, hits: &[FoundItem], shown: &[Shown]) {
     if view.root() != memory.view().root() {
-        return Ok(());
+        return;
     }
     let shown: HashSet<&str> = shown.iter().map(|shown| shown.id.as_str()).collect();
     let ids = hits.iter().map(|hit| hit.item.object().id());
     let used: Vec<&Id> = ids.filter(|id| shown.contains(id.as_str())).collect();
     memory.touch(used, view.now());
-    Ok(())
 }
 
 /// The selection of the items of one state.

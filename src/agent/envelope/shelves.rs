@@ -20,7 +20,7 @@ use crate::engine::{Derive, Keep, Version};
 use crate::error::Result;
 use crate::object::{Object, Time};
 use crate::recall::Key;
-use crate::tables::{Builder, Image, SortedRows, begin_with, row};
+use crate::tables::{Builder, Image, SortedRows, begin_with, rising_i64, row};
 
 /// The length of the start of a row, which names the shelf: the hash of the scope, the section and the class.
 const START: usize = 10;
@@ -76,11 +76,6 @@ impl Class {
     }
 }
 
-/// Returns bytes that sort like the number.
-fn ascending(number: i64) -> [u8; 8] {
-    (number.cast_unsigned() ^ 1 << 63).to_be_bytes()
-}
-
 /// The rows of one item.
 struct Rows {
     item: [u8; ROW],
@@ -105,14 +100,14 @@ impl Rows {
         };
         let hash = scope_hash(item.object().scope());
         let start: [u8; START] = row([&hash, &[section as u8, class.encode()]]);
-        let newest = ascending(made.max(changed).as_micros()).map(|byte| !byte);
+        let newest = rising_i64(made.max(changed).as_micros()).map(|byte| !byte);
         let expires = item.object().expires().map_or(NEVER, Time::as_micros);
         let olds = item.supersedes().into_iter();
         let olds = olds.filter(|old| old != item.object().id().as_str());
         let old_key = |old: String| key_at(&version.suite().key_path(&old));
         Ok(Some(Self {
-            item: row([&start, &newest, &key.0, &ascending(expires)]),
-            expiry: (expires != NEVER).then(|| row([&start, &ascending(expires), &key.0])),
+            item: row([&start, &newest, &key.0, &rising_i64(expires)]),
+            expiry: (expires != NEVER).then(|| row([&start, &rising_i64(expires), &key.0])),
             claims: olds.map(|old| row([&old_key(old).0, &key.0])).collect(),
         }))
     }
@@ -214,7 +209,7 @@ impl Shelves {
         let class = Class::decode(start[9])?;
         let (first, last) = begin_with(&start);
         let all = self.items.count(first, last);
-        let ended = row([&start, &ascending(now.as_micros()), &[0xff; Key::BYTES]]);
+        let ended = row([&start, &rising_i64(now.as_micros()), &[0xff; Key::BYTES]]);
         let expired = self.expiries.count(row([&start]), ended);
         Some(Shelf {
             start,
@@ -248,7 +243,7 @@ impl Shelves {
             heap.extend(rows[at].next().map(|next| Reverse((order(next), at))));
             Some(found)
         });
-        let limit = ascending(now.as_micros());
+        let limit = rising_i64(now.as_micros());
         let live = next.filter(move |found| found[8 + Key::BYTES..] > limit[..]);
         live.map(|found| key_in(found[8..].first_chunk()))
     }

@@ -21,7 +21,7 @@ use crate::engine::{Derive, Keep, Version};
 use crate::error::Result;
 use crate::object::{Id, Object, Scope};
 use crate::recall::Key;
-use crate::tables::{Builder, Image, SortedRows, begin_with, row};
+use crate::tables::{Builder, Image, SortedRows, begin_with, rising_u64, row};
 
 /// The duplicate index of one state.
 pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
@@ -41,7 +41,7 @@ pub(in crate::agent) struct Texts {
 
 /// Returns the row of a hash and a key.
 fn hash_row(hash: u64, key: Key) -> [u8; 24] {
-    row([&hash.to_be_bytes(), &key.0])
+    row([&rising_u64(hash), &key.0])
 }
 
 /// Returns the hash of a text with its scope and kind. The hash ignores differences in Unicode normalisation and white
@@ -129,8 +129,8 @@ impl DuplicateIndex {
     /// Returns the number of trusted or untrusted items of a scope, including expired and superseded items.
     pub(in crate::agent) fn items(&self, scope: &Scope, is_trusted: bool) -> i64 {
         let hash = scope_hash(scope.as_str(), is_trusted);
-        let (first, last) = begin_with(&hash.to_be_bytes());
-        self.value().items.count(first, last) as i64
+        let (first, last) = begin_with(&rising_u64(hash));
+        i64::try_from(self.value().items.count(first, last)).unwrap_or(i64::MAX)
     }
 
     /// Returns a live item with the scope, kind and text of `wanted` for which `accept` returns true. `hash` is the
@@ -146,7 +146,7 @@ impl DuplicateIndex {
     ) -> Result<Option<Object>> {
         let now = self.view.now();
         let mut superseding = Superseding::new(&self.view);
-        let (first, last) = begin_with(&hash.to_be_bytes());
+        let (first, last) = begin_with(&rising_u64(hash));
         for row in self.value().texts.range(first, last) {
             let key = key_in(row.last_chunk());
             let Some(object) = object_at(&self.view, &key)? else {

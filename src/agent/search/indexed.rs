@@ -20,7 +20,7 @@ use crate::engine::{Derive, Keep, Memory, Version};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
 use crate::recall::{self, Full, Index, Key};
-use crate::tables::{Builder, Image, SortedRows, begin_with, row};
+use crate::tables::{Builder, Image, SortedRows, begin_with, i64_of_rising, rising_i64, row};
 
 /// The index of one state, with the view of the state.
 pub(crate) type Indexed = Followed<Content>;
@@ -65,12 +65,12 @@ impl Content {
     pub(super) fn expiry(&self, key: &Key) -> Option<i64> {
         let (first, last) = begin_with(&key.0);
         let found = self.expiries.range(first, last).next()?;
-        found.last_chunk().map(|time| i64::from_be_bytes(*time))
+        found.last_chunk().map(|time| i64_of_rising(*time))
     }
 
     /// Returns the row of an object that expires.
     fn expiry_row(key: Key, micros: i64) -> [u8; 24] {
-        row([&key.0, &micros.to_be_bytes()])
+        row([&key.0, &rising_i64(micros)])
     }
 
     /// Forgets when an object expires.

@@ -28,6 +28,9 @@ const CHANGES_MIN: u64 = 500;
 /// A value is written again only if the number of changes is at least the number of its contributions divided by this
 /// number.
 const SHARE: u64 = 8;
+/// The number of changes after which a value is written again, however large the value is. Each process applies the
+/// changes since the last write, so their number bounds the time that a process takes.
+const CHANGES_MAX: u64 = 4_000;
 
 impl Inner {
     /// Removes every derived file except the last-access times. Writes the last-access times to one file again, without
@@ -127,7 +130,8 @@ pub(crate) fn keep<T: Keep>(memory: &Memory, value: &mut Derived<T>, view: &View
             "the derived value belongs to another state than the view",
         ));
     }
-    if value.changes < CHANGES_MIN || value.changes.saturating_mul(SHARE) < value.value().len() {
+    let enough = (value.value().len() / SHARE).clamp(CHANGES_MIN, CHANGES_MAX);
+    if value.changes < enough {
         return Ok(false);
     }
     let mut image = Builder::default();

@@ -20,7 +20,7 @@ use super::key::Key;
 use super::stored::Section;
 use crate::recall::text::calendar::{Day, Span, day_at};
 use crate::recall::text::marks::Marks;
-use crate::tables::{Image, SortedRows, begin_with, row, u32_at, u64_at};
+use crate::tables::{Image, SortedRows, begin_with, rising_u32, row, u32_at, u32_of_rising, u64_at};
 
 /// Marks a document that is in the index. Without this bit, its number is vacant.
 pub(crate) const LIVE: Marks = 64;
@@ -172,7 +172,7 @@ impl Columns {
     fn find_in_image(&self, key: &Key) -> Option<u32> {
         let (first, last) = begin_with(&key.0);
         let found = self.numbers.range(first, last).next()?;
-        let number = found.last_chunk().map(|number| u32::from_be_bytes(*number))?;
+        let number = found.last_chunk().map(|number| u32_of_rising(*number))?;
         // In a hostile file, the number may be of another document.
         let is_it = number < self.told.base_len() && self.key(number) == *key;
         (is_it && self.is_live(number)).then_some(number)
@@ -271,7 +271,7 @@ impl Columns {
         if self.scored.get(number).flags & HAS_SPANS == 0 {
             return Vec::new();
         }
-        let (first, last) = begin_with(&number.to_be_bytes());
+        let (first, last) = begin_with(&rising_u32(number));
         let rows = self.spans.range(first, last);
         // In a hostile file, a day may be so far away that counting from it would overflow.
         let day = |found: &[u8], at| u64_at(found, at).cast_signed().clamp(-DAYS_MAX, DAYS_MAX);
@@ -306,5 +306,5 @@ impl Columns {
 /// Returns the row of a span. Only the number and the place decide the order of rows.
 pub(super) fn span_row(number: u32, place: u8, span: Span) -> [u8; 21] {
     let (first, last) = (span.first.to_le_bytes(), span.last.to_le_bytes());
-    row([&number.to_be_bytes(), &[place], &first, &last])
+    row([&rising_u32(number), &[place], &first, &last])
 }

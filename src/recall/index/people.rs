@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::recall::text::terms::{facts_of, words};
-use crate::tables::{SortedRows, begin_with, row, u32_at};
+use crate::tables::{SortedRows, begin_with, rising_u32, row, u32_at};
 
 /// The minimal number of calls that define the meaning of a name.
 const CALLS_MIN: u32 = 3;
@@ -68,8 +68,11 @@ pub(super) struct StoredPeople {
     /// The scope, the name and the number of documents, for each speaker.
     pub(super) speakers: Vec<(u32, Box<str>, u32)>,
     /// The name, and how often each speaker uses it.
-    pub(super) callers: Vec<(Box<str>, Vec<(u32, u32)>)>,
+    pub(super) callers: Vec<StoredCallers>,
 }
+
+/// A name by which somebody is addressed, and how often each speaker uses it.
+type StoredCallers = (Box<str>, Vec<(u32, u32)>);
 
 impl People {
     /// Returns the stored people. `calls` are the names by which documents address somebody. Returns `None` if a number
@@ -204,7 +207,7 @@ impl People {
 
     /// Returns the names by which a document addresses somebody.
     pub(crate) fn calls_of(&self, document: u32) -> impl Iterator<Item = &str> {
-        let (first, last) = begin_with(&document.to_be_bytes());
+        let (first, last) = begin_with(&rising_u32(document));
         let numbers = self.calls.range(first, last);
         // In a hostile file, the number may be of no name.
         numbers.filter_map(|found| Some(&**self.called.get(u32_at(&found, 5) as usize)?))
@@ -275,5 +278,5 @@ impl People {
 
 /// Returns the row of a name by which a document addresses somebody.
 pub(super) fn call_row(document: u32, place: u8, name: u32) -> [u8; 9] {
-    row([&document.to_be_bytes(), &[place], &name.to_le_bytes()])
+    row([&rising_u32(document), &[place], &name.to_le_bytes()])
 }

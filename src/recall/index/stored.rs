@@ -21,7 +21,7 @@ use super::links::Links;
 use super::people::{People, StoredPeople, call_row};
 use super::postings::{List, Posting, Postings};
 use super::sessions::{Sessions, StoredSession};
-use crate::tables::{Builder, Image, SortedRows};
+use crate::tables::{Builder, Image, SortedRows, rising_u32};
 
 /// The sections of an index.
 #[derive(Clone, Copy)]
@@ -214,7 +214,7 @@ impl<'a> Plan<'a> {
         image.section(|bytes| {
             for (key, number) in numbers {
                 bytes.extend_from_slice(&key.0);
-                bytes.extend_from_slice(&u32::to_be_bytes(number));
+                bytes.extend_from_slice(&rising_u32(number));
             }
         });
         image.section(|bytes| bytes.append(&mut spans));

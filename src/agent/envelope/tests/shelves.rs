@@ -25,7 +25,7 @@ fn change(memory: &Memory, random: &mut SplitMix64) {
     item.sensitivity = Some(Sensitivity::ALL[below(4)]);
     item.is_pinned = below(4) == 0;
     item.expires = (below(4) == 0).then(|| Time::from_micros([1, i64::MAX - 1][below(2)]));
-    item.time = (below(3) == 0).then(|| Time::from_micros(below(1_000_000) as i64));
+    item.time = (below(3) == 0).then(|| Time::from_micros(i64::from(below(1_000_000) as u32)));
     item.supersedes = (below(5) == 0)
         .then(|| Id::new(&format!("n{}", below(40))).unwrap())
         .into_iter()
@@ -65,7 +65,7 @@ fn shelves_that_follow_are_shelves_that_are_built() {
         change(&memory, &mut random);
         if round % 10 == 9 {
             let seq = views[random.below(views.len())].commit().commit.seq;
-            let back = memory.rollback(&engine::Revision::Seq(seq)).across_lanes();
+            let back = memory.rollback(engine::Revision::Seq(seq)).across_lanes();
             drop(back.by(&Writer::user()).unwrap());
         }
         views.push(memory.view());
