@@ -46,6 +46,10 @@ fn line(number: usize, count: usize) -> String {
         let speaker = if number.is_multiple_of(2) { "Anna" } else { "Ben" };
         write!(line, r#","session":"s{}","speaker":"{speaker}""#, number / 30).unwrap();
     }
+    // A scope has at most a million items, so some are in other scopes.
+    if number.is_multiple_of(10) {
+        write!(line, r#","scope":"team{}""#, number % 70).unwrap();
+    }
     line.push_str("}\n");
     line
 }

@@ -92,6 +92,7 @@ impl<T: Fixed> Column<T> {
         };
         let bytes = image.read(*section, number as usize * T::BYTES, T::BYTES);
         let value = bytes.map_or_else(T::default, T::read);
+        // CLM-1: no caller meets a number that is out of range.
         if value.is_within(&self.limits) {
             return value;
         }

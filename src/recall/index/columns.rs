@@ -17,7 +17,7 @@ use hashbrown::HashTable;
 
 use super::column::{Column, Fixed, Limits};
 use super::key::Key;
-use super::stored::Section;
+use super::layout::Section;
 use crate::recall::text::calendar::{Day, Span, day_at};
 use crate::recall::text::marks::Marks;
 use crate::tables::{Image, SortedRows, begin_with, rising_u32, row, u32_at, u32_of_rising, u64_at};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::key::Key;
-use super::stored::Section;
+use super::layout::Section;
 use crate::tables::{Builder, Image, SortedRows, begin_with, row};
 
 /// The links, stored as the same pairs in both directions.

@@ -19,6 +19,7 @@ mod column;
 mod columns;
 mod compact;
 mod key;
+mod layout;
 mod links;
 mod people;
 mod postings;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::compact::{append, grow};
-use super::stored::Section;
+use super::layout::Section;
 use crate::recall::text::analysis::QUARTERS_PROSE;
 use crate::tables::{Image, u32_at, u64_at};
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::column::{Column, Fixed, Limits, Run, Spliced, number_below, number_in};
 use super::columns::{Columns, Row};
 use super::compact::{append, grow};
-use super::stored::Section;
+use super::layout::Section;
 use crate::tables::{Image, u32_at, u64_at};
 
 /// The pause that ends an unnamed session.

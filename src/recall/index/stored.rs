@@ -17,46 +17,12 @@ use std::sync::Arc;
 use super::Index;
 use super::column::{Fixed as _, Limits};
 use super::columns::{Columns, span_row};
+use super::layout::Section;
 use super::links::Links;
 use super::people::{People, StoredPeople, call_row};
 use super::postings::{List, Posting, Postings};
 use super::sessions::{Sessions, StoredSession};
 use crate::tables::{Builder, Image, SortedRows, rising_u32};
-
-/// The sections of an index.
-#[derive(Clone, Copy)]
-pub(super) enum Section {
-    /// The fields of documents that the base score reads.
-    Scored,
-    /// The other fields of documents.
-    Told,
-    /// The number of each key.
-    Numbers,
-    /// The days that documents mention.
-    Spans,
-    /// The ends of the text and of the postings of each term.
-    Terms,
-    /// The texts of the terms.
-    TermTexts,
-    /// The postings of the terms.
-    Postings,
-    /// The counts, the scopes, the speakers and the names, as `postcard` writes them.
-    People,
-    /// The names by which documents address somebody.
-    Calls,
-    /// The sessions.
-    Sessions,
-    /// The members of the sessions.
-    Members,
-    /// The speakers of the sessions with the numbers of their documents.
-    SessionSpeakers,
-    /// The names of the sessions.
-    SessionNames,
-    /// The links from new documents to old ones.
-    Olds,
-    /// The links from old documents to new ones.
-    News,
-}
 
 impl Index {
     /// The number of sections of an index in an image.

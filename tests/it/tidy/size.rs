@@ -11,8 +11,9 @@ const FILE_LINES_MAX: usize = 800;
 const FUNCTION_LINES_MAX: usize = 100;
 /// The maximum number of lines of code in src, without blank lines, comments and tests. A commit that raises it must
 /// give the reason. Issue 19 needs 8,200 of them: contradictions by value, rules for injections and secrets, trusted
-/// stores, classes of sessions, reviews of what takes effect, filters by writer, bounds of settings, and salvage.
-const CODE_LINES_MAX: usize = 62_000;
+/// stores, classes of sessions, reviews of what takes effect, filters by writer, bounds of settings, and salvage. Issue
+/// 20 needs 1,550 for mapped indexes of recall, remember and the envelope.
+const CODE_LINES_MAX: usize = 63_550;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 
