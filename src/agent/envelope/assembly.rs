@@ -339,8 +339,10 @@ impl Assembly<'_> {
         let section = Section::of_kind(object.kind()).unwrap_or(Section::PersistentMemory);
         // The scan reads more text than is shown, to recognise a secret that the limit would cut in two.
         let text: String = item.text().chars().take(4 * section.chars_max()).collect();
-        let findings = scanner.scan(&text).findings.into_iter();
-        let shown = findings.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
+        let findings = scanner.scan(&text).findings;
+        let has_secret = findings.iter().any(|one| one.category == Category::Secret);
+        let shown = findings.into_iter();
+        let shown = shown.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
         let rules: Vec<_> = shown.map(|finding| finding.rule).take(FLAGS_SHOWN).collect();
         // MKE-1: secrets that the scan recognises are never shown.
         let clean = |text: &str| scanner.redact(text).into_owned();
@@ -348,7 +350,7 @@ impl Assembly<'_> {
             section,
             time_us: Some(made.as_micros()),
             id: clean(object.id().as_str()),
-            text: clean(&text),
+            text: if has_secret { clean(&text) } else { text },
             kind: object.kind().to_owned(),
             trust: object.origin(),
             flags: rules.join(", "),
