@@ -96,6 +96,7 @@ mod recall;
 #[cfg(feature = "agent")]
 mod scan;
 mod store;
+mod tables;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;

@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
+use super::envelope::Shelves;
+use super::followed::Recent;
 use super::judge::Judge;
-use super::remember::DuplicateIndex;
+use super::remember::{DuplicateIndex, Texts};
 use super::search::{RecallIndex, Vectors};
 use super::settings::Settings;
 use crate::digest::keyed;
@@ -14,7 +16,6 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Index, Scratch};
 use crate::scan::{Scanner, VerdictTable};
-use crate::threads::Mutex;
 
 /// Returns a scanner whose markers belong to the store of `memory`.
 pub(crate) fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
@@ -37,7 +38,8 @@ pub struct Agent {
     scanner: Arc<Scanner>,
     names_key: [u8; 32],
     recall_index: Arc<RecallIndex>,
-    duplicate_index: Arc<Mutex<Option<DuplicateIndex>>>,
+    duplicate_index: Arc<Recent<Texts>>,
+    shelves: Arc<Recent<Shelves>>,
     judge: Option<Arc<dyn Judge>>,
 }
 
@@ -53,6 +55,7 @@ impl Agent {
             names_key,
             recall_index: Arc::default(),
             duplicate_index: Arc::default(),
+            shelves: Arc::default(),
             judge: None,
         }
     }
@@ -105,18 +108,28 @@ impl Agent {
         &self.recall_index
     }
 
-    /// Calls `read` with the duplicate index of the state of `view`. Concurrent callers wait until `read` returns.
+    /// Calls `read` with the duplicate index of the state of `view`.
+    ///
+    /// # Errors
+    /// The errors of [`Recent::read`].
     pub(super) fn with_duplicate_index<T>(
         &self,
         view: &View,
-        read: impl FnOnce(&DuplicateIndex) -> Result<T>,
+        read: impl FnMut(&DuplicateIndex) -> Result<T>,
     ) -> Result<T> {
-        let mut kept = self.duplicate_index.lock();
-        // The slot is empty during the update, so a failed update leaves no partly updated index in the slot.
-        let (known, _) = DuplicateIndex::reach(kept.take(), view, Default::default)?;
-        let done = read(&known);
-        *kept = Some(known);
-        done
+        self.duplicate_index.read(view, read)
+    }
+
+    /// Calls `read` with the items of the state of `view` as the envelope selects them.
+    ///
+    /// # Errors
+    /// The errors of [`Recent::read`].
+    pub(super) fn with_shelves<T>(
+        &self,
+        view: &View,
+        mut read: impl FnMut(&Shelves) -> Result<T>,
+    ) -> Result<T> {
+        self.shelves.read(view, |known| read(known.value()))
     }
 
     /// Calls `read` with the recall index of the state of `view`. Concurrent callers are not blocked.
@@ -127,40 +140,35 @@ impl Agent {
     pub(crate) fn with_index<T>(
         &self,
         view: &View,
-        read: impl FnOnce(&Index, &mut Scratch) -> Result<T>,
+        mut read: impl FnMut(&Index, &mut Scratch) -> Result<T>,
     ) -> Result<T> {
-        let (indexed, _) = self.recall_index.of(&self.memory, view)?;
-        self.recall_index
-            .lend(|scratch| read(&indexed.value().index, scratch))
+        self.recall_index.read(&self.memory, view, |indexed, _| {
+            let index = &indexed.value().index;
+            self.recall_index.lend(|scratch| read(index, scratch))
+        })
     }
 
-    /// Saves the recall index to disk for the next process if the index changed much since the last save. Returns
-    /// whether the index was saved.
+    /// Saves each index to disk for the next process if the index changed much since the last save. Returns whether an
+    /// index was saved.
     ///
     /// # Errors
-    /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
-    pub(crate) fn keep_index(&self) -> Result<bool> {
-        self.recall_index.keep(&self.memory)
+    /// `Io` if an index cannot be written, with the code `read_only` for a read-only handle.
+    pub(crate) fn keep_indexes(&self) -> Result<bool> {
+        let kept = [
+            self.recall_index.keep(&self.memory)?,
+            self.duplicate_index.keep(&self.memory)?,
+            self.shelves.keep(&self.memory)?,
+        ];
+        Ok(kept.contains(&true))
     }
 
-    /// Saves the duplicate index to disk for the next process if the index changed much since the last save. Returns
-    /// whether the index was saved.
-    ///
-    /// # Errors
-    /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
-    pub(crate) fn keep_duplicate_index(&self) -> Result<bool> {
-        DuplicateIndex::keep_newest(&self.duplicate_index, &self.memory)
-    }
-
-    /// Saves the recall index and the duplicate index to disk if they changed much, and closes the memory.
+    /// Saves the indexes to disk if they changed much, and closes the memory.
     ///
     /// # Errors
     /// The errors of [`Memory::close`](crate::Memory::close).
     pub fn close(self) -> Result<()> {
-        // Errors are ignored, because both indexes are derived. Without the files, the next process rebuilds the
-        // indexes.
-        drop(self.keep_index());
-        drop(self.keep_duplicate_index());
+        // Errors are ignored, because the indexes are derived. Without the files, the next process rebuilds the indexes.
+        drop(self.keep_indexes());
         self.memory.close()
     }
 }

@@ -6,10 +6,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::digest::KeyPath;
+use crate::digest::{KeyPath, keyed};
 use crate::engine::{self, Derived, Keep, Memory, View};
 use crate::error::Result;
 use crate::recall::Key;
+use crate::tables::row;
+use crate::threads::Mutex;
 
 /// The way in which an index was prepared for the requested state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -87,9 +89,75 @@ impl<T: Keep> Followed<T> {
     }
 }
 
+/// Returns the hash that names a scope in a row.
+pub(in crate::agent) fn scope_hash(scope: &str) -> [u8; 8] {
+    row([&keyed(b"treering scopes in rows of items", scope.as_bytes())])
+}
+
+/// Returns the key in a row; the key of zeros if there is none.
+pub(in crate::agent) fn key_in(bytes: Option<&[u8; Key::BYTES]>) -> Key {
+    bytes.map_or_else(Key::default, |bytes| Key(*bytes))
+}
+
 /// Returns the index key of an id: the first bytes of its key path.
 pub(in crate::agent) fn key_at(path: &KeyPath) -> Key {
     let mut key = Key::default();
     key.0.copy_from_slice(&path.as_bytes()[..Key::BYTES]);
     key
+}
+
+/// The value of the state that was asked for last. Threads share it; a reader works on a cheap clone, so that readers do
+/// not wait for each other.
+pub(crate) struct Recent<T>(Mutex<Option<Followed<T>>>);
+
+impl<T> Default for Recent<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Keep + Clone + Default> Recent<T> {
+    /// Calls `read` with the value of the state of `view`. Calls it again with a value that was built from all objects
+    /// if it met a damaged file.
+    ///
+    /// # Errors
+    /// The errors of `read` and of [`Followed::build`].
+    pub(in crate::agent) fn read<R>(
+        &self,
+        view: &View,
+        mut read: impl FnMut(&Followed<T>) -> Result<R>,
+    ) -> Result<R> {
+        let done = {
+            let known = self.reach(view)?;
+            let done = read(&known);
+            (!known.value().is_damaged()).then_some(done)
+        };
+        if let Some(done) = done {
+            return done;
+        }
+        let anew = Followed::build(view, T::default())?;
+        *self.0.lock() = Some(anew.clone());
+        read(&anew)
+    }
+
+    fn reach(&self, view: &View) -> Result<Followed<T>> {
+        let mut kept = self.0.lock();
+        // The slot is empty during the update, so a failed update leaves no partly updated value in the slot.
+        let (known, _) = Followed::reach(kept.take(), view, T::default)?;
+        Ok(kept.insert(known).clone())
+    }
+
+    /// Saves the value to disk if it changed much since the last save. Returns whether the value was saved.
+    ///
+    /// # Errors
+    /// The errors of [`Followed::keep`].
+    pub(in crate::agent) fn keep(&self, memory: &Memory) -> Result<bool> {
+        let mut kept = self.0.lock();
+        let Some(known) = kept.take() else {
+            return Ok(false);
+        };
+        // Update the value to the head first, because the file must not contain an erased text.
+        let (known, _) = Followed::reach(Some(known), &memory.view(), T::default)?;
+        kept.insert(known).keep(memory)
+    }
 }

@@ -621,7 +621,7 @@ fn a_thousand_secrets_in_every_field_of_every_verb_reach_no_file() {
         }
     }
     assert!(planted.len() >= 1_000, "{}", planted.len());
-    agent.keep_index().unwrap();
+    agent.keep_indexes().unwrap();
     agent.memory().clone().close().unwrap();
     planted.extend(["hunter2xq7", "password=abc12345"].map(str::to_owned));
     let finder = AhoCorasick::new(&planted).unwrap();

@@ -82,6 +82,16 @@ impl Context {
         self.agent(|context, _| context.open_to_write())
     }
 
+    /// Opens the store for writing if possible, so that a verb can record the use of items and save its indexes.
+    /// Otherwise, and if the verb only looks, opens it for reading.
+    pub(crate) fn agent_to_use(&mut self, looks_only: bool) -> Result<Agent> {
+        let looks_only = looks_only || self.at().is_some() || self.options.degraded;
+        if !looks_only && let Ok(agent) = self.agent_to_write() {
+            return Ok(agent);
+        }
+        self.agent_to_read()
+    }
+
     /// Opens the store as an agent. Opens it for reading in a dry run, else for writing.
     pub(crate) fn agent_to_change(&mut self, dry_run: bool) -> Result<Agent> {
         if dry_run {

@@ -75,6 +75,8 @@ pub(crate) use upkeep::verify::verified;
 #[cfg(feature = "cli")]
 pub(crate) use upkeep::verify::verify_store;
 pub use upkeep::verify::{VerifyDepth, VerifyReport};
+#[cfg(all(test, feature = "agent"))]
+pub(crate) use upkeep::{derived_files::Layout, derived_writer::keep_as};
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
 pub use crate::store::{CheckpointInfo, SalvageReport};

@@ -12,28 +12,27 @@
 //! - MKE-2: an item is hidden as superseded only by an item of at least equal trust, in a scope of the request.
 //! - MKE-3: every record belongs to a scope of the request.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::Shown;
+use super::document::{Envelope, Shown};
 use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
-use super::selection::choose;
+use super::selection::Selection;
+use super::shelves::{Shelf, Shelves, times};
 use crate::agent::followed::key_at;
 use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::search;
 use crate::agent::session::root_session;
-use crate::agent::superseding::Superseding;
+use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::titles::{BETWEEN, Titles};
-use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach, RecallQuery};
 use crate::digest::Root;
-use crate::engine::{Memory, Query, View};
+use crate::engine::{Memory, View};
 use crate::error::Result;
-use crate::object::{Id, Kind, Object, Scope, Time};
+use crate::object::{Id, Object, Time};
 use crate::recall::{Key, tokens};
 use crate::scan::{Category, Scanner, Severity};
 
@@ -109,18 +108,6 @@ pub struct EnvelopeAnswer {
     pub tokens: usize,
 }
 
-/// A candidate before the check for superseding items. A candidate does not contain the text, to save memory: there may
-/// be very many candidates.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
-    /// The priority within a section: 0 for pinned items, otherwise the rank of the hit.
-    rank: u32,
-    newest: Reverse<Time>,
-    id: Id,
-    made: Time,
-    changed: Time,
-}
-
 /// Implements [`Agent::envelope`].
 pub(in crate::agent) fn envelope(
     agent: &Agent,
@@ -129,23 +116,28 @@ pub(in crate::agent) fn envelope(
 ) -> Result<EnvelopeAnswer> {
     let query = request.query.as_deref();
     let hits = query.map(|query| hits(agent, view, request, query)).transpose()?;
-    let selected = Candidates::of(view, request, hits.as_ref())?;
-    let (records, omitted) = selected.finish(view, agent.scanner())?;
     let session = request.compaction.as_deref();
     let compacted = session.map(|session| root_session(view, session)).transpose()?;
-    let (envelope, left_out) = choose(
-        &records,
-        &Request {
-            root: &view.root().to_hex(),
-            compacted: compacted.as_deref(),
-            budget_tokens: request.budget_tokens,
-            with_untrusted: request.with_untrusted,
-            boundary: request.boundary.clone(),
-        },
-        omitted,
-    );
+    let root = view.root().to_hex();
+    let of_page = Request {
+        root: &root,
+        compacted: compacted.as_deref(),
+        budget_tokens: request.budget_tokens,
+        with_untrusted: request.with_untrusted,
+        boundary: request.boundary.clone(),
+    };
+    let (envelope, left_out) = agent.with_shelves(view, |shelves| {
+        let assembly = Assembly {
+            view,
+            request,
+            shelves,
+            hits: hits.as_deref(),
+            scanner: agent.scanner(),
+        };
+        assembly.select(&of_page)
+    })?;
     if let Some(hits) = &hits {
-        touch_shown(agent.memory(), view, hits, &envelope.shown)?;
+        touch_shown(agent.memory(), view, hits, &envelope.shown);
     }
     let text = envelope.to_string();
     Ok(EnvelopeAnswer {
@@ -157,8 +149,15 @@ pub(in crate::agent) fn envelope(
     })
 }
 
-/// Returns the ids that recall finds among the objects that may be shown, each with its rank from 1.
-fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> Result<HashMap<String, u32>> {
+/// An item that recall found.
+struct FoundItem {
+    item: Item,
+    key: Key,
+    section: Section,
+}
+
+/// Returns the items that recall finds among the objects that may be shown, best first.
+fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> Result<Vec<FoundItem>> {
     let asked = RecallQuery {
         limit: HITS_MAX,
         // Most hits may not fit into the budget, so `touch_shown` counts only the shown hits as used.
@@ -168,163 +167,217 @@ fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> R
         ..RecallQuery::new(query, request.reach.clone())
     };
     let found = search(agent, view, &asked, Some(&|object| request.may_show(object)))?;
-    let found = found.hits.into_iter();
-    Ok(found.map(|hit| hit.id.to_string()).zip(1..).collect())
+    let mut hits = Vec::with_capacity(found.hits.len());
+    for hit in &found.hits {
+        let item = view.get(&hit.id)?.map(Item::from);
+        hits.extend(item.and_then(|item| {
+            Some(FoundItem {
+                section: Section::of_kind(item.object().kind())?,
+                key: key_at(&view.key(&hit.id)),
+                item,
+            })
+        }));
+    }
+    Ok(hits)
 }
 
 /// Updates the last-access times of the shown hits, which decay reads.
-fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown: &[Shown]) -> Result<()> {
+fn touch_shown(memory: &Memory, view: &View, hits: &[FoundItem], shown: &[Shown]) {
     if view.root() != memory.view().root() {
-        return Ok(());
+        return;
     }
-    let used = shown.iter().filter(|shown| hits.contains_key(&shown.id));
-    let ids = used.map(|shown| Id::new(&shown.id)).collect::<Result<Vec<_>>>()?;
-    memory.touch(&ids, view.now());
-    Ok(())
+    let shown: HashSet<&str> = shown.iter().map(|shown| shown.id.as_str()).collect();
+    let ids = hits.iter().map(|hit| hit.item.object().id());
+    let used: Vec<&Id> = ids.filter(|id| shown.contains(id.as_str())).collect();
+    memory.touch(used, view.now());
 }
 
-/// Returns the record of an item. Markers replace the secrets in its texts.
-fn record_of(item: &Item, titles: Titles, section: Section, place: &Waiting, scanner: &Scanner) -> Record {
-    let (made, changed) = (place.made, place.changed);
-    // The scan reads more text than is shown, to recognise a secret that the limit would cut in two.
-    let text: String = item.text().chars().take(4 * section.chars_max()).collect();
-    let findings = scanner.scan(&text).findings.into_iter();
-    let shown = findings.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
-    let rules: Vec<_> = shown.map(|finding| finding.rule).take(FLAGS_SHOWN).collect();
-    // MKE-1: secrets that the scan recognises are never shown.
-    let clean = |text: &str| scanner.redact(text).into_owned();
-    Record {
-        section,
-        time_us: Some(made.as_micros()),
-        id: clean(item.object().id().as_str()),
-        title: clean(&titles.into_path().join(BETWEEN)),
-        text: clean(&text),
-        kind: item.object().kind().to_owned(),
-        trust: item.object().origin(),
-        flags: rules.join(", "),
-        source: clean(&item.source().unwrap_or_default()),
-        updated_us: (changed > made).then_some(changed.as_micros()),
-        root_session: item.owner().unwrap_or_default(),
-        rank: place.rank,
-    }
+/// The selection of the items of one state.
+struct Assembly<'a> {
+    view: &'a View,
+    request: &'a EnvelopeRequest,
+    shelves: &'a Shelves,
+    /// The hits of the query.
+    hits: Option<&'a [FoundItem]>,
+    scanner: &'a Scanner,
 }
 
-/// The candidates of each section, and the items that may supersede them.
-#[derive(Default)]
-struct Candidates {
-    sections: HashMap<Section, Vec<Waiting>>,
-    /// For each id, the keys of the objects that claim to supersede it.
-    superseded: HashMap<String, Vec<Key>>,
-    omitted: Omitted,
-}
-
-impl Candidates {
-    /// Collects the candidates among all items of the requested scopes (MKE-3), and counts the omitted items. Skips
-    /// kinds that are never shown, because most objects of a store may be transcript entries.
-    fn of(view: &View, request: &EnvelopeRequest, hits: Option<&HashMap<String, u32>>) -> Result<Self> {
-        let mut found = Self::default();
-        if !view.settings().indexes {
-            // Read all objects directly, because a query without indexes would read each object twice.
-            for object in view.kept_objects() {
-                let object = object?;
-                if request.reach.has(object.scope()) && object.kind() != kind::SESSION {
-                    found.take(view, object, request, hits)?;
-                }
-            }
-            return Ok(found);
+impl Assembly<'_> {
+    /// Selects the records, and counts the omitted items.
+    fn select(&self, of_page: &Request<'_>) -> Result<(Envelope, Omitted)> {
+        let mut left_out = Omitted::default();
+        let shelves: Vec<Shelf> = self.all_shelves();
+        let shown: Vec<&Shelf> = shelves
+            .iter()
+            .filter(|shelf| self.is_open(shelf, &mut left_out))
+            .collect();
+        let items = shown.iter().map(|shelf| shelf.live).sum();
+        let mut selection = Selection::new(of_page, items, left_out);
+        let mut superseding = Superseding::new(self.view);
+        for section in Section::by_turn() {
+            let in_section = shown.iter().copied().filter(|shelf| place_of(shelf) == section);
+            let in_section: Vec<&Shelf> = in_section.collect();
+            self.fill(&mut selection, section, &in_section, &mut superseding)?;
         }
-        let scopes: Vec<Option<Scope>> = match &request.reach {
-            Reach::All => vec![None],
-            Reach::Scopes(scopes) => scopes.iter().cloned().map(Some).collect(),
+        Ok(selection.finish())
+    }
+
+    /// Returns the shelves of the requested scopes (MKE-3).
+    fn all_shelves(&self) -> Vec<Shelf> {
+        let now = self.view.now();
+        match self.request.reach.names() {
+            None => self.shelves.of_scope(None, now),
+            Some(mut scopes) => {
+                scopes.sort_unstable();
+                scopes.dedup();
+                let scopes = scopes.into_iter();
+                scopes
+                    .flat_map(|scope| self.shelves.of_scope(Some(scope), now))
+                    .collect()
+            }
+        }
+    }
+
+    /// Checks whether the items of a shelf may be shown, and counts the items that may not.
+    fn is_open(&self, shelf: &Shelf, left_out: &mut Omitted) -> bool {
+        left_out.expired += shelf.expired;
+        let count = if shelf.sensitivity > self.request.sensitivity_max {
+            &mut left_out.sensitive
+        } else if shelf.section == Section::SessionNotes && self.request.compaction.is_none() {
+            &mut left_out.notes
+        } else if !shelf.is_trusted && !self.request.with_untrusted {
+            &mut left_out.untrusted
+        } else {
+            return true;
         };
-        for scope in scopes {
-            let mut query = Query::default().with_expired();
-            query.scope = scope;
-            query.not_kinds = vec![Kind::new(kind::ENTRY)?, Kind::new(kind::SESSION)?];
-            for object in view.query(&query)? {
-                found.take(view, object?, request, hits)?;
-            }
-        }
-        Ok(found)
+        *count += shelf.live;
+        false
     }
 
-    fn take(
-        &mut self,
-        view: &View,
-        object: Object,
-        request: &EnvelopeRequest,
-        hits: Option<&HashMap<String, u32>>,
+    /// Offers the items of a section: the pinned ones, the hits of the query, and then the newest.
+    fn fill(
+        &self,
+        selection: &mut Selection<'_>,
+        section: Section,
+        shelves: &[&Shelf],
+        superseding: &mut Superseding<'_>,
     ) -> Result<()> {
-        let Some(section) = Section::of_kind(object.kind()) else {
-            return Ok(());
-        };
-        if object.expires().is_some_and(|expires| expires <= view.now()) {
-            self.omitted.expired += 1;
-            return Ok(());
-        }
-        let item = Item::from(object);
-        let others = item.supersedes().into_iter();
-        for old in others.filter(|old| old != item.object().id().as_str()) {
-            let claims = self.superseded.entry(old).or_default();
-            claims.push(key_at(&view.key(item.object().id())));
-        }
-        if item.sensitivity() > request.sensitivity_max {
-            self.omitted.sensitive += 1;
-            return Ok(());
-        }
-        let place = hits.and_then(|hits| hits.get(item.object().id().as_str()).copied());
-        let rank = match (item.is_pinned(), hits, place) {
-            (true, ..) => 0,
-            (_, None, _) => 1,
-            (_, Some(_), Some(place)) => place,
-            // A query filters only facts. Other sections also show items that are not hits, after the hits.
-            (_, Some(_), None) if section != Section::PersistentMemory => u32::MAX,
-            _ => {
-                self.omitted.beside += 1;
-                return Ok(());
+        let now = self.view.now();
+        let hits = self.hits.unwrap_or_default().iter();
+        let hits =
+            hits.filter(|hit| place_of_item(&hit.item, hit.section) == section && !hit.item.is_pinned());
+        let hits: Vec<&FoundItem> = hits.collect();
+        let found: HashSet<Key> = hits.iter().map(|hit| hit.key).collect();
+        let (pinned, others): (Vec<&Shelf>, Vec<&Shelf>) = shelves.iter().partition(|shelf| shelf.is_pinned);
+        // A query filters only facts. Other sections also show items that are not hits, after the hits.
+        let (beside, others): (Vec<&Shelf>, Vec<&Shelf>) = others
+            .into_iter()
+            .partition(|shelf| self.hits.is_some() && shelf.section == Section::PersistentMemory);
+        let count = |shelves: &[&Shelf]| shelves.iter().map(|shelf| shelf.live).sum::<usize>();
+        let facts_found = hits
+            .iter()
+            .filter(|hit| hit.section == Section::PersistentMemory)
+            .count();
+        let mut left = count(shelves) - count(&beside) + facts_found;
+        selection.next_section();
+        selection.omit(
+            |left_out| &mut left_out.beside,
+            count(&beside).saturating_sub(facts_found),
+        );
+        let last_rank = self.hits.map_or(1, |_| u32::MAX);
+        let pinned = self.shelves.newest(pinned.into_iter(), now).map(|key| (0, key));
+        let ranked = hits.iter().zip(1..).map(|(hit, rank)| (rank, hit.key));
+        let others = self.shelves.newest(others.into_iter(), now);
+        let others = others
+            .filter(|key| !found.contains(key))
+            .map(|key| (last_rank, key));
+        let mut room = CANDIDATES_MAX;
+        for (rank, key) in pinned.chain(ranked).chain(others) {
+            let over = selection.is_done(section);
+            let is_last = room == 0;
+            if let Some(count) = over.or(is_last.then_some(|left_out| &mut left_out.beside)) {
+                selection.omit(count, left);
+                break;
             }
-        };
-        let stamps = view.stamps(item.object().id())?;
-        let unknown = item.object().event_time().unwrap_or(Time::from_micros(0));
-        let (created, changed) = stamps.unwrap_or((unknown, unknown));
-        let made = item.time(created);
-        let changed = if changed > created { changed } else { made };
-        self.sections.entry(section).or_default().push(Waiting {
-            rank,
-            newest: Reverse(made.max(changed)),
-            id: item.object().id().clone(),
-            made,
-            changed,
-        });
+            left = left.saturating_sub(1);
+            let Some(object) = object_at(self.view, &key)? else {
+                continue;
+            };
+            if !self.request.reach.has(object.scope()) {
+                // The hashes of two scopes collide (MKE-3).
+                continue;
+            }
+            if self.is_superseded(&key, superseding)? {
+                selection.omit(|left_out| &mut left_out.superseded, 1);
+                continue;
+            }
+            room -= 1;
+            let record = self.record_of(&Item::from(object), rank)?;
+            if selection.admit(&record) == Some(section) {
+                selection.offer(section, record);
+            }
+        }
         Ok(())
     }
 
-    /// Returns the records of the highest-ranked candidates of each section, without superseded candidates (MKE-2).
-    fn finish(mut self, view: &View, scanner: &Scanner) -> Result<(Vec<Record>, Omitted)> {
-        let mut all = Vec::new();
-        let mut superseding = Superseding::new(view);
-        for (section, mut waiting) in std::mem::take(&mut self.sections) {
-            waiting.sort_unstable();
-            let mut left = CANDIDATES_MAX;
-            for one in waiting {
-                let found = (left > 0).then(|| view.get(&one.id)).transpose()?;
-                let Some(object) = found.flatten() else {
-                    self.omitted.beside += 1;
-                    continue;
-                };
-                let (key, mut is_superseded) = (key_at(&view.key(&one.id)), false);
-                for new in self.superseded.get(one.id.as_str()).into_iter().flatten() {
-                    is_superseded = is_superseded || superseding.supersedes(new, &key)?;
-                }
-                if is_superseded {
-                    self.omitted.superseded += 1;
-                    continue;
-                }
-                left -= 1;
-                let titles = Titles::of(&object, |id| view.get(id))?;
-                all.push(record_of(&Item::from(object), titles, section, &one, scanner));
+    /// Checks whether another item supersedes an item (MKE-2).
+    fn is_superseded(&self, key: &Key, superseding: &mut Superseding<'_>) -> Result<bool> {
+        for new in self.shelves.claims(key) {
+            if superseding.supersedes(&new, key)? {
+                return Ok(true);
             }
         }
-        Ok((all, self.omitted))
+        Ok(false)
+    }
+
+    /// Returns the record of an item. Markers replace the secrets in its texts.
+    fn record_of(&self, item: &Item, rank: u32) -> Result<Record> {
+        let (object, scanner) = (item.object(), self.scanner);
+        // In a damaged store, the times may be unknown.
+        let unknown = object.event_time().unwrap_or(Time::from_micros(0));
+        let (created, updated) = self.view.stamps(object.id())?.unwrap_or((unknown, unknown));
+        let (made, changed) = times(object, created, updated);
+        let section = Section::of_kind(object.kind()).unwrap_or(Section::PersistentMemory);
+        // The scan reads more text than is shown, to recognise a secret that the limit would cut in two.
+        let text: String = item.text().chars().take(4 * section.chars_max()).collect();
+        let findings = scanner.scan(&text).findings;
+        let has_secret = findings.iter().any(|one| one.category == Category::Secret);
+        let shown = findings.into_iter();
+        let shown = shown.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
+        let rules: Vec<_> = shown.map(|finding| finding.rule).take(FLAGS_SHOWN).collect();
+        // MKE-1: secrets that the scan recognises are never shown.
+        let clean = |text: &str| scanner.redact(text).into_owned();
+        let titles = Titles::of(object, |id| self.view.get(id))?;
+        Ok(Record {
+            section,
+            time_us: Some(made.as_micros()),
+            id: clean(object.id().as_str()),
+            title: clean(&titles.into_path().join(BETWEEN)),
+            text: if has_secret { clean(&text) } else { text },
+            kind: object.kind().to_owned(),
+            trust: object.origin(),
+            flags: rules.join(", "),
+            source: clean(&item.source().unwrap_or_default()),
+            updated_us: (changed > made).then_some(changed.as_micros()),
+            root_session: item.owner().unwrap_or_default(),
+            rank,
+        })
+    }
+}
+
+/// Returns the section in which the items of a shelf are shown.
+fn place_of(shelf: &Shelf) -> Section {
+    if shelf.is_trusted {
+        shelf.section
+    } else {
+        Section::Quarantine
+    }
+}
+
+fn place_of_item(item: &Item, section: Section) -> Section {
+    if item.object().origin().is_trusted() {
+        section
+    } else {
+        Section::Quarantine
     }
 }

@@ -32,16 +32,12 @@
 //! omits its oldest record. The root and the counts change with every commit, so they are in the last line but one.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Every file but `assembly` is pure.
-//!
-//! # Limits
-//! - An envelope reads every object of its scopes except transcript entries. Without an index, an envelope also reads
-//!   the transcript entries. Decay reads every item.
+//! Layer 7, inside `agent`. Every file but `assembly` and `shelves` is pure.
 //!
 //! # Invariants
 //! - ENV-1: a strict reader of a rendered text finds exactly the shown records, whatever they contain.
 //! - ENV-2: a rendered text has at most the tokens of its budget.
-//! - ENV-3: the same records and request produce the same bytes, in any order of the input.
+//! - ENV-3: the same state and request produce the same bytes, whatever the history of the state.
 //! - ENV-4: a transcript entry is never shown. A note is shown only in a compaction of the root session that owns it.
 //! - ENV-5: untrusted records are shown only on request, in the section `quarantine`.
 //! - ENV-6: an envelope has exactly one text: the strict reader accepts only the text that the renderer writes.
@@ -53,6 +49,7 @@ mod render;
 mod scrub;
 mod sections;
 mod selection;
+mod shelves;
 #[cfg(test)]
 mod tests;
 
@@ -62,6 +59,7 @@ pub use document::Shown;
 pub use render::Boundary;
 pub(crate) use scrub::scrubbed;
 pub use sections::Section;
+pub(super) use shelves::Shelves;
 
 /// Formats a text as one line of at most `chars_max` characters, with invisible characters escaped.
 pub(in super::super) fn one_line(text: &str, chars_max: usize) -> String {

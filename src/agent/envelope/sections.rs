@@ -72,6 +72,13 @@ impl Section {
         }
     }
 
+    /// Returns all sections in the order in which they use the budget.
+    pub(super) fn by_turn() -> [Self; Self::ALL.len()] {
+        let mut sections = Self::ALL;
+        sections.sort_by_key(|section| section.layout().turn);
+        sections
+    }
+
     /// Returns the maximum number of records of the section.
     pub(crate) fn records_max(self) -> usize {
         self.layout().records_max

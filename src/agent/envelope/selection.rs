@@ -3,7 +3,6 @@
 //! # Layer
 //! Pure.
 
-use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use unicode_normalization::UnicodeNormalization;
@@ -15,49 +14,95 @@ use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::recall::CHARS_A_TOKEN;
 
-/// Selects records for the envelope, and adds the omitted records to the counts of `left_out`.
-///
-/// Fills the sections by their turn, and each section by rank, then newest first. Omits a record that does not fit, and
-/// tries the next record. Apart from sorting, the time is linear in the number of records and shown characters. Callers
-/// pass candidates, not all items of a store.
-pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitted) -> (Envelope, Omitted) {
-    let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
-    for record in records {
-        match admit(record, request) {
-            Ok(section) => admitted.push((section, record)),
-            Err(count) => *count(&mut left_out) += 1,
-        }
-    }
-    // ENV-3: records with equal keys are identical, so the order of the input does not matter.
-    admitted.sort_unstable_by_key(|&(section, record)| {
-        (
-            section.layout().turn,
-            record.rank,
-            Reverse(record.updated_us.max(record.time_us)),
-            record.key(),
-        )
-    });
+/// The number of records in a row that may exceed the budget before a section counts as done. The next records would
+/// hardly fit either.
+const MISSES_MAX: usize = 16;
+/// The least number of characters of a record: its tag, id, trust and text.
+const RECORD_CHARS_MIN: usize = 32;
 
-    let root = line::line(request.root, ROOT_CHARS_MAX, false);
-    let mut page = Page::new(&root, request, admitted.len());
-    for (section, record) in admitted {
-        if let Err(count) = page.add(section, record) {
-            *count(&mut left_out) += 1;
+/// Selects the records of an envelope, and counts the omitted ones.
+///
+/// The caller offers the records of one section after the other, in the order of [`Section::by_turn`]: in each section
+/// by rank, then newest first. A record that does not fit is omitted, and the next one may fit. [`Self::is_done`] tells
+/// the caller that no further record of the section can be shown.
+pub(super) struct Selection<'a> {
+    request: &'a Request<'a>,
+    root: String,
+    page: Page<'a>,
+    left_out: Omitted,
+    misses: usize,
+}
+
+impl<'a> Selection<'a> {
+    /// Begins a selection among at most `records_max` records. `left_out` counts the items that are not offered.
+    pub(super) fn new(request: &'a Request<'a>, records_max: usize, left_out: Omitted) -> Self {
+        let root = line::line(request.root, ROOT_CHARS_MAX, false);
+        Self {
+            page: Page::new(&root, request, records_max),
+            root,
+            request,
+            left_out,
+            misses: 0,
         }
     }
-    page.shown
-        .sort_by_key(|(section, record, _)| (*section, record.time_us, Record::key(record)));
-    let envelope = Envelope {
-        boundary: page.boundary.map(str::to_owned),
-        root,
-        shown: page.shown.into_iter().map(|(_, _, shown)| shown).collect(),
-        skipped: left_out.skipped(),
-    };
-    (envelope, left_out)
+
+    /// Returns the section in which a record is shown. Counts the record as omitted if it may not be shown.
+    pub(super) fn admit(&mut self, record: &Record) -> Option<Section> {
+        let admitted = admit(record, self.request);
+        let counted = admitted.map_err(|count| *count(&mut self.left_out) += 1);
+        counted.ok()
+    }
+
+    /// Shows a record in a section, or counts it as omitted.
+    pub(super) fn offer(&mut self, section: Section, record: Record) {
+        let budget = self.left_out.budget;
+        if let Err(count) = self.page.add(section, record) {
+            *count(&mut self.left_out) += 1;
+        }
+        let is_miss = self.left_out.budget > budget;
+        self.misses = if is_miss { self.misses + 1 } else { 0 };
+    }
+
+    /// Returns the counter for the further records of a section if none of them can be shown.
+    pub(super) fn is_done(&self, section: Section) -> Option<Count> {
+        if self.page.counts[section as usize] >= section.records_max() {
+            return Some(|left_out| &mut left_out.full);
+        }
+        let is_out = self.misses >= MISSES_MAX || self.page.room.is_none_or(|room| room < RECORD_CHARS_MIN);
+        is_out.then_some(|left_out| &mut left_out.budget)
+    }
+
+    /// Begins the next section.
+    pub(super) fn next_section(&mut self) {
+        self.misses = 0;
+    }
+
+    /// Counts `items` that are not offered.
+    pub(super) fn omit(&mut self, count: Count, items: usize) {
+        *count(&mut self.left_out) += items;
+    }
+
+    /// Returns the envelope, and the counts of the omitted records.
+    pub(super) fn finish(self) -> (Envelope, Omitted) {
+        let Self {
+            mut page, left_out, ..
+        } = self;
+        page.shown.sort_by(|(section, record, _), (other, beside, _)| {
+            let order = (section, record.time_us).cmp(&(other, beside.time_us));
+            order.then_with(|| record.key().cmp(&beside.key()))
+        });
+        let envelope = Envelope {
+            boundary: page.boundary.map(str::to_owned),
+            root: self.root,
+            shown: page.shown.into_iter().map(|(_, _, shown)| shown).collect(),
+            skipped: left_out.skipped(),
+        };
+        (envelope, left_out)
+    }
 }
 
 /// Selects the counter of a reason to omit a record.
-type Count = fn(&mut Omitted) -> &mut usize;
+pub(super) type Count = fn(&mut Omitted) -> &mut usize;
 
 /// Returns the section of `record`, or the reason to omit it.
 fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
@@ -82,7 +127,7 @@ struct Page<'a> {
     boundary: Option<&'a str>,
     /// The number of characters left in the budget; `None` if the budget is too small for an empty envelope.
     room: Option<usize>,
-    shown: Vec<(Section, &'a Record, Shown)>,
+    shown: Vec<(Section, Record, Shown)>,
     counts: [usize; Section::ALL.len()],
     said: HashSet<String>,
 }
@@ -104,12 +149,12 @@ impl<'a> Page<'a> {
     }
 
     /// Adds `record`. Returns the counter of the reason if the record must be omitted.
-    fn add(&mut self, section: Section, record: &'a Record) -> Result<(), Count> {
+    fn add(&mut self, section: Section, record: Record) -> Result<(), Count> {
         let count = self.counts[section as usize];
         if count >= section.records_max() {
             return Err(|left_out| &mut left_out.full);
         }
-        let shown = Shown::of(record, section);
+        let shown = Shown::of(&record, section);
         if shown.text.is_empty() {
             return Err(|left_out| &mut left_out.empty);
         }

@@ -411,11 +411,6 @@ impl Item {
         self.texts(attribute::FLAGS)
     }
 
-    /// Returns the time of the event if the item has one, otherwise `stored`, the time of storing.
-    pub(crate) fn time(&self, stored: Time) -> Time {
-        self.object.event_time().unwrap_or(stored)
-    }
-
     fn word(&self, name: &str) -> Option<String> {
         text_of(&self.object, name)
     }

@@ -10,39 +10,38 @@
 //! # Invariants
 //! - KNT-1: a found object is in the requested state, scope and kind, and has the same text.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use crate::agent::followed::{Followed, key_at};
+use crate::agent::followed::{Followed, key_at, key_in};
 use crate::agent::item::{Item, counts_in_quota};
 use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::words::collapsed;
 use crate::digest::keyed;
-use crate::engine::{Derive, Keep, Memory, Version};
+use crate::engine::{Derive, Keep, Version};
 use crate::error::Result;
 use crate::object::{Id, Object, Scope};
 use crate::recall::Key;
-use crate::threads::Mutex;
-
-/// The smallest key: the lower bound of a range of all keys.
-const FIRST: Key = Key([0; Key::BYTES]);
-/// The largest key: the upper bound of a range of all keys.
-const LAST: Key = Key([0xff; Key::BYTES]);
+use crate::tables::{Builder, Image, SortedRows, begin_with, rising_u64, row};
 
 /// The duplicate index of one state.
 pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
 
 /// The entries of the index. Each entry depends on one object only.
-#[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 pub(in crate::agent) struct Texts {
     /// The hash of each text, with the key of its object.
-    texts: BTreeSet<(u64, Key)>,
+    texts: SortedRows<24>,
     /// Pairs of keys: the key of an old object, and the key of the new object whose `supersedes` names the old object.
-    superseded: BTreeSet<(Key, Key)>,
-    /// The number of items of each scope, by the hash of the scope. Trusted and untrusted items are counted separately.
-    items: BTreeMap<u64, u64>,
+    superseded: SortedRows<32>,
+    /// The hash of the scope of each item, with its key. Trusted and untrusted items have other hashes.
+    items: SortedRows<24>,
+    /// The file that the rows are read from.
+    image: Option<Arc<Image>>,
+}
+
+/// Returns the row of a hash and a key.
+fn hash_row(hash: u64, key: Key) -> [u8; 24] {
+    row([&rising_u64(hash), &key.0])
 }
 
 /// Returns the hash of a text with its scope and kind. The hash ignores differences in Unicode normalisation and white
@@ -63,10 +62,25 @@ pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
 
 impl Keep for Texts {
     const NAME: &'static str = "texts";
-    const VERSION: u8 = 2;
+    const VERSION: u8 = 3;
 
     fn len(&self) -> u64 {
         self.texts.len() as u64
+    }
+
+    fn write(&self, image: &mut Builder) {
+        self.texts.write(image);
+        self.superseded.write(image);
+        self.items.write(image);
+    }
+
+    fn read(image: &Arc<Image>, first: usize) -> Option<Self> {
+        Some(Self {
+            texts: SortedRows::of(image, first),
+            superseded: SortedRows::of(image, first + 1),
+            items: SortedRows::of(image, first + 2),
+            image: Some(Arc::clone(image)),
+        })
     }
 }
 
@@ -76,11 +90,14 @@ impl Derive for Texts {
             return Ok(());
         };
         let key = key_at(&new.key());
-        self.texts.extend(known_by(&object).map(|hash| (hash, key)));
-        self.superseded
-            .extend(superseded_by(new, &object).map(|old| (old, key)));
+        if let Some(hash) = known_by(&object) {
+            self.texts.insert(hash_row(hash, key));
+        }
+        for old in superseded_by(new, &object) {
+            self.superseded.insert(row([&old.0, &key.0]));
+        }
         if let Some(scope) = counted_in(&object) {
-            *self.items.entry(scope).or_default() += 1;
+            self.items.insert(hash_row(scope, key));
         }
         Ok(())
     }
@@ -92,42 +109,28 @@ impl Derive for Texts {
         };
         let key = key_at(&old.key());
         if let Some(hash) = known_by(&object) {
-            self.texts.remove(&(hash, key));
+            self.texts.remove(&hash_row(hash, key));
         }
         for named in superseded_by(old, &object) {
-            self.superseded.remove(&(named, key));
+            self.superseded.remove(&row([&named.0, &key.0]));
         }
-        if let Some(scope) = counted_in(&object)
-            && let Entry::Occupied(mut count) = self.items.entry(scope)
-        {
-            *count.get_mut() = count.get().saturating_sub(1);
-            if *count.get() == 0 {
-                count.remove();
-            }
+        if let Some(scope) = counted_in(&object) {
+            self.items.remove(&hash_row(scope, key));
         }
         Ok(true)
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.image.as_ref().is_some_and(|image| image.is_damaged())
     }
 }
 
 impl DuplicateIndex {
-    /// Saves the index to disk if the index changed much since the last save. Returns whether the index was saved.
-    ///
-    /// # Errors
-    /// The errors of [`Followed::keep`].
-    pub(in crate::agent) fn keep_newest(slot: &Mutex<Option<Self>>, memory: &Memory) -> Result<bool> {
-        let mut slot = slot.lock();
-        let Some(known) = slot.take() else {
-            return Ok(false);
-        };
-        // Update the index to the head first, because the file must not contain the hash of an erased text.
-        let (known, _) = Self::reach(Some(known), &memory.view(), Texts::default)?;
-        slot.insert(known).keep(memory)
-    }
-
     /// Returns the number of trusted or untrusted items of a scope, including expired and superseded items.
     pub(in crate::agent) fn items(&self, scope: &Scope, is_trusted: bool) -> i64 {
-        let count = self.value().items.get(&scope_hash(scope.as_str(), is_trusted));
-        count.map_or(0, |count| count.cast_signed())
+        let hash = scope_hash(scope.as_str(), is_trusted);
+        let (first, last) = begin_with(&rising_u64(hash));
+        i64::try_from(self.value().items.count(first, last)).unwrap_or(i64::MAX)
     }
 
     /// Returns a live item with the scope, kind and text of `wanted` for which `accept` returns true. `hash` is the
@@ -143,7 +146,9 @@ impl DuplicateIndex {
     ) -> Result<Option<Object>> {
         let now = self.view.now();
         let mut superseding = Superseding::new(&self.view);
-        for &(_, key) in self.value().texts.range((hash, FIRST)..=(hash, LAST)) {
+        let (first, last) = begin_with(&rising_u64(hash));
+        for row in self.value().texts.range(first, last) {
+            let key = key_in(row.last_chunk());
             let Some(object) = object_at(&self.view, &key)? else {
                 continue;
             };
@@ -175,8 +180,9 @@ impl DuplicateIndex {
         key: &Key,
         superseding: &mut Superseding<'_>,
     ) -> Result<bool> {
-        for (_, new) in self.value().superseded.range((*key, FIRST)..=(*key, LAST)) {
-            if superseding.supersedes(new, key)? {
+        let (first, last) = begin_with(&key.0);
+        for row in self.value().superseded.range(first, last) {
+            if superseding.supersedes(&key_in(row.last_chunk()), key)? {
                 return Ok(true);
             }
         }
@@ -217,7 +223,7 @@ mod tests {
     use super::*;
     use crate::agent::Agent;
     use crate::agent::{LinesOptions, NewItem, RememberOptions, Settings};
-    use crate::engine::{self, Derived, Writer};
+    use crate::engine::{self, Derived, Layout, Memory, Writer};
 
     fn agent(memory: &Memory) -> Agent {
         Agent::new(memory.clone(), Settings::default())
@@ -248,8 +254,8 @@ mod tests {
             ..RememberOptions::default()
         };
         drop(first.remember(new, &quick, &Writer::user()).unwrap());
-        assert!(first.keep_duplicate_index().unwrap());
-        assert!(!first.keep_duplicate_index().unwrap(), "it was just saved");
+        assert!(first.keep_indexes().unwrap());
+        assert!(!first.keep_indexes().unwrap(), "it was just saved");
         remember(&first, 600, 609);
         let mut ends = NewItem::new("fact 609");
         ends.expires = Some(crate::object::Time::from_micros(i64::MAX));
@@ -265,10 +271,11 @@ mod tests {
             .follow(view.opened(), view.state(), Texts::default)
             .unwrap();
         let anew = Derived::build(view.opened(), view.state(), Texts::default()).unwrap();
-        assert_eq!(followed.value(), anew.value());
-        let sets = followed.value();
-        assert_eq!(sets.items.values().sum::<u64>(), 610);
-        assert_eq!(sets.texts.len(), 610);
+        let (sets, anew) = (followed.value(), anew.value());
+        assert!(sets.texts.iter().eq(anew.texts.iter()));
+        assert!(sets.superseded.iter().eq(anew.superseded.iter()));
+        assert!(sets.items.iter().eq(anew.items.iter()));
+        assert_eq!((sets.items.len(), sets.texts.len()), (610, 610));
     }
 
     #[test]
@@ -277,17 +284,29 @@ mod tests {
         let first = agent(&memory);
         remember(&first, 0, 600);
         remember(&first, 0, 1);
-        assert!(first.keep_duplicate_index().unwrap());
+        assert!(first.keep_indexes().unwrap());
         let whole = memory.derived(Texts::NAME).unwrap().unwrap().to_vec();
-        let mut of_nobody = whole.clone();
-        of_nobody[9] ^= 1;
-        let mut other_version = whole.clone();
-        other_version[0] ^= 1;
-        let cut = whole[..whole.len() - 1].to_vec();
-        for damaged in [of_nobody, other_version, cut, Vec::new()] {
-            assert!(engine::keep_derived(&memory, Texts::NAME, &damaged, &memory.view()).unwrap());
-            assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
+        let write = |bytes: &[u8]| {
+            assert!(engine::keep_as(&memory, Texts::NAME, bytes, Layout::Image, &memory.view()).unwrap());
+        };
+        let repeats = |text: &str| {
+            let asked = RememberOptions::default();
+            let again = agent(&memory).remember(NewItem::new(text), &asked, &Writer::user());
+            assert_eq!(again.unwrap().status, crate::agent::Status::Duplicate);
+        };
+        for at in (0..whole.len()).step_by(37) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            write(&bytes);
+            repeats(&format!("fact {}", at % 600));
         }
+        for length in [whole.len() - 1, whole.len() / 2, 9, 0] {
+            write(&whole[..length]);
+            assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
+            repeats("fact 8");
+        }
+        write(&whole);
+        assert!(Derived::<Texts>::load(memory.view().opened()).is_some());
         let second = agent(&memory);
         let again = second.remember(
             NewItem::new("fact 7"),

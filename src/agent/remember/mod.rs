@@ -22,7 +22,7 @@ mod near;
 mod tests;
 
 pub(in crate::agent) use super::item::unless_erased;
-pub(in crate::agent) use duplicate_index::DuplicateIndex;
+pub(in crate::agent) use duplicate_index::{DuplicateIndex, Texts};
 pub(crate) use lines::follow_lines;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
 

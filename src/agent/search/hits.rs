@@ -42,49 +42,22 @@ pub(in crate::agent) fn search(
     among: Option<&dyn Fn(&Object) -> bool>,
 ) -> Result<Recalled> {
     let recall_index = agent.recall_index();
-    let (indexed, reached) = recall_index.of(agent.memory(), view)?;
-    let search = Search {
-        view,
-        query,
-        among,
-        content: indexed.value(),
-        now: view.now(),
-        accepted: RefCell::default(),
-        superseding: RefCell::new(Superseding::new(view)),
-    };
-    let answer = recall_index.lend(|scratch| search.answer(recall_index.embedder(), scratch));
-    let mut found = Found::new(agent, view, query, &answer.terms);
-    for hit in &answer.hits {
-        let Some(object) = object_at(view, &hit.key)? else {
-            continue;
+    recall_index.read(agent.memory(), view, |indexed, reached| {
+        let search = Search {
+            view,
+            query,
+            among,
+            content: indexed.value(),
+            now: view.now(),
+            accepted: RefCell::default(),
+            superseding: RefCell::new(Superseding::new(view)),
         };
-        let item = Item::from(object);
-        if item.session().is_none() && !says_something(hit) {
-            continue;
-        }
-        let time = time_of(view, item.object())?;
-        let reasons = hit.explain();
-        let moved = hit.moved.map(|moved| match moved {
-            Moved::Fresher => "newer than a hit of about the same relevance",
-            Moved::Successor => "supersedes a hit that is ranked below",
-        });
-        let why = moved.into_iter().chain(in_words(&reasons)).collect();
-        found.add(RecallHit {
-            score: hit.score,
-            confidence: hit.confidence,
-            why,
-            reasons: query.explain.then_some(reasons),
-            superseded_by: search.successors(&hit.key)?,
-            ..found.hit(&item, time)?
-        });
-    }
-    let mut recalled = found.recalled;
-    recalled.left_out = recall_index.lend(|scratch| search.left_out(scratch));
-    if recalled.hits.is_empty() && among.is_none() {
-        recalled.elsewhere = recall_index.lend(|scratch| search.elsewhere(scratch));
-    }
-    recalled.reached = Some(reached);
-    Ok(recalled)
+        let recalled = search.recalled(agent)?;
+        Ok(Recalled {
+            reached: Some(reached),
+            ..recalled
+        })
+    })
 }
 
 /// A query on one state.
@@ -101,6 +74,42 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    fn recalled(&self, agent: &Agent) -> Result<Recalled> {
+        let recall_index = agent.recall_index();
+        let answer = recall_index.lend(|scratch| self.answer(recall_index.embedder(), scratch));
+        let mut found = Found::new(agent, self.view, self.query, &answer.terms);
+        for hit in &answer.hits {
+            let Some(object) = object_at(self.view, &hit.key)? else {
+                continue;
+            };
+            let item = Item::from(object);
+            if item.session().is_none() && !says_something(hit) {
+                continue;
+            }
+            let time = time_of(self.view, item.object())?;
+            let reasons = hit.explain();
+            let moved = hit.moved.map(|moved| match moved {
+                Moved::Fresher => "newer than a hit of about the same relevance",
+                Moved::Successor => "supersedes a hit that is ranked below",
+            });
+            let why = moved.into_iter().chain(in_words(&reasons)).collect();
+            found.add(RecallHit {
+                score: hit.score,
+                confidence: hit.confidence,
+                why,
+                reasons: self.query.explain.then_some(reasons),
+                superseded_by: self.successors(&hit.key)?,
+                ..found.hit(&item, time)?
+            });
+        }
+        let mut recalled = found.recalled;
+        recalled.left_out = recall_index.lend(|scratch| self.left_out(scratch));
+        if recalled.hits.is_empty() && self.among.is_none() {
+            recalled.elsewhere = recall_index.lend(|scratch| self.elsewhere(scratch));
+        }
+        Ok(recalled)
+    }
+
     /// Returns the ranked hits of the index.
     fn answer(&self, embedder: Option<&dyn Embedder>, scratch: &mut Scratch) -> recall::Answer {
         let scopes = self.query.reach.names();
@@ -132,14 +141,14 @@ impl Search<'_> {
             return 0;
         }
         let scopes = self.query.reach.names();
-        let Content { index, untrusted, .. } = self.content;
         if let Some(scopes) = &scopes
-            && !untrusted.iter().any(|key| index.is_in(key, scopes))
+            && !scopes.iter().any(|scope| self.content.has_untrusted_in(scope))
         {
             return 0;
         }
-        let filter = |key: &Key| untrusted.contains(key) && self.meets(key);
+        let filter = |key: &Key| self.content.is_untrusted(key) && self.meets(key);
         let (text, limit) = (&self.query.text, self.query.limit);
+        let index = &self.content.index;
         let found = index.nearest(text, scopes.as_deref(), &filter, limit, scratch);
         found.len()
     }
@@ -163,7 +172,8 @@ impl Search<'_> {
             superseding: RefCell::new(Superseding::new(self.view)),
         };
         let index = &self.content.index;
-        let filter = |key: &Key| !index.is_in(key, &searched) && everywhere.accepts(key);
+        let is_searched = |key: &Key| index.scope_of(key).is_some_and(|scope| searched.contains(&scope));
+        let filter = |key: &Key| !is_searched(key) && everywhere.accepts(key);
         let matches = index.matches_by_scope(&self.query.text, &filter, MATCHES_MAX, scratch);
         let matches = matches.into_iter();
         matches
@@ -173,14 +183,18 @@ impl Search<'_> {
 
     /// Checks whether the item with this key may be a hit (ASK-1).
     fn accepts(&self, key: &Key) -> bool {
-        (self.query.with_untrusted || !self.content.untrusted.contains(key)) && self.meets(key)
+        (self.query.with_untrusted || !self.content.is_untrusted(key)) && self.meets(key)
     }
 
     /// Checks whether the item with this key meets every condition except trust. Returns false if the item cannot be
     /// read.
     fn meets(&self, key: &Key) -> bool {
-        let expiry = self.content.expiries.get(key);
-        if !self.query.include_expired && expiry.is_some_and(|at| *at <= self.now.as_micros()) {
+        let is_over = || {
+            self.content
+                .expiry(key)
+                .is_some_and(|at| at <= self.now.as_micros())
+        };
+        if !self.query.include_expired && is_over() {
             return false;
         }
         if !self.query.include_superseded && self.has_successor(key).unwrap_or(false) {
@@ -209,8 +223,7 @@ impl Search<'_> {
 
     /// Checks whether the item `new` is newer than the item `old`, and may come before it (ASK-5, ASK-6).
     fn is_fresher(&self, new: &Key, old: &Key) -> Result<bool> {
-        let untrusted = &self.content.untrusted;
-        if untrusted.contains(new) && !untrusted.contains(old) {
+        if self.content.is_untrusted(new) && !self.content.is_untrusted(old) {
             return Ok(false);
         }
         if self.content.index.is_later_in_session(new, old) {

@@ -18,7 +18,7 @@ use super::indexed::{Content, Indexed};
 use super::vectors::{Vectors, is_embedding};
 use crate::agent::followed::Reached;
 use crate::digest::HashSuite;
-use crate::engine::{Memory, View};
+use crate::engine::{Derive as _, Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Scratch};
 use crate::threads::Mutex;
@@ -70,6 +70,28 @@ impl RecallIndex {
         self.make(memory.suite(), view)
     }
 
+    /// Calls `read` with the index of the state of `view`, and how it was prepared. If the index was read from a damaged
+    /// file, builds it from all objects and calls `read` again.
+    ///
+    /// # Errors
+    /// The errors of `read`; `Corrupt` or `Io` if an object cannot be read.
+    pub(crate) fn read<T>(
+        &self,
+        memory: &Memory,
+        view: &View,
+        mut read: impl FnMut(&Indexed, Reached) -> Result<T>,
+    ) -> Result<T> {
+        let (indexed, reached) = self.of(memory, view)?;
+        let done = read(&indexed, reached);
+        if !indexed.value().is_damaged() {
+            return done;
+        }
+        self.slots.lock().forget_damaged();
+        let built = Arc::new(Indexed::build(view, Content::new(None))?);
+        self.slots.lock().newest.get_or_insert(Arc::clone(&built));
+        read(&built, Reached::Built)
+    }
+
     /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the
     /// caller.
     pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
@@ -117,6 +139,14 @@ struct Slots {
 }
 
 impl Slots {
+    /// Drops the indexes that were read from a damaged file.
+    fn forget_damaged(&mut self) {
+        for slot in [&mut self.newest, &mut self.past] {
+            let is_damaged = |kept: &mut Arc<Indexed>| kept.value().is_damaged();
+            drop(slot.take_if(is_damaged));
+        }
+    }
+
     fn at_hand(&self, view: &View) -> Option<Arc<Indexed>> {
         let mut kept = [&self.newest, &self.past].into_iter().flatten();
         kept.find(|kept| kept.view.root() == view.root()).cloned()

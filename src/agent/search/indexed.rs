@@ -15,10 +15,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::vectors::{TextKey, Vectors};
-use crate::agent::followed::{Followed, key_at};
+use crate::agent::followed::{Followed, key_at, scope_hash};
 use crate::agent::item::{Item, unless_erased};
 use crate::agent::titles::Titles;
 use crate::agent::vocabulary::kind;
@@ -27,29 +25,28 @@ use crate::engine::{Derive, Keep, Memory, Version};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Time};
 use crate::recall::{self, Full, Index, Key};
+use crate::tables::{Builder, Image, SortedRows, begin_with, i64_of_rising, rising_i64, row};
 
 /// The index of one state, with the view of the state.
 pub(crate) type Indexed = Followed<Content>;
 
 /// The entries of the index.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default)]
 pub(crate) struct Content {
     pub(crate) index: Index,
-    /// The expiry times of the objects that expire, in microseconds since 1970.
-    pub(crate) expiries: HashMap<Key, i64>,
+    /// The key and the expiry time of each object that expires, in microseconds since 1970.
+    pub(super) expiries: SortedRows<24>,
     /// The keys of the untrusted objects.
-    pub(crate) untrusted: HashSet<Key>,
+    pub(super) untrusted: SortedRows<{ Key::BYTES }>,
+    /// The hash of the scope and the key of each untrusted object.
+    untrusted_in: SortedRows<24>,
     /// The vectors of the host's embedder; `None` if the host set no embedder. `embedded` contains the keys of the
     /// texts with a vector.
-    #[serde(skip)]
     vectors: Option<Arc<Vectors>>,
-    #[serde(skip)]
     pub(super) embedded: HashMap<Key, TextKey>,
     /// The key that was removed last, and whether its object may have had titles.
-    #[serde(skip)]
     removed: Option<(Key, bool)>,
     /// The objects that changed and have or had titles.
-    #[serde(skip)]
     retitled: Vec<Id>,
 }
 
@@ -59,6 +56,36 @@ impl Content {
         Self {
             vectors,
             ..Self::default()
+        }
+    }
+
+    /// Returns whether an object is untrusted.
+    pub(super) fn is_untrusted(&self, key: &Key) -> bool {
+        self.untrusted.contains(&key.0)
+    }
+
+    /// Returns whether a scope has untrusted objects.
+    pub(super) fn has_untrusted_in(&self, scope: &str) -> bool {
+        let (first, last) = begin_with(&scope_hash(scope));
+        self.untrusted_in.count(first, last) > 0
+    }
+
+    /// Returns the time at which an object expires, in microseconds since 1970.
+    pub(super) fn expiry(&self, key: &Key) -> Option<i64> {
+        let (first, last) = begin_with(&key.0);
+        let found = self.expiries.range(first, last).next()?;
+        found.last_chunk().map(|time| i64_of_rising(*time))
+    }
+
+    /// Returns the row of an object that expires.
+    fn expiry_row(key: Key, micros: i64) -> [u8; 24] {
+        row([&key.0, &rising_i64(micros)])
+    }
+
+    /// Forgets when an object expires.
+    fn forget_expiry(&mut self, key: Key) {
+        if let Some(micros) = self.expiry(&key) {
+            self.expiries.remove(&Self::expiry_row(key, micros));
         }
     }
 
@@ -112,10 +139,13 @@ impl Content {
             error.with_code(ErrorCode::OverLimit)
         })?;
         if let Some(expires) = object.expires() {
-            self.expiries.insert(key, expires.as_micros());
+            self.forget_expiry(key);
+            self.expiries.insert(Self::expiry_row(key, expires.as_micros()));
         }
         if !object.origin().is_trusted() {
-            self.untrusted.insert(key);
+            self.untrusted.insert(key.0);
+            self.untrusted_in
+                .insert(row([&scope_hash(object.scope()), &key.0]));
         }
         Ok(())
     }
@@ -159,10 +189,28 @@ fn titles_of(object: &Object, load: impl Fn(&Id) -> Result<Option<Object>>) -> R
 
 impl Keep for Content {
     const NAME: &'static str = "recall";
-    const VERSION: u8 = 2;
+    const VERSION: u8 = 4;
 
     fn len(&self) -> u64 {
         self.index.len() as u64
+    }
+
+    fn write(&self, image: &mut Builder) {
+        let _order = self.index.write(image);
+        self.expiries.write(image);
+        self.untrusted.write(image);
+        self.untrusted_in.write(image);
+    }
+
+    fn read(image: &Arc<Image>, first: usize) -> Option<Self> {
+        let next = first + Index::SECTIONS;
+        Some(Self {
+            index: Index::read(image, first)?,
+            expiries: SortedRows::of(image, next),
+            untrusted: SortedRows::of(image, next + 1),
+            untrusted_in: SortedRows::of(image, next + 2),
+            ..Self::default()
+        })
     }
 }
 
@@ -172,9 +220,13 @@ impl Derive for Content {
         // An object without an entry may still have had titles above it.
         let had_titles = !self.index.contains(&key) || self.index.is_titled(&key);
         self.removed = Some((key, had_titles));
+        self.forget_expiry(key);
+        if self.untrusted.remove(&key.0)
+            && let Some(scope) = self.index.scope_of(&key)
+        {
+            self.untrusted_in.remove(&row([&scope_hash(scope), &key.0]));
+        }
         self.index.remove(&key);
-        self.expiries.remove(&key);
-        self.untrusted.remove(&key);
         self.embedded.remove(&key);
         Ok(true)
     }
@@ -190,6 +242,10 @@ impl Derive for Content {
             self.retitled.push(object.id().clone());
         }
         self.put(new.suite(), new.created(), &object, &titles)
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.index.is_damaged()
     }
 }
 

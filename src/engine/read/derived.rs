@@ -30,11 +30,16 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
+#[cfg(feature = "agent")]
+use std::sync::Arc;
+
 use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::Result;
 #[cfg(feature = "agent")]
 use crate::object::Id;
 use crate::object::{Object, Time};
+#[cfg(feature = "agent")]
+use crate::tables::{Builder, Image};
 use crate::trie::Entry;
 
 use super::State;
@@ -57,11 +62,17 @@ pub(crate) trait Derive: Sized {
     /// # Errors
     /// The errors of [`Self::add`].
     fn remove(&mut self, old: &Version<'_>) -> Result<bool>;
+
+    /// Returns whether the value was read from a damaged file, so that what was read from the value may be wrong. Such a
+    /// value must be built again.
+    fn is_damaged(&self) -> bool {
+        false
+    }
 }
 
 /// A value that is kept in a derived file between processes.
 #[cfg(feature = "agent")]
-pub(crate) trait Keep: Derive + serde::Serialize + serde::de::DeserializeOwned {
+pub(crate) trait Keep: Derive {
     /// The name of the file: 1 to 32 of the characters `a` to `z`, digits and `-`.
     const NAME: &'static str;
     /// The version of the serialised form.
@@ -69,6 +80,13 @@ pub(crate) trait Keep: Derive + serde::Serialize + serde::de::DeserializeOwned {
 
     /// Returns the number of contributions in the value.
     fn len(&self) -> u64;
+
+    /// Appends the value to an image.
+    fn write(&self, image: &mut Builder);
+
+    /// Returns the value that [`Self::write`] appended to an image that had `first` sections. The value may read the
+    /// image later.
+    fn read(image: &Arc<Image>, first: usize) -> Option<Self>;
 }
 
 /// A version of an object in a state, read on demand.
@@ -105,6 +123,15 @@ impl Version<'_> {
             Some(entry) => self.opened.or_passed_over(key, self.state.load(&entry)),
             None => Ok(None),
         }
+    }
+
+    /// Returns the time at which the version became current. Returns `None` if no kept commit contains this time.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    #[cfg(feature = "agent")]
+    pub(crate) fn updated(&self) -> Result<Option<Time>> {
+        self.state.store.updated(&self.entry)
     }
 
     /// Returns the object, or its placeholder ([`Object::is_placeholder`]) if the object was erased. Returns `None` if
@@ -184,7 +211,7 @@ impl<T: Derive> Derived<T> {
     /// # Errors
     /// The errors of [`Self::build`] and [`Derive::remove`].
     pub(crate) fn follow(mut self, opened: &Opened, state: State, empty: impl FnOnce() -> T) -> Result<Self> {
-        if self.follow_changes(opened, &state)? {
+        if self.follow_changes(opened, &state)? && !self.value.is_damaged() {
             // DRV-1. The state is replaced even if the roots agree, because the log may have been rewritten since.
             self.state = state;
             return Ok(self);

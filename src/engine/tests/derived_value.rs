@@ -1,11 +1,13 @@
 //! A derived value that follows its state by diff equals a value that is built from that state.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{id, note, put};
 use crate::Result;
 use crate::engine::read::derived::{Derive, Derived, Keep, Version};
 use crate::engine::*;
+use crate::tables::{Builder, Image};
 
 /// The texts of the objects, by id.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -36,6 +38,15 @@ impl Keep for Texts {
 
     fn len(&self) -> u64 {
         self.texts.len() as u64
+    }
+
+    fn write(&self, image: &mut Builder) {
+        image.section(|bytes| bytes.extend(postcard::to_allocvec(self).unwrap()));
+    }
+
+    fn read(image: &Arc<Image>, first: usize) -> Option<Self> {
+        let bytes = image.read(first, 0, image.length(first))?;
+        postcard::from_bytes(bytes).ok()
     }
 }
 

@@ -10,9 +10,11 @@ use crate::error::{Error, Result};
 use crate::log::CompactionLock;
 use crate::object::Op;
 use crate::store::Store;
+#[cfg(feature = "agent")]
+use crate::tables::Builder;
 use crate::trie::Trie;
 
-use super::derived_files::{FOLDER, check_name, write_derived};
+use super::derived_files::{FOLDER, Layout, check_name, write_derived};
 use super::last_access::{USES, USES_NEW};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
@@ -26,6 +28,9 @@ const CHANGES_MIN: u64 = 500;
 /// A value is written again only if the number of changes is at least the number of its contributions divided by this
 /// number.
 const SHARE: u64 = 8;
+/// The number of changes after which a value is written again, however large the value is. Each process applies the
+/// changes since the last write, so their number bounds the time that a process takes.
+const CHANGES_MAX: u64 = 4_000;
 
 impl Inner {
     /// Removes every derived file except the last-access times. Writes the last-access times to one file again, without
@@ -44,7 +49,7 @@ impl Inner {
             self.disk().sync_dir(FOLDER).map_err(removing)?;
         }
         if names.iter().any(|name| name == USES || name == USES_NEW) {
-            write_derived(self.opened(), USES, &rows)?;
+            write_derived(self.opened(), USES, &rows, Layout::Whole)?;
         }
         stamps.retain(left, store)
     }
@@ -87,6 +92,11 @@ impl Inner {
 /// # Durability
 /// When the call returns, the bytes are durable. A crash before that leaves the old file, or no file.
 pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
+    keep_as(memory, name, bytes, Layout::Whole, of)
+}
+
+/// Does what [`keep_derived`] does, in a file of another layout.
+pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout, of: &View) -> Result<bool> {
     check_name(name)?;
     memory.inner.opened().check_writable()?;
     // INVARIANT DER-2: an erasure holds this lock until other processes can read its commit.
@@ -104,7 +114,7 @@ pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &View)
             return Ok(false);
         }
     }
-    write_derived(memory.inner.opened(), name, bytes)?;
+    write_derived(memory.inner.opened(), name, bytes, layout)?;
     Ok(true)
 }
 
@@ -120,15 +130,21 @@ pub(crate) fn keep<T: Keep>(memory: &Memory, value: &mut Derived<T>, view: &View
             "the derived value belongs to another state than the view",
         ));
     }
-    if value.changes < CHANGES_MIN || value.changes.saturating_mul(SHARE) < value.value().len() {
+    let enough = (value.value().len() / SHARE).clamp(CHANGES_MIN, CHANGES_MAX);
+    if value.changes < enough {
         return Ok(false);
     }
-    let mut bytes = vec![T::VERSION];
-    bytes.extend_from_slice(view.entry.digest.as_bytes());
-    let bytes = postcard::to_extend(value.value(), bytes).map_err(|error| {
-        Error::internal(format!("cannot serialise the derived file {}: {error}", T::NAME))
-    })?;
-    let kept = keep_derived(memory, T::NAME, &bytes, view)?;
+    let mut image = Builder::default();
+    image.section(|head| {
+        head.push(T::VERSION);
+        head.extend_from_slice(view.entry.digest.as_bytes());
+    });
+    value.value().write(&mut image);
+    // What was read from a damaged file must not be written again.
+    if value.value().is_damaged() {
+        return Ok(false);
+    }
+    let kept = keep_as(memory, T::NAME, &image.finish(), Layout::Image, view)?;
     if kept {
         value.changes = 0;
     }

@@ -27,7 +27,7 @@ use crate::object::{Id, Time};
 use crate::store::Store;
 use crate::trie::Trie;
 
-use super::derived_files::{HEADER_BYTES, derived, write_derived};
+use super::derived_files::{HEADER_BYTES, Layout, derived, write_derived};
 use crate::engine::opened::Opened;
 
 /// The name of the derived file with all times.
@@ -125,11 +125,11 @@ impl Stamps {
         self.read(opened)?;
         let newest = self.rows_of(1, state, store)?;
         if newest.len() <= NEW_MAX * ROW_BYTES {
-            write_derived(opened, USES_NEW, &newest)?;
+            write_derived(opened, USES_NEW, &newest, Layout::Whole)?;
         } else {
             // Writes the large file first, so that a crash between the two writes loses no time.
-            write_derived(opened, USES, &self.rows_of(0, state, store)?)?;
-            write_derived(opened, USES_NEW, &[])?;
+            write_derived(opened, USES, &self.rows_of(0, state, store)?, Layout::Whole)?;
+            write_derived(opened, USES_NEW, &[], Layout::Whole)?;
         }
         self.own.clear();
         self.is_read = false;

@@ -3,49 +3,58 @@
 //! # Layer
 //! Uses only keys, so a link may be added before its document.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::key::Key;
+use super::layout::Section;
+use crate::tables::{Builder, Image, SortedRows, begin_with, row};
 
 /// The links, stored as the same pairs in both directions.
 #[derive(Clone, Default)]
 pub(crate) struct Links {
-    olds: BTreeSet<(Key, Key)>,
-    news: BTreeSet<(Key, Key)>,
+    olds: SortedRows<32>,
+    news: SortedRows<32>,
 }
 
 /// Returns the second keys of the pairs whose first key is `first`, in order.
-fn seconds(pairs: &BTreeSet<(Key, Key)>, first: Key) -> impl Iterator<Item = Key> {
-    let least = Key([0; Key::BYTES]);
-    let most = Key([0xFF; Key::BYTES]);
-    pairs
-        .range((first, least)..=(first, most))
-        .map(|&(_, second)| second)
+fn seconds(pairs: &SortedRows<32>, first: Key) -> impl Iterator<Item = Key> + '_ {
+    let (least, most) = begin_with(&first.0);
+    let pairs = pairs.range(least, most);
+    pairs.map(|pair| Key(row([&pair[Key::BYTES..]])))
 }
 
 impl Links {
+    /// Returns the links in an image.
+    pub(super) fn of(image: &Arc<Image>, first: usize) -> Self {
+        Self {
+            olds: SortedRows::of(image, first + Section::Olds as usize),
+            news: SortedRows::of(image, first + Section::News as usize),
+        }
+    }
+
+    /// Appends the links to an image.
+    pub(super) fn write(&self, image: &mut Builder) {
+        self.olds.write(image);
+        self.news.write(image);
+    }
+
     /// Records that `new` supersedes `old`.
     pub(crate) fn insert(&mut self, new: Key, old: Key) {
-        self.olds.insert((new, old));
-        self.news.insert((old, new));
+        self.olds.insert(row([&new.0, &old.0]));
+        self.news.insert(row([&old.0, &new.0]));
     }
 
     /// Removes the links of `new`.
     pub(crate) fn remove(&mut self, new: &Key) {
-        let olds: Vec<Key> = self.olds_of(*new).collect();
+        let olds: Vec<Key> = seconds(&self.olds, *new).collect();
         for old in olds {
-            self.olds.remove(&(*new, old));
-            self.news.remove(&(old, *new));
+            self.olds.remove(&row([&new.0, &old.0]));
+            self.news.remove(&row([&old.0, &new.0]));
         }
     }
 
-    /// Returns the keys that `new` supersedes, in order.
-    pub(crate) fn olds_of(&self, new: Key) -> impl Iterator<Item = Key> {
-        seconds(&self.olds, new)
-    }
-
     /// Returns the keys that supersede `old`, in order.
-    pub(crate) fn news_of(&self, old: Key) -> impl Iterator<Item = Key> {
+    pub(crate) fn news_of(&self, old: Key) -> impl Iterator<Item = Key> + '_ {
         seconds(&self.news, old)
     }
 }

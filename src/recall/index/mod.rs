@@ -5,6 +5,9 @@
 //! scopes uses only the statistics of their documents, so its scores equal those of an index of only these scopes.
 //! Other scopes affect only the time of a query, which is longer if the other scopes use the same words often.
 //!
+//! A part of the index may lie in an image, which is read where it lies (`stored`). Its documents, terms and sessions have
+//! the first numbers. What changed since is in memory.
+//!
 //! # Layer
 //! Above `recall::text`. Uses neither queries nor the store.
 //!
@@ -12,9 +15,11 @@
 //! - IDX-1: after any calls, the index gives the same answers as a new index of the same documents.
 //! - IDX-2: at most `VACANT_MIN` numbers, plus a quarter of all numbers, are vacant.
 
+mod column;
 mod columns;
 mod compact;
 mod key;
+mod layout;
 mod links;
 mod people;
 mod postings;
@@ -22,17 +27,20 @@ mod sessions;
 mod stored;
 mod vectors;
 
-use crate::recall::text::analysis::{Source, analyse};
-use crate::recall::text::calendar::day_at;
+use std::sync::Arc;
 
-pub(crate) use columns::Columns;
-use columns::TITLED;
+use crate::recall::text::analysis::{Source, analyse};
+use crate::recall::text::calendar::{Span, day_at};
+use crate::recall::text::marks::Marks;
+use crate::tables::{Builder, Image};
+
+pub(crate) use columns::{Columns, LIVE};
+use columns::{Row, TITLED};
 pub use key::Key;
 use links::Links;
 pub(crate) use people::People;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use sessions::Sessions;
-use stored::{Entry, Stored};
 pub(crate) use vectors::{Quantised, Vectors};
 
 /// The number of vacant document numbers up to which the index is not rewritten, because that would not be worthwhile.
@@ -80,6 +88,23 @@ pub struct Index {
     pub(crate) vectors: Vectors,
     links: Links,
     live: usize,
+    /// The image that a part of the index is read from.
+    image: Option<Arc<Image>>,
+}
+
+/// A document without its terms and its vector.
+struct Entry<'a> {
+    key: Key,
+    time: i64,
+    order: u32,
+    scope: &'a str,
+    session: Option<&'a str>,
+    speaker: &'a str,
+    length: u32,
+    marks: Marks,
+    spans: Vec<Span>,
+    calls: Vec<&'a str>,
+    supersedes: Vec<Key>,
 }
 
 impl Index {
@@ -108,16 +133,23 @@ impl Index {
     /// Returns whether a document with this key has a title, or titles above it.
     pub(crate) fn is_titled(&self, key: &Key) -> bool {
         let number = self.columns.find(key);
-        number.is_some_and(|number| self.columns.row(number).flags & TITLED != 0)
+        number.is_some_and(|number| self.columns.scored(number).flags & TITLED != 0)
     }
 
-    /// Returns whether a document in one of these scopes has this key.
-    pub(crate) fn is_in(&self, key: &Key, scopes: &[&str]) -> bool {
-        self.columns.find(key).is_some_and(|number| {
-            let speaker = self.columns.speakers[number as usize];
-            let scope = self.people.speakers[speaker as usize].scope;
-            scopes.contains(&&*self.people.scopes[scope as usize].name)
-        })
+    /// Returns the scope of the document with this key.
+    pub(crate) fn scope_of(&self, key: &Key) -> Option<&str> {
+        self.scope_of_number(self.columns.find(key)?)
+    }
+
+    /// Returns the scope of the document with this number.
+    pub(crate) fn scope_of_number(&self, number: u32) -> Option<&str> {
+        let scope = self.columns.scored(number).scope as usize;
+        Some(&self.people.scopes.get(scope)?.name)
+    }
+
+    /// Returns whether the index was read from a damaged image, so that its answers may be wrong.
+    pub fn is_damaged(&self) -> bool {
+        self.image.as_ref().is_some_and(|image| image.is_damaged())
     }
 
     /// Adds a document, or replaces the document with the same key. Accepts any text.
@@ -181,7 +213,17 @@ impl Index {
             Some(name) => self.sessions.intern(scope, name),
             None => self.sessions.unnamed_at(scope, entry.time, &mut self.columns),
         };
-        let number = self.columns.push(entry, session, speaker);
+        let row = Row {
+            key: entry.key,
+            time: entry.time,
+            order: entry.order,
+            session,
+            speaker,
+            scope,
+            length: entry.length,
+            flags: entry.marks,
+        };
+        let number = self.columns.push(row, &entry.spans);
         self.sessions.insert(number, &self.columns);
         self.people.add_calls(number, speaker, &entry.calls);
         self.people.add_document(speaker, entry.length);
@@ -203,24 +245,40 @@ impl Index {
         self.people.remove_document(row.speaker, row.length);
         self.sessions.remove(number, &mut self.columns);
         self.columns.vacate(number);
-        self.live -= 1;
+        self.live = self.live.saturating_sub(1);
         let vacant = self.columns.len() - self.live;
-        if vacant > VACANT_MIN && vacant > self.columns.len() / 4 {
-            let dense = Stored::of(self).into_index();
-            debug_assert!(dense.is_some(), "ENC-1");
-            *self = dense.unwrap_or_else(|| std::mem::take(self));
+        // What was read from a damaged image must stay marked as damaged.
+        if vacant > VACANT_MIN && vacant > self.columns.len() / 4 && !self.is_damaged() {
+            self.rewrite();
         }
         true
+    }
+
+    /// Writes the index to an image in memory, without vacant numbers, and continues on that image.
+    fn rewrite(&mut self) {
+        let mut image = Builder::default();
+        let order = self.write(&mut image);
+        let image = Image::open(image.finish().into());
+        let dense = image.and_then(|image| Self::read(&Arc::new(image), 0));
+        debug_assert!(dense.is_some() || self.is_damaged(), "ENC-1");
+        let Some(mut dense) = dense.filter(|_| !self.is_damaged()) else {
+            return;
+        };
+        for (new, old) in (0..).zip(order) {
+            if let Some(vector) = self.vectors.get(old) {
+                dense.vectors.push(new, &vector);
+            }
+        }
+        *self = dense;
     }
 
     /// Returns a function that maps an offset to the neighbour of a document in its named session. A document without
     /// a named session has no neighbours: the documents stored at the same time may have nothing to do with it.
     pub(crate) fn neighbours(&self, number: u32) -> impl Fn(isize) -> Option<u32> {
-        let session = self.columns.sessions[number as usize];
-        let place = self.sessions.place(session, number, &self.columns);
-        let session = &self.sessions.all[session as usize];
-        let members = session.name.as_ref().map_or(&[][..], |_| &session.members);
-        move |offset| members.get(place.checked_add_signed(offset)?).copied()
+        let session = self.columns.session(number);
+        let is_named = self.sessions.is_named(session);
+        let place = is_named.then(|| self.sessions.place(session, number, &self.columns));
+        move |offset| self.sessions.member(session, place?, offset)
     }
 
     /// Returns whether the first document was said later than the second one in the same named session: at a later
@@ -230,13 +288,13 @@ impl Index {
             return false;
         };
         let (new, old) = (self.columns.row(new), self.columns.row(old));
-        let is_named = self.sessions.all[new.session as usize].name.is_some();
+        let is_named = self.sessions.is_named(new.session);
         is_named && new.session == old.session && (new.time, new.order) > (old.time, old.order)
     }
 
     /// Returns the live documents that supersede the document with this number.
     pub(crate) fn successors(&self, number: u32) -> impl Iterator<Item = u32> {
-        let old = self.columns.keys[number as usize];
+        let old = self.columns.key(number);
         let news = self.links.news_of(old);
         news.filter_map(|new| self.columns.find(&new))
     }

@@ -13,7 +13,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::recall::text::terms::{facts_of, words};
+use crate::tables::{SortedRows, begin_with, rising_u32, row, u32_at};
 
 /// The minimal number of calls that define the meaning of a name.
 const CALLS_MIN: u32 = 3;
@@ -49,13 +52,82 @@ pub(crate) struct People {
     scope_numbers: HashMap<Box<str>, u32>,
     /// For each word of a name, the speakers whose names contain that word.
     names: HashMap<Box<str>, Vec<u32>>,
-    /// For each name, the speakers who address somebody by this name, and how often.
-    callers: HashMap<Arc<str>, HashMap<u32, u32>>,
-    /// The names by which documents address somebody: the number of the document, and the name.
-    calls: Vec<(u32, Arc<str>)>,
+    /// For each name by which somebody is addressed, its number, and how often each speaker uses it.
+    callers: HashMap<Arc<str>, (u32, HashMap<u32, u32>)>,
+    /// The names by which somebody is addressed, by number.
+    called: Vec<Arc<str>>,
+    /// The names by which documents address somebody: the number of the document, the place, and the number of the name.
+    calls: SortedRows<9>,
 }
 
+/// The scopes, speakers and names as they are stored.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct StoredPeople {
+    /// The name, the number of documents and their total length, for each scope.
+    pub(super) scopes: Vec<(Box<str>, u32, u64)>,
+    /// The scope, the name and the number of documents, for each speaker.
+    pub(super) speakers: Vec<(u32, Box<str>, u32)>,
+    /// The name, and how often each speaker uses it.
+    pub(super) callers: Vec<StoredCallers>,
+}
+
+/// A name by which somebody is addressed, and how often each speaker uses it.
+type StoredCallers = (Box<str>, Vec<(u32, u32)>);
+
 impl People {
+    /// Returns the stored people. `calls` are the names by which documents address somebody. Returns `None` if a number
+    /// is out of range.
+    pub(super) fn of(stored: StoredPeople, calls: SortedRows<9>) -> Option<Self> {
+        let mut people = Self {
+            calls,
+            ..Self::default()
+        };
+        for (name, documents, length) in &stored.scopes {
+            let number = people.scope(name) as usize;
+            people.scopes[number].documents = *documents;
+            people.scopes[number].length = *length;
+        }
+        if people.scopes.len() < stored.scopes.len() {
+            return None;
+        }
+        for (scope, name, documents) in &stored.speakers {
+            people.scopes.get(*scope as usize)?;
+            let number = people.speaker(*scope, name);
+            people.speakers[number as usize].documents = *documents;
+            people.scopes[*scope as usize].live += u32::from(*documents > 0);
+        }
+        let is_known = |speaker: u32| (speaker as usize) < people.speakers.len();
+        if people.speakers.len() < stored.speakers.len()
+            || !stored
+                .callers
+                .iter()
+                .flat_map(|(_, of)| of)
+                .all(|&(speaker, _)| is_known(speaker))
+        {
+            return None;
+        }
+        for (name, counts) in stored.callers {
+            people.call(&name);
+            let name: Arc<str> = name.into();
+            if let Some((_, known)) = people.callers.get_mut(&name) {
+                known.extend(counts);
+            }
+        }
+        Some(people)
+    }
+
+    /// Returns the number of a name by which somebody is addressed; adds the name if it is new.
+    fn call(&mut self, name: &str) -> u32 {
+        if let Some((number, _)) = self.callers.get(name) {
+            return *number;
+        }
+        let number = self.called.len() as u32;
+        let name: Arc<str> = name.into();
+        self.called.push(Arc::clone(&name));
+        self.callers.insert(name, (number, HashMap::new()));
+        number
+    }
+
     /// Returns the number of a scope.
     pub(crate) fn find_scope(&self, name: &str) -> Option<u32> {
         self.scope_numbers.get(name).copied()
@@ -110,41 +182,43 @@ impl People {
 
     /// Removes a document of `length` by a speaker from the sums.
     pub(crate) fn remove_document(&mut self, speaker: u32, length: u32) {
-        let speaker = &mut self.speakers[speaker as usize];
+        let Some(speaker) = self.speakers.get_mut(speaker as usize) else {
+            return;
+        };
+        // In a hostile file, the sums may be too small.
         let scope = &mut self.scopes[speaker.scope as usize];
-        speaker.documents -= 1;
-        scope.documents -= 1;
-        scope.length -= u64::from(length);
-        scope.live -= u32::from(speaker.documents == 0);
+        speaker.documents = speaker.documents.saturating_sub(1);
+        scope.documents = scope.documents.saturating_sub(1);
+        scope.length = scope.length.saturating_sub(u64::from(length));
+        scope.live = scope.live.saturating_sub(u32::from(speaker.documents == 0));
     }
 
     /// Adds the names by which a document of `speaker` addresses somebody. The number of the document must be higher
     /// than the numbers of all documents added before.
     pub(crate) fn add_calls(&mut self, document: u32, speaker: u32, calls: &[&str]) {
-        for &call in calls {
-            let known = self.callers.get_key_value(call);
-            let name: Arc<str> = known.map_or_else(|| call.into(), |(name, _)| Arc::clone(name));
-            let callers = self.callers.entry(Arc::clone(&name)).or_default();
-            *callers.entry(speaker).or_default() += 1;
-            self.calls.push((document, name));
+        for (place, &call) in (0u8..).zip(calls) {
+            let number = self.call(call);
+            if let Some((_, callers)) = self.callers.get_mut(call) {
+                *callers.entry(speaker).or_default() += 1;
+            }
+            self.calls.insert(call_row(document, place, number));
         }
     }
 
     /// Returns the names by which a document addresses somebody.
     pub(crate) fn calls_of(&self, document: u32) -> impl Iterator<Item = &str> {
-        let start = self.calls.partition_point(|(other, _)| *other < document);
-        let calls = self.calls[start..].iter();
-        calls
-            .take_while(move |(other, _)| *other == document)
-            .map(|(_, name)| &**name)
+        let (first, last) = begin_with(&rising_u32(document));
+        let numbers = self.calls.range(first, last);
+        // In a hostile file, the number may be of no name.
+        numbers.filter_map(|found| Some(&**self.called.get(u32_at(&found, 5) as usize)?))
     }
 
     /// Removes the names by which a document of `speaker` addresses somebody.
     pub(crate) fn remove_calls(&mut self, document: u32, speaker: u32) {
-        let start = self.calls.partition_point(|(other, _)| *other < document);
-        for (_, name) in self.calls[start..].iter().take_while(|call| call.0 == document) {
-            let callers = self.callers.get_mut(name);
-            if let Some(count) = callers.and_then(|callers| callers.get_mut(&speaker)) {
+        let names: Vec<String> = self.calls_of(document).map(str::to_owned).collect();
+        for name in names {
+            let callers = self.callers.get_mut(&*name);
+            if let Some(count) = callers.and_then(|(_, callers)| callers.get_mut(&speaker)) {
                 *count = count.saturating_sub(1);
             }
         }
@@ -170,7 +244,7 @@ impl People {
                 }
             }
         }
-        if let Some(callers) = self.callers.get(word)
+        if let Some((_, callers)) = self.callers.get(word)
             && !facts_of(word).stop
         {
             let scopes = callers.keys().map(|&caller| self.speakers[caller as usize].scope);
@@ -200,4 +274,9 @@ impl People {
         let clear = all >= CALLS_MIN && of_one.max(of_two) * 10 >= all * CALLS_TENTHS;
         clear.then_some(if of_one > of_two { two } else { one })
     }
+}
+
+/// Returns the row of a name by which a document addresses somebody.
+pub(super) fn call_row(document: u32, place: u8, name: u32) -> [u8; 9] {
+    row([&rising_u32(document), &[place], &name.to_le_bytes()])
 }

@@ -3,7 +3,8 @@
 //! A posting is the distance from the previous document number, and the count of the term in units of a quarter. The
 //! most frequent count, one occurrence in prose, uses no space. A new document has the highest number, so its postings
 //! are appended. Removing a document leaves its postings in place: readers check which numbers are live, and `Index`
-//! rewrites itself when too many are vacant.
+//! rewrites itself when too many are vacant. The terms of an image have the first numbers, in the order of their bytes;
+//! the postings that came since follow those of the image.
 //!
 //! # Layer
 //! Uses terms and the numbers of documents, but not documents.
@@ -12,12 +13,16 @@
 //! - PST-1: the document numbers of a term are strictly ascending.
 //! - PST-2: a term has exactly one number. Terms are compared as bytes.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 
 use super::compact::{append, grow};
+use super::layout::Section;
 use crate::recall::text::analysis::QUARTERS_PROSE;
+use crate::tables::{Image, u32_at, u64_at};
 
 /// A document that contains a term, and the count of the term in that document, in units of a quarter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,18 +75,125 @@ impl Bytes {
     }
 }
 
+/// The postings of a term.
 #[derive(Clone)]
-struct Row {
-    /// The end of the term's text, which starts where the text of the previous term ends.
+pub(super) struct List {
+    /// The end of the text of a term that is not in the image. The text starts where that of the previous term ends.
     text_end: u32,
     last: u32,
-    postings: Bytes,
+    bytes: Bytes,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self {
+            text_end: 0,
+            last: u32::MAX,
+            bytes: Bytes::Inline {
+                used: 0,
+                bytes: [0; INLINE],
+            },
+        }
+    }
+}
+
+impl List {
+    /// Appends a posting.
+    pub(super) fn push(&mut self, posting: Posting) {
+        debug_assert!(
+            self.last == u32::MAX || posting.document > self.last,
+            "PST-1: numbers ascend"
+        );
+        let distance = posting.document.wrapping_sub(self.last).wrapping_sub(1);
+        let plain = posting.quarters == QUARTERS_PROSE;
+        self.bytes
+            .push_varint(u64::from(distance) << 1 | u64::from(plain));
+        if !plain {
+            self.bytes.push_varint(u64::from(posting.quarters));
+        }
+        self.last = posting.document;
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+}
+
+/// The terms and postings of an image.
+#[derive(Clone)]
+struct Base {
+    image: Arc<Image>,
+    /// The number of the first section of the index.
+    first: usize,
+    terms: u32,
+    /// The number of documents. A posting of a higher number is hostile.
+    documents: u32,
+}
+
+/// The length of the row of a term: the ends of its text u32 and of its postings u64.
+pub(super) const TERM_ROW: usize = 12;
+
+impl Base {
+    fn section(&self, section: Section) -> usize {
+        self.first + section as usize
+    }
+
+    /// Returns the ends of the text and the postings of a term; zeros before the first one.
+    fn ends(&self, number: Option<u32>) -> (usize, usize) {
+        let row = number.and_then(|number| {
+            let at = number as usize * TERM_ROW;
+            self.image.read(self.section(Section::Terms), at, TERM_ROW)
+        });
+        row.map_or((0, 0), |row| (u32_at(row, 0) as usize, u64_at(row, 4) as usize))
+    }
+
+    fn part(&self, section: Section, start: usize, end: usize) -> &[u8] {
+        let length = end.checked_sub(start);
+        let part = length.and_then(|length| self.image.read(self.section(section), start, length));
+        part.unwrap_or_else(|| {
+            self.image.fail();
+            &[]
+        })
+    }
+
+    fn term(&self, number: u32) -> &[u8] {
+        let start = self.ends(number.checked_sub(1)).0;
+        self.part(Section::TermTexts, start, self.ends(Some(number)).0)
+    }
+
+    fn postings(&self, number: u32) -> &[u8] {
+        let start = self.ends(number.checked_sub(1)).1;
+        self.part(Section::Postings, start, self.ends(Some(number)).1)
+    }
+
+    /// Returns the number of terms for which `is_before` is true.
+    fn partition_point(&self, is_before: impl Fn(&[u8]) -> bool) -> u32 {
+        let (mut low, mut high) = (0, self.terms);
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_before(self.term(middle)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    fn find(&self, term: &[u8]) -> Option<u32> {
+        let number = self.partition_point(|other| other < term);
+        (number < self.terms && self.term(number) == term).then_some(number)
+    }
 }
 
 /// The inverted index: the terms and their postings.
 #[derive(Clone, Default)]
 pub(crate) struct Postings {
-    rows: Vec<Row>,
+    base: Option<Base>,
+    /// The postings of terms of the image that came since.
+    more: HashMap<u32, List>,
+    /// The terms that are not in the image.
+    rows: Vec<List>,
     text: Vec<u8>,
     table: HashTable<u32>,
     hasher: RandomState,
@@ -103,14 +215,42 @@ fn take_varint(bytes: &mut &[u8]) -> u64 {
 }
 
 impl Postings {
+    /// Returns the terms and postings in an image. Returns `None` if the sections do not have `terms` terms.
+    pub(super) fn of(image: &Arc<Image>, first: usize, terms: u32, documents: u32) -> Option<Self> {
+        let length = image.length(first + Section::Terms as usize);
+        let base = Base {
+            image: Arc::clone(image),
+            first,
+            terms,
+            documents,
+        };
+        (length == (terms as usize).checked_mul(TERM_ROW)?).then(|| Self {
+            base: Some(base),
+            ..Self::default()
+        })
+    }
+
+    fn base_len(&self) -> u32 {
+        self.base.as_ref().map_or(0, |base| base.terms)
+    }
+
     /// Returns the number of terms, including terms without live documents.
     pub(crate) fn len(&self) -> usize {
-        self.rows.len()
+        self.base_len() as usize + self.rows.len()
     }
 
     /// Returns the text of the term with this number.
     pub(crate) fn term(&self, number: u32) -> &[u8] {
-        let at = number as usize;
+        match (&self.base, number.checked_sub(self.base_len())) {
+            (Some(base), None) => base.term(number),
+            (_, Some(at)) => self.new_term(at),
+            (None, None) => &[],
+        }
+    }
+
+    /// Returns the text of a term that is not in the image.
+    fn new_term(&self, at: u32) -> &[u8] {
+        let at = at as usize;
         let start = at
             .checked_sub(1)
             .map_or(0, |before| self.rows[before].text_end as usize);
@@ -120,50 +260,47 @@ impl Postings {
     /// Returns the number of a term.
     pub(crate) fn find(&self, term: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(term);
-        self.table
-            .find(hash, |&number| self.term(number) == term)
-            .copied()
+        let found = self.table.find(hash, |&at| self.new_term(at) == term);
+        let new = found.map(|at| at + self.base_len());
+        new.or_else(|| self.base.as_ref()?.find(term))
+    }
+
+    /// Returns the numbers of the terms that begin with `prefix`.
+    pub(crate) fn beginning_with<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+        let of_base = self.base.as_ref().map_or(0..0, |base| {
+            let start = base.partition_point(|term| term < prefix);
+            start..base.partition_point(|term| term < prefix || term.starts_with(prefix))
+        });
+        let new = self.base_len()..self.len() as u32;
+        of_base.chain(new.filter(move |&number| self.term(number).starts_with(prefix)))
     }
 
     /// Returns the number of a term; adds the term if the term is new.
     pub(crate) fn intern(&mut self, term: &[u8]) -> u32 {
-        let hash = self.hasher.hash_one(term);
-        if let Some(&number) = self.table.find(hash, |&number| self.term(number) == term) {
+        if let Some(number) = self.find(term) {
             return number;
         }
-        let number = self.rows.len() as u32;
+        let hash = self.hasher.hash_one(term);
+        let at = self.rows.len() as u32;
         grow(&mut self.text, term.len());
         self.text.extend_from_slice(term);
-        let row = Row {
+        let list = List {
             text_end: self.text.len() as u32,
-            last: u32::MAX,
-            postings: Bytes::Inline {
-                used: 0,
-                bytes: [0; INLINE],
-            },
+            ..List::default()
         };
-        append(&mut self.rows, row);
+        append(&mut self.rows, list);
         let mut table = std::mem::take(&mut self.table);
-        table.insert_unique(hash, number, |&number| self.hasher.hash_one(self.term(number)));
+        table.insert_unique(hash, at, |&at| self.hasher.hash_one(self.new_term(at)));
         self.table = table;
-        number
+        at + self.base_len()
     }
 
     /// Appends a posting to the term with this number.
     pub(crate) fn push(&mut self, number: u32, posting: Posting) {
-        let row = &mut self.rows[number as usize];
-        debug_assert!(
-            row.last == u32::MAX || posting.document > row.last,
-            "PST-1: numbers ascend"
-        );
-        let distance = posting.document.wrapping_sub(row.last).wrapping_sub(1);
-        let plain = posting.quarters == QUARTERS_PROSE;
-        row.postings
-            .push_varint(u64::from(distance) << 1 | u64::from(plain));
-        if !plain {
-            row.postings.push_varint(u64::from(posting.quarters));
+        match number.checked_sub(self.base_len()) {
+            Some(at) => self.rows[at as usize].push(posting),
+            None => self.more.entry(number).or_default().push(posting),
         }
-        row.last = posting.document;
     }
 
     /// Calls `found` with each posting of the term with this number, in order.
@@ -179,31 +316,58 @@ impl Postings {
     /// one.
     #[inline]
     pub(crate) fn any(&self, number: u32, mut found: impl FnMut(Posting) -> bool) -> bool {
-        let mut bytes = self.rows[number as usize].postings.as_slice();
-        let mut last = u32::MAX;
-        while !bytes.is_empty() {
-            let head = take_varint(&mut bytes);
-            last = last.wrapping_add((head >> 1) as u32).wrapping_add(1);
-            let quarters = if head & 1 == 1 {
-                QUARTERS_PROSE
-            } else {
-                take_varint(&mut bytes) as u32
-            };
-            let posting = Posting {
-                document: last,
-                quarters,
-            };
-            if found(posting) {
+        let own = match number.checked_sub(self.base_len()) {
+            Some(at) => Some(&self.rows[at as usize]),
+            None => self.more.get(&number),
+        };
+        if let Some(base) = self.base.as_ref().filter(|base| number < base.terms) {
+            let mut before = None;
+            let is_found = any_in(base.postings(number), |posting| {
+                // TAB-1: in a hostile file, the numbers may be of no document.
+                if posting.document >= base.documents
+                    || before.is_some_and(|before| posting.document <= before)
+                {
+                    base.image.fail();
+                    false
+                } else {
+                    before = Some(posting.document);
+                    found(posting)
+                }
+            });
+            if is_found {
                 return true;
             }
         }
-        false
+        any_in(own.map_or(&[], List::as_bytes), found)
     }
 
     /// Returns whether the space may be too small for the terms of another document.
     pub(crate) fn is_full(&self) -> bool {
         self.text.len() > (u32::MAX / 2) as usize
     }
+}
+
+/// Returns whether `found` holds for a posting of an encoded list.
+#[inline]
+fn any_in(mut bytes: &[u8], mut found: impl FnMut(Posting) -> bool) -> bool {
+    let mut last = u32::MAX;
+    while !bytes.is_empty() {
+        let head = take_varint(&mut bytes);
+        last = last.wrapping_add((head >> 1) as u32).wrapping_add(1);
+        let quarters = if head & 1 == 1 {
+            QUARTERS_PROSE
+        } else {
+            take_varint(&mut bytes) as u32
+        };
+        let posting = Posting {
+            document: last,
+            quarters,
+        };
+        if found(posting) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -242,6 +406,6 @@ mod tests {
 
     #[test]
     fn a_term_takes_few_bytes() {
-        assert_eq!(size_of::<Row>(), 32);
+        assert_eq!(size_of::<List>(), 32);
     }
 }

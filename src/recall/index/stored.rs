@@ -1,191 +1,300 @@
-//! The form in which the index is stored on disk, together with its documents.
+//! The form in which the index is stored: sections of an image, which queries read where they lie.
 //!
-//! Documents are in chronological order, and terms in the order of their bytes, so equal indexes have equal bytes.
-//! Reading builds the index with the same calls as [`Index::put`], so reading computes every sum, session and number
-//! again.
+//! Documents are in chronological order, terms in the order of their bytes, scopes, speakers and sessions in the order
+//! of their names, so equal indexes have equal bytes. Scopes, speakers and names are decoded when the index is opened;
+//! all else is read when a query needs it.
 //!
 //! # Layer
-//! Defines the layout. The caller chooses the encoding, which may be any format of serde.
+//! Defines the layout. The caller stores the image.
 //!
 //! # Invariants
 //! - ENC-1: an index that was written and read again gives the same answers, and has the same bytes.
 //! - ENC-2: no input makes reading panic, or allocate more than a small multiple of its length.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Index;
-use super::columns::LIVE;
-use super::key::Key;
-use super::postings::Posting;
-use super::vectors::Quantised;
-use crate::recall::text::calendar::Span;
-use crate::recall::text::marks::{CALLS_MAX, Marks, SPANS_MAX};
-use crate::recall::text::terms::TERM_BYTES_MAX;
+use super::column::{Fixed as _, Limits};
+use super::columns::{Columns, span_row};
+use super::layout::Section;
+use super::links::Links;
+use super::people::{People, StoredPeople, call_row};
+use super::postings::{List, Posting, Postings};
+use super::sessions::{Sessions, StoredSession};
+use crate::tables::{Builder, Image, SortedRows, rising_u32};
 
-/// The maximal length of a term that is read, in bytes. A term is cut after the character that exceeds
-/// `TERM_BYTES_MAX`.
-const TERM_BYTES_READ_MAX: usize = TERM_BYTES_MAX + 4;
+impl Index {
+    /// The number of sections of an index in an image.
+    pub(crate) const SECTIONS: usize = Section::News as usize + 1;
 
-/// All entries, terms and vectors of an index.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Stored<'a> {
-    #[serde(borrow)]
-    entries: Vec<Entry<'a>>,
-    #[serde(borrow)]
-    terms: Vec<StoredTerm<'a>>,
-    /// The vectors, each with the position of its document.
-    vectors: Vec<(u32, Quantised)>,
-}
-
-/// A term. For each document that contains it, the distance from the previous such document, and the count of the term
-/// in units of a quarter.
-type StoredTerm<'a> = (&'a str, Vec<(u32, u32)>);
-
-/// A document without its terms and its vector.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Entry<'a> {
-    pub(super) key: Key,
-    pub(super) time: i64,
-    pub(super) order: u32,
-    pub(super) scope: &'a str,
-    pub(super) session: Option<&'a str>,
-    pub(super) speaker: &'a str,
-    pub(super) length: u32,
-    pub(super) marks: Marks,
-    pub(super) spans: Vec<Span>,
-    #[serde(borrow)]
-    pub(super) calls: Vec<&'a str>,
-    pub(super) supersedes: Vec<Key>,
-}
-
-impl Serialize for Index {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Stored::of(self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Index {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
-        let broken = || D::Error::custom("the stored search index is not consistent");
-        stored.into_index().ok_or_else(broken)
-    }
-}
-
-impl<'a> Stored<'a> {
-    pub(super) fn of(index: &'a Index) -> Self {
-        let columns = &index.columns;
-        let mut live: Vec<u32> = (0..columns.len() as u32)
-            .filter(|&number| columns.is_live(number))
-            .collect();
-        live.sort_unstable_by(|&one, &two| columns.chronology(one, two));
-        let mut places = vec![None; columns.len()];
-        for (place, &number) in live.iter().enumerate() {
-            places[number as usize] = Some(place as u32);
-        }
-        let vectors = live.iter().zip(0..);
-        let vectors = vectors.filter_map(|(&number, place)| Some((place, index.vectors.get(number)?)));
-        Self {
-            entries: live.iter().map(|&number| Entry::of(index, number)).collect(),
-            terms: terms_of(index, &places),
-            vectors: vectors.collect(),
-        }
+    /// Appends the index, without its vectors, to an image. Returns the numbers of the documents in the order of the
+    /// image.
+    pub(crate) fn write(&self, image: &mut Builder) -> Vec<u32> {
+        let plan = Plan::of(self);
+        plan.write_documents(image);
+        let terms = plan.write_terms(image);
+        plan.write_people(terms, image);
+        plan.write_sessions(image);
+        self.links.write(image);
+        plan.live
     }
 
-    /// Builds the index from its stored form. Returns `None` if the stored form breaks a rule.
-    pub(super) fn into_index(self) -> Option<Index> {
-        let mut index = Index::default();
-        for entry in &self.entries {
-            entry.admit(&mut index)?;
-        }
-        let mut before = "";
-        for (term, postings) in self.terms {
-            if term <= before || term.len() > TERM_BYTES_READ_MAX {
-                return None;
-            }
-            before = term;
-            let number = index.postings.intern(term.as_bytes());
-            let mut next = 0u32;
-            for (distance, quarters) in postings {
-                let document = next.checked_add(distance)?;
-                if document as usize >= index.len() || quarters == 0 || index.postings.is_full() {
-                    return None;
-                }
-                index.postings.push(number, Posting { document, quarters });
-                next = document + 1;
-            }
-        }
-        for (document, vector) in self.vectors {
-            let is_valid = !vector.parts.is_empty() && vector.scale.is_finite();
-            if !is_valid || document as usize >= index.len() || !index.vectors.push(document, &vector) {
-                return None;
-            }
-        }
-        Some(index)
-    }
-}
-
-/// Returns the terms of live documents. The postings of a term refer to documents by position.
-fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
-    let mut terms = Vec::with_capacity(index.postings.len());
-    for number in 0..index.postings.len() as u32 {
-        let mut postings = Vec::new();
-        index.postings.for_each(number, |posting| {
-            postings.extend(places[posting.document as usize].map(|place| (place, posting.quarters)));
-        });
-        if postings.is_empty() {
-            continue;
-        }
-        postings.sort_unstable();
-        let mut next = 0;
-        for (place, _) in &mut postings {
-            let distance = *place - next;
-            next = *place + 1;
-            *place = distance;
-        }
-        let term = std::str::from_utf8(index.postings.term(number)).expect("a term is text");
-        terms.push((term, postings));
-    }
-    terms.sort_unstable_by_key(|(term, _)| *term);
-    terms
-}
-
-impl<'a> Entry<'a> {
-    fn of(index: &'a Index, number: u32) -> Self {
-        let row = index.columns.row(number);
-        let session = &index.sessions.all[row.session as usize];
-        let spans = index.columns.spans_of(number).iter();
-        Self {
-            key: row.key,
-            time: row.time,
-            order: row.order,
-            scope: &index.people.scopes[session.scope as usize].name,
-            session: session.name.as_deref(),
-            speaker: &index.people.speakers[row.speaker as usize].name,
-            length: row.length,
-            marks: row.flags & (LIVE - 1),
-            spans: spans.map(|&(_, span)| span).collect(),
-            calls: index.people.calls_of(number).collect(),
-            supersedes: index.links.olds_of(row.key).collect(),
-        }
+    /// Returns the bytes of an image of the index.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut image = Builder::default();
+        self.write(&mut image);
+        image.finish()
     }
 
-    /// Adds this entry after the entries of `index`. Returns `None` if this entry breaks a rule, or is not later than
-    /// the last entry.
-    fn admit(&self, index: &mut Index) -> Option<()> {
-        let is_valid = self.marks < LIVE
-            && self.spans.len() <= SPANS_MAX
-            && self.spans.iter().all(|span| span.first <= span.last)
-            && self.calls.len() <= CALLS_MAX
-            && !index.contains(&self.key);
-        if !is_valid {
+    /// Returns the index that [`Self::write`] appended to an image that had `first` sections. Returns `None` if the
+    /// sections contradict each other.
+    pub(crate) fn read(image: &Arc<Image>, first: usize) -> Option<Self> {
+        let people = first + Section::People as usize;
+        let bytes = image.read(people, 0, image.length(people))?;
+        let (documents, terms, stored, sessions): (u32, u32, StoredPeople, Vec<(u32, u32)>) =
+            postcard::from_bytes(bytes).ok()?;
+        let calls = SortedRows::of(image, first + Section::Calls as usize);
+        let people = People::of(stored, calls)?;
+        if sessions.len() != people.scopes.len() {
             return None;
         }
-        let number = index.admit(self);
-        // If entries were out of order, finding the position in a session would require a search through the whole
-        // session.
-        let is_next = number == 0 || index.columns.chronology(number - 1, number).is_lt();
-        is_next.then_some(())
+        let sessions = Sessions::of(image, first, &sessions, documents)?;
+        let limits = Limits {
+            sessions: sessions.len() as u32,
+            scopes: people.scopes.len() as u32,
+            speakers: people.speakers.len() as u32,
+        };
+        let has_numbers = limits.sessions > 0 && limits.scopes > 0 && limits.speakers > 0;
+        (documents == 0 || has_numbers).then_some(())?;
+        Some(Self {
+            columns: Columns::of(image, first, documents, limits)?,
+            postings: Postings::of(image, first, terms, documents)?,
+            people,
+            sessions,
+            links: Links::of(image, first),
+            live: documents as usize,
+            image: Some(Arc::clone(image)),
+            ..Self::default()
+        })
+    }
+}
+
+/// The new numbers of everything that an index stores.
+struct Plan<'a> {
+    index: &'a Index,
+    /// The documents in the order of the image.
+    live: Vec<u32>,
+    documents: Numbers,
+    /// The scopes in the order of the image.
+    scopes: Vec<u32>,
+    scope_numbers: Numbers,
+    speakers: Vec<u32>,
+    speaker_numbers: Numbers,
+    /// The sessions in the order of the image.
+    sessions: Vec<u32>,
+    session_numbers: Numbers,
+    /// The numbers of unnamed and of named sessions of each scope.
+    sessions_of_scopes: Vec<(u32, u32)>,
+}
+
+/// The new number of each old number.
+struct Numbers(Vec<u32>);
+
+impl Numbers {
+    /// Returns the places of `olds`, which are below `length`.
+    fn of(olds: &[u32], length: usize) -> Self {
+        let mut numbers = vec![u32::MAX; length];
+        for (new, &old) in (0..).zip(olds) {
+            if let Some(number) = numbers.get_mut(old as usize) {
+                *number = new;
+            }
+        }
+        Self(numbers)
+    }
+
+    fn get(&self, old: u32) -> Option<u32> {
+        let found = self.0.get(old as usize).copied();
+        found.filter(|number| *number != u32::MAX)
+    }
+}
+
+impl<'a> Plan<'a> {
+    fn of(index: &'a Index) -> Self {
+        let (columns, people) = (&index.columns, &index.people);
+        let all = 0..columns.len() as u32;
+        let mut live: Vec<u32> = all.filter(|&number| columns.is_live(number)).collect();
+        // A stable sort is fast for documents that are nearly in order.
+        live.sort_by(|&one, &two| columns.chronology(one, two));
+        let has_scope = |number: &u32| people.scopes[*number as usize].documents > 0;
+        let mut scopes: Vec<u32> = (0..people.scopes.len() as u32).filter(has_scope).collect();
+        scopes.sort_unstable_by_key(|&number| &people.scopes[number as usize].name);
+        let scope_numbers = Numbers::of(&scopes, people.scopes.len());
+        let has_speaker = |number: &u32| people.speakers[*number as usize].documents > 0;
+        let mut speakers: Vec<u32> = (0..people.speakers.len() as u32).filter(has_speaker).collect();
+        speakers.sort_unstable_by_key(|&number| {
+            let speaker = &people.speakers[number as usize];
+            (scope_numbers.get(speaker.scope), &speaker.name)
+        });
+        let (mut sessions, mut sessions_of_scopes) = (Vec::new(), Vec::new());
+        for &scope in &scopes {
+            let (unnamed, named) = index.sessions.of_scope_in_order(scope);
+            sessions_of_scopes.push((unnamed.len() as u32, named.len() as u32));
+            sessions.extend(unnamed);
+            sessions.extend(named);
+        }
+        Self {
+            index,
+            documents: Numbers::of(&live, columns.len()),
+            live,
+            scope_numbers,
+            scopes,
+            speaker_numbers: Numbers::of(&speakers, people.speakers.len()),
+            speakers,
+            session_numbers: Numbers::of(&sessions, index.sessions.len()),
+            sessions,
+            sessions_of_scopes,
+        }
+    }
+
+    fn write_documents(&self, image: &mut Builder) {
+        let columns = &self.index.columns;
+        let (mut told, mut numbers, mut spans) = (Vec::new(), Vec::new(), Vec::new());
+        image.section(|scored| {
+            for (number, &old) in (0..).zip(&self.live) {
+                let mut row = columns.row(old);
+                row.session = self.session_numbers.get(row.session).unwrap_or_default();
+                row.scope = self.scope_numbers.get(row.scope).unwrap_or_default();
+                row.speaker = self.speaker_numbers.get(row.speaker).unwrap_or_default();
+                row.scored().write(scored);
+                row.told().write(&mut told);
+                numbers.push((row.key, number));
+                for (place, (_, span)) in (0..).zip(columns.spans_of(old)) {
+                    spans.extend_from_slice(&span_row(number, place, span));
+                }
+            }
+        });
+        image.section(|bytes| bytes.append(&mut told));
+        numbers.sort_unstable();
+        image.section(|bytes| {
+            for (key, number) in numbers {
+                bytes.extend_from_slice(&key.0);
+                bytes.extend_from_slice(&rising_u32(number));
+            }
+        });
+        image.section(|bytes| bytes.append(&mut spans));
+    }
+
+    /// Writes the terms, and returns their number.
+    fn write_terms(&self, image: &mut Builder) -> u32 {
+        let postings = &self.index.postings;
+        let mut terms: Vec<u32> = (0..postings.len() as u32).collect();
+        terms.sort_by(|&one, &two| postings.term(one).cmp(postings.term(two)));
+        let (mut texts, mut lists) = (Vec::new(), Vec::new());
+        let (mut found, mut count) = (Vec::new(), 0);
+        image.section(|rows| {
+            for number in terms {
+                found.clear();
+                postings.for_each(number, |posting| {
+                    let place = self.documents.get(posting.document);
+                    found.extend(place.map(|place| (place, posting.quarters)));
+                });
+                if found.is_empty() {
+                    continue;
+                }
+                found.sort_unstable();
+                let mut list = List::default();
+                for &(document, quarters) in &found {
+                    list.push(Posting { document, quarters });
+                }
+                texts.extend_from_slice(postings.term(number));
+                lists.extend_from_slice(list.as_bytes());
+                rows.extend_from_slice(&(texts.len() as u32).to_le_bytes());
+                rows.extend_from_slice(&(lists.len() as u64).to_le_bytes());
+                count += 1;
+            }
+        });
+        image.section(|bytes| bytes.append(&mut texts));
+        image.section(|bytes| bytes.append(&mut lists));
+        count
+    }
+
+    fn write_people(&self, terms: u32, image: &mut Builder) {
+        let people = &self.index.people;
+        let mut callers: BTreeMap<&str, BTreeMap<u32, u32>> = BTreeMap::new();
+        for &old in &self.live {
+            let speaker = self.speaker_numbers.get(self.index.columns.speaker(old));
+            for name in people.calls_of(old) {
+                let counts = callers.entry(name).or_default();
+                *counts.entry(speaker.unwrap_or_default()).or_default() += 1;
+            }
+        }
+        let names: BTreeMap<&str, u32> = callers.keys().copied().zip(0..).collect();
+        let scope = |&number: &u32| {
+            let scope = &people.scopes[number as usize];
+            (scope.name.clone(), scope.documents, scope.length)
+        };
+        let speaker = |&number: &u32| {
+            let speaker = &people.speakers[number as usize];
+            let scope = self.scope_numbers.get(speaker.scope);
+            (
+                scope.unwrap_or_default(),
+                (*speaker.name).into(),
+                speaker.documents,
+            )
+        };
+        let caller = |(name, counts): (&str, BTreeMap<u32, u32>)| (name.into(), counts.into_iter().collect());
+        let stored = StoredPeople {
+            scopes: self.scopes.iter().map(scope).collect(),
+            speakers: self.speakers.iter().map(speaker).collect(),
+            callers: callers.into_iter().map(caller).collect(),
+        };
+        let all = (self.live.len() as u32, terms, &stored, &self.sessions_of_scopes);
+        image.section(|bytes| bytes.extend(postcard::to_allocvec(&all).unwrap_or_default()));
+        image.section(|bytes| {
+            for (number, &old) in (0..).zip(&self.live) {
+                for (place, name) in (0..).zip(people.calls_of(old)) {
+                    bytes.extend_from_slice(&call_row(number, place, names[name]));
+                }
+            }
+        });
+    }
+
+    fn write_sessions(&self, image: &mut Builder) {
+        let of = &self.index.sessions;
+        let (mut members, mut speakers, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        image.section(|rows| {
+            for &session in &self.sessions {
+                let own = of.members(session);
+                let own: Vec<u32> = own.iter().filter_map(|old| self.documents.get(old)).collect();
+                let counts = of.speakers(session).into_iter();
+                let counts = counts.filter_map(|(old, count)| Some((self.speaker_numbers.get(old)?, count)));
+                let mut counts: Vec<(u32, u32)> = counts.collect();
+                counts.sort_unstable();
+                let name = of.name(session).unwrap_or_default();
+                let stored = StoredSession {
+                    scope: self.scope_numbers.get(of.scope(session)).unwrap_or_default(),
+                    is_named: of.is_named(session),
+                    length: of.length(session),
+                    members: (members.len() as u32, own.len() as u32),
+                    speakers: (speakers.len() as u32, counts.len() as u32),
+                    name: (names.len() as u32, name.len() as u32),
+                };
+                stored.write(rows);
+                members.extend(own);
+                speakers.extend(counts);
+                names.extend_from_slice(name.as_bytes());
+            }
+        });
+        let numbers = |image: &mut Builder, numbers: &mut dyn Iterator<Item = u32>| {
+            image.section(|bytes| numbers.for_each(|number| bytes.extend_from_slice(&number.to_le_bytes())));
+        };
+        numbers(image, &mut members.into_iter());
+        numbers(
+            image,
+            &mut speakers.into_iter().flat_map(|(speaker, count)| [speaker, count]),
+        );
+        image.section(|bytes| bytes.append(&mut names));
     }
 }

@@ -10,12 +10,10 @@
 //! # Invariants
 //! - VEC-1: all vectors have the same dimensions as the first vector; other vectors are refused.
 
-use serde::{Deserialize, Serialize};
-
 use super::compact::{append, grow};
 
 /// A vector with one byte for each component.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Quantised {
     pub(crate) scale: f32,
     pub(crate) parts: Vec<i8>,

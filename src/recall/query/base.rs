@@ -59,7 +59,7 @@ impl Scratch {
             self.part = vec![0.0; documents + documents / 8];
             self.mask = vec![0; documents + documents / 8];
         }
-        let sessions = index.sessions.all.len();
+        let sessions = index.sessions.len();
         if self.session.len() < sessions {
             self.session = vec![0.0; sessions];
             self.session_quarters = vec![0; sessions];
@@ -91,7 +91,7 @@ fn rarity(all: u32, frequency: usize) -> f32 {
 /// the question.
 pub(crate) fn score(
     index: &Index,
-    admission: &Admission,
+    admission: &Admission<'_>,
     question: &Question,
     scratch: &mut Scratch,
 ) -> Vec<f32> {
@@ -134,7 +134,7 @@ fn bm25(rarity: f32, quarters: u32, b: f32, length: f32) -> f32 {
 /// The pass over the postings of one term of the question.
 struct Pass<'a> {
     index: &'a Index,
-    admission: &'a Admission,
+    admission: &'a Admission<'a>,
     weight: f32,
     rarity: f32,
     place: usize,
@@ -144,7 +144,7 @@ impl Pass<'_> {
     /// Returns the BM25 score of one term in one document.
     #[inline]
     fn part(&self, posting: Posting, rarity: f32) -> f32 {
-        let length = self.index.columns.lengths[posting.document as usize] as f32 + LENGTH_ADDED;
+        let length = self.index.columns.scored(posting.document).length as f32 + LENGTH_ADDED;
         let length = length / (self.admission.document_length + LENGTH_ADDED);
         bm25(rarity, posting.quarters, B, length)
     }
@@ -190,7 +190,7 @@ impl Pass<'_> {
     /// Adds the BM25 score of each session, taken as one text. Counts only the term itself, not related terms.
     fn add_sessions(&self, scratch: &mut Scratch) {
         for posting in &scratch.own {
-            let session = self.index.columns.sessions[posting.document as usize];
+            let session = self.index.columns.session(posting.document);
             let cell = &mut scratch.session_quarters[session as usize];
             if *cell == 0 {
                 scratch.counted.push(session);
@@ -201,7 +201,7 @@ impl Pass<'_> {
         let (cells, touched) = (&mut scratch.session, &mut scratch.sessions_touched);
         for session in scratch.counted.drain(..) {
             let quarters = std::mem::take(&mut scratch.session_quarters[session as usize]);
-            let length = self.index.sessions.all[session as usize].length as f32;
+            let length = self.index.sessions.length(session) as f32;
             let length = length / self.admission.session_length;
             let part = bm25(rarity, quarters, SESSION_B, length);
             touch(cells, touched, session, self.weight * part);

@@ -21,7 +21,7 @@ pub(crate) struct Cosines {
 
 impl Cosines {
     /// Computes the cosines. Returns `None` if the vector is unusable, or no document has a vector of its length.
-    pub(crate) fn new(index: &Index, admission: &Admission, vector: &[f32]) -> Option<Self> {
+    pub(crate) fn new(index: &Index, admission: &Admission<'_>, vector: &[f32]) -> Option<Self> {
         let query = Quantised::new(vector)?;
         let mut cosines = Self {
             by_number: vec![0.0; index.columns.len()],

@@ -10,7 +10,7 @@ use crate::recall::text::terms::term_of_language;
 
 /// Replaces the content of `into` by the admitted postings of a term, in the order of the documents. The caller reuses
 /// `into`, because a new list for each term takes longer.
-pub(super) fn collect(index: &Index, admission: &Admission, forms: &[String], into: &mut Vec<Posting>) {
+pub(super) fn collect(index: &Index, admission: &Admission<'_>, forms: &[String], into: &mut Vec<Posting>) {
     into.clear();
     for form in forms {
         if let Some(number) = index.postings.find(form.as_bytes()) {
@@ -25,7 +25,7 @@ pub(super) fn collect(index: &Index, admission: &Admission, forms: &[String], in
 }
 
 /// Adds the admitted postings of the term with this number to `into`.
-pub(super) fn collect_more(index: &Index, admission: &Admission, number: u32, into: &mut Vec<Posting>) {
+pub(super) fn collect_more(index: &Index, admission: &Admission<'_>, number: u32, into: &mut Vec<Posting>) {
     index.postings.for_each(number, |posting| {
         if admission.has(posting.document) {
             into.push(posting);
@@ -34,7 +34,7 @@ pub(super) fn collect_more(index: &Index, admission: &Admission, number: u32, in
 }
 
 /// Returns the unusual languages that admitted documents have.
-pub(super) fn languages_in(index: &Index, admission: &Admission) -> Vec<Language> {
+pub(super) fn languages_in(index: &Index, admission: &Admission<'_>) -> Vec<Language> {
     let is_spoken = |language: &Language| {
         let number = index.postings.find(term_of_language(*language).as_bytes());
         number.is_some_and(|number| {

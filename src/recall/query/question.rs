@@ -50,7 +50,7 @@ pub(crate) struct Question {
 impl Question {
     /// Parses `text`, and finds the names of the admitted scopes in the text. Days such as "yesterday" are relative to
     /// `now`.
-    pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
+    pub(crate) fn read(index: &Index, admission: &Admission<'_>, text: &str, now: Option<i64>) -> Self {
         let mut question = Self::default();
         // If the question contains capital letters, a name must begin with a capital letter.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
@@ -138,7 +138,7 @@ impl Terms {
     }
 
     /// Returns the terms, or the rarest of them if there are too many. Terms that no document contains come last.
-    fn rarest(mut self, index: &Index, admission: &Admission) -> Vec<Term> {
+    fn rarest(mut self, index: &Index, admission: &Admission<'_>) -> Vec<Term> {
         if self.all.len() > TERMS_MAX {
             let mut found = Vec::new();
             self.all.sort_by_cached_key(|term| {

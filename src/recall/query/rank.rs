@@ -32,7 +32,7 @@ const CONTEXT_DECAY: f32 = 0.7;
 pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
     pub(crate) query: &'a Query<'a>,
-    pub(crate) admission: &'a Admission,
+    pub(crate) admission: &'a Admission<'a>,
     pub(crate) question: &'a Question,
     pub(crate) scratch: &'a Scratch,
     pub(crate) rarities: &'a [f32],
@@ -59,24 +59,22 @@ impl Ranking<'_> {
 
     fn passes(&self, document: u32) -> bool {
         let filter = self.query.filter;
-        filter.is_none_or(|filter| filter(&self.index.columns.keys[document as usize]))
+        filter.is_none_or(|filter| filter(&self.index.columns.key(document)))
     }
 
     /// Returns the `count` documents with the best base scores.
     pub(crate) fn nearest(&self, count: usize) -> Vec<Key> {
         let touched = self.scratch.touched.iter().copied();
         let nearest = self.best(touched, count, |document| self.base(Some(document)));
-        let keys = &self.index.columns.keys;
-        nearest.into_iter().map(|number| keys[number as usize]).collect()
+        let key = |number| self.index.columns.key(number);
+        nearest.into_iter().map(key).collect()
     }
 
     /// Returns the number of matches by scope, at most `count_max` of a scope.
     pub(crate) fn matches_by_scope(&self, count_max: usize) -> BTreeMap<String, usize> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for &document in &self.scratch.touched {
-            let session = self.index.columns.sessions[document as usize];
-            let scope = self.index.sessions.all[session as usize].scope;
-            let name = &*self.index.people.scopes[scope as usize].name;
+            let name = self.index.scope_of_number(document).unwrap_or_default();
             let count = counts.get(name).copied().unwrap_or_default();
             if count < count_max && self.passes(document) {
                 counts.insert(name.to_owned(), count + 1);
@@ -87,22 +85,21 @@ impl Ranking<'_> {
 
     /// Returns the successors of a document that the query accepts.
     pub(crate) fn successors(&self, old: u32) -> impl Iterator<Item = u32> {
-        let keys = &self.index.columns.keys;
+        let columns = &self.index.columns;
         self.index.successors(old).filter(move |&new| {
             let is_successor = self.query.is_successor;
-            is_successor.is_none_or(|takes| takes(&keys[new as usize], &keys[old as usize]))
+            is_successor.is_none_or(|takes| takes(&columns.key(new), &columns.key(old)))
         })
     }
 
     /// Returns whether the document `new` is newer than `old`, and may come before it for freshness.
     pub(crate) fn is_fresher(&self, new: u32, old: u32) -> bool {
         let columns = &self.index.columns;
-        let key = |number: u32| &columns.keys[number as usize];
+        let (new_key, old_key) = (columns.key(new), columns.key(old));
         match self.query.is_fresher {
-            Some(is_fresher) => is_fresher(key(new), key(old)),
+            Some(is_fresher) => is_fresher(&new_key, &old_key),
             None => {
-                columns.times[new as usize] > columns.times[old as usize]
-                    || self.index.is_later_in_session(key(new), key(old))
+                columns.time(new) > columns.time(old) || self.index.is_later_in_session(&new_key, &old_key)
             }
         }
     }
@@ -123,12 +120,13 @@ impl Ranking<'_> {
     /// speakers of the document's session.
     fn speaker(&self, document: u32) -> f32 {
         let columns = &self.index.columns;
-        if self.question.who.is_empty() || !self.is_named(columns.speakers[document as usize]) {
+        if self.question.who.is_empty() || !self.is_named(columns.speaker(document)) {
             return 0.0;
         }
-        let session = &self.index.sessions.all[columns.sessions[document as usize] as usize];
-        let mut speakers = session.speakers.iter();
-        let is_apart = session.name.is_none() || speakers.any(|&(speaker, _)| !self.is_named(speaker));
+        let session = columns.session(document);
+        let sessions = &self.index.sessions;
+        let is_apart =
+            !sessions.is_named(session) || sessions.has_speaker(session, |speaker| !self.is_named(speaker));
         f32::from(u8::from(is_apart))
     }
 
@@ -137,7 +135,7 @@ impl Ranking<'_> {
         fit(
             &self.question.dates,
             columns.day(document),
-            columns.spans_of(document),
+            &columns.spans_of(document),
         )
     }
 
@@ -236,7 +234,7 @@ impl Ranking<'_> {
     fn candidate(&self, number: u32) -> Hit {
         let columns = &self.index.columns;
         let row = columns.row(number);
-        let session = &self.index.sessions.all[row.session as usize];
+        let conversation = self.index.sessions.is_conversation(row.session);
         let neighbour = self.index.neighbours(number);
         let base = self.base(Some(number));
         let base_if = |mark: u8| if row.flags & mark == 0 { 0.0 } else { base };
@@ -255,12 +253,11 @@ impl Ranking<'_> {
             set(Signal::Date, date);
             set(Signal::Event, event);
         }
-        if session.is_conversation() {
+        if conversation {
             set(Signal::Question, f32::from(u8::from(row.flags & QUESTION != 0)));
             set(Signal::PreviousTwo, self.base(neighbour(-2)));
             let asked = neighbour(-1).filter(|&before| {
-                columns.flags[before as usize] & QUESTION != 0
-                    && columns.speakers[before as usize] != row.speaker
+                columns.scored(before).flags & QUESTION != 0 && columns.speaker(before) != row.speaker
             });
             set(Signal::Answer, self.base(asked));
             if self.session_max > 0.0 {
@@ -288,7 +285,7 @@ impl Ranking<'_> {
             key: row.key,
             score: 0.0,
             confidence: 0.0,
-            conversation: session.is_conversation(),
+            conversation,
             signals,
             moved: None,
             number,

@@ -24,12 +24,10 @@ pub(crate) fn nearly(postings: &Postings, term: &str) -> Vec<(u32, f32)> {
     }
     let prefix = front(term, NEARLY_PREFIX);
     let near = |number: &u32| {
-        let other = postings.term(*number);
-        let text = other.starts_with(prefix).then(|| std::str::from_utf8(other).ok());
-        text.flatten()
-            .is_some_and(|other| other.chars().count() >= NEARLY_LETTERS_MIN && is_near(term, other))
+        let other = std::str::from_utf8(postings.term(*number));
+        other.is_ok_and(|other| other.chars().count() >= NEARLY_LETTERS_MIN && is_near(term, other))
     };
-    let numbers = (0..postings.len() as u32).filter(near);
+    let numbers = postings.beginning_with(prefix).filter(near);
     numbers.map(|number| (number, NEARLY)).collect()
 }
 

@@ -6,14 +6,15 @@
 //! # Invariants
 //! - SCO-1: the sums and frequencies of a query count only admitted documents.
 
-use crate::recall::index::Index;
+use crate::recall::index::{Index, LIVE};
 
-/// The admitted scopes, and their documents as bits.
-pub(crate) struct Admission {
+/// The admitted scopes.
+pub(crate) struct Admission<'a> {
+    index: &'a Index,
     /// The admitted scopes; `None` admits every live document.
     scopes: Option<Vec<u32>>,
-    /// The admitted documents as bits; `None` if every number is admitted.
-    bits: Option<Vec<u64>>,
+    /// Whether every number is admitted.
+    is_all: bool,
     pub(crate) documents: u32,
     pub(crate) sessions: u32,
     /// The mean lengths of a document and of a session, in units of a quarter.
@@ -21,9 +22,9 @@ pub(crate) struct Admission {
     pub(crate) session_length: f32,
 }
 
-impl Admission {
+impl<'a> Admission<'a> {
     /// Admits the scopes with these names, or all scopes.
-    pub(crate) fn new(index: &Index, names: Option<&[&str]>) -> Self {
+    pub(crate) fn new(index: &'a Index, names: Option<&[&str]>) -> Self {
         let scopes = names.map(|names| {
             let mut scopes: Vec<u32> = names
                 .iter()
@@ -36,34 +37,21 @@ impl Admission {
         let (mut documents, mut sessions, mut length) = (0u32, 0u32, 0u64);
         for (number, scope) in index.people.scopes.iter().enumerate() {
             if admits(scopes.as_deref(), number as u32) {
-                documents += scope.documents;
-                sessions += index.sessions.count(number as u32);
-                length += scope.length;
+                documents = documents.saturating_add(scope.documents);
+                sessions = sessions.saturating_add(index.sessions.count(number as u32));
+                length = length.saturating_add(scope.length);
             }
         }
-        let bits =
-            (documents as usize != index.columns.len()).then(|| Self::bits_of(index, scopes.as_deref()));
         Self {
+            is_all: documents as usize == index.columns.len(),
+            index,
             scopes,
-            bits,
             documents,
             sessions,
             // The minimum of one avoids a division by zero. A mean is smaller only if there is no document to find.
             document_length: (length as f32 / documents.max(1) as f32).max(1.0),
             session_length: (length as f32 / sessions.max(1) as f32).max(1.0),
         }
-    }
-
-    fn bits_of(index: &Index, scopes: Option<&[u32]>) -> Vec<u64> {
-        let mut bits = vec![0u64; index.columns.len().div_ceil(64)];
-        for session in &index.sessions.all {
-            if admits(scopes, session.scope) {
-                for &number in &session.members {
-                    bits[number as usize / 64] |= 1 << (number % 64);
-                }
-            }
-        }
-        bits
     }
 
     /// Returns whether a scope is admitted.
@@ -74,10 +62,11 @@ impl Admission {
     /// Returns whether a document is admitted.
     #[inline]
     pub(crate) fn has(&self, number: u32) -> bool {
-        match &self.bits {
-            Some(bits) => bits[number as usize / 64] >> (number % 64) & 1 == 1,
-            None => true,
+        if self.is_all {
+            return true;
         }
+        let of = self.index.columns.scored(number);
+        of.flags & LIVE != 0 && admits(self.scopes.as_deref(), of.scope)
     }
 }
 

@@ -3,8 +3,6 @@
 //! # Layer
 //! Layer 6, inside `recall`. Pure: reads no clock.
 
-use serde::{Deserialize, Serialize};
-
 use crate::calendar::DAY_SECONDS;
 pub(crate) use crate::calendar::{date_of, day_of, weekday_of};
 
@@ -12,7 +10,7 @@ pub(crate) use crate::calendar::{date_of, day_of, weekday_of};
 pub(crate) type Day = i64;
 
 /// The days from the first to the last, both included.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Span {
     /// The first day, counted from 1970-01-01.
     pub(crate) first: Day,

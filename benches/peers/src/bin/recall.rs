@@ -239,7 +239,7 @@ fn measure(memories: &[Line], questions: &[Question], figures: &mut Vec<Figure>)
     let copies = vec![index.clone(); COPIES];
     let heap = resident()?.saturating_sub(before) / copies.len();
     drop(copies);
-    let kept = postcard::to_allocvec(&index)?.len();
+    let kept = index.to_bytes().len();
     println!("  bytes     {:.1} a memory in RAM, {:.1} on disk", each(heap), each(kept));
     figures.push(Figure::at_most(count, "index, bytes a memory in RAM", each(heap), None, 120.0));
     let agent = agent_of(memories)?;

@@ -12,14 +12,16 @@ mod reader;
 mod refusals;
 mod render;
 mod scrub;
+mod shelves;
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use super::document::Envelope;
 use super::render::{Omitted, Record, Request};
 use super::scrub::scrubbed;
 use super::sections::Section;
-use super::selection::choose;
+use super::selection::Selection;
 use crate::object::Origin;
 
 impl<'a> Request<'a> {
@@ -63,8 +65,30 @@ struct Rendered {
     left_out: Omitted,
 }
 
+/// Renders records as the verb does: section by section, each by rank and then the newest first.
 fn render(records: &[Record], request: &Request) -> Rendered {
-    let (envelope, left_out) = choose(records, request, Omitted::default());
+    let mut selection = Selection::new(request, records.len(), Omitted::default());
+    let admitted = records.iter().map(|record| (selection.admit(record), record));
+    let mut admitted: Vec<_> = admitted
+        .filter_map(|(section, record)| Some((section?, record)))
+        .collect();
+    let order = |record: &Record| (record.rank, Reverse(record.updated_us.max(record.time_us)));
+    admitted.sort_by(|(_, one), (_, two)| {
+        let by_rank = order(one).cmp(&order(two));
+        by_rank.then_with(|| one.key().cmp(&two.key()))
+    });
+    for turn in Section::by_turn() {
+        selection.next_section();
+        for (section, record) in &admitted {
+            if *section == turn {
+                match selection.is_done(turn) {
+                    Some(count) => selection.omit(count, 1),
+                    None => selection.offer(turn, (*record).clone()),
+                }
+            }
+        }
+    }
+    let (envelope, left_out) = selection.finish();
     Rendered {
         text: envelope.to_string(),
         envelope,

@@ -187,16 +187,10 @@ fn nothing_is_counted_for_who_chooses_or_for_scopes_without_any() {
     let all = search(&agent, &view, &query, Some(&|_| true)).unwrap();
     assert_eq!((all.hits.len(), all.left_out), (2, 0));
     let (indexed, _) = agent.recall_index().of(agent.memory(), &view).unwrap();
-    let untrusted: Vec<_> = indexed.value().untrusted.iter().collect();
     let scope = view.get(&id("c")).unwrap().unwrap().scope().to_owned();
-    assert_eq!(untrusted.len(), 1);
-    assert!(indexed.value().index.is_in(untrusted[0], &["nowhere", &scope]));
-    assert!(
-        !indexed
-            .value()
-            .index
-            .is_in(untrusted[0], &["nowhere", "project:cafe"])
-    );
+    assert_eq!(indexed.value().untrusted.len(), 1);
+    assert!(indexed.value().has_untrusted_in(&scope));
+    assert!(!indexed.value().has_untrusted_in("project:cafe"));
     let here = Reach::Scopes(vec![Scope::new(&scope).unwrap()]);
     assert_eq!(
         recall(&agent, &RecallQuery::new("tea in the morning", here)).left_out,

@@ -80,8 +80,14 @@ impl Verb for Envelope {
                 usage_error("--boundary must have 16 to 64 letters and digits", hint)
             })?);
         }
-        let (agent, view) = context.agent_view()?;
-        context.answer(&agent.envelope(&view, &request)?, show_envelope_answer)
+        let agent = context.agent_to_use(false)?;
+        let view = context.view(agent.memory())?;
+        let done = context.answer(&agent.envelope(&view, &request)?, show_envelope_answer);
+        // The indexes are derived, so a failed save only makes the next run slower.
+        if done.is_ok() {
+            drop(agent.keep_indexes());
+        }
+        done
     }
 }
 

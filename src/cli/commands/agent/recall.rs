@@ -115,7 +115,7 @@ impl Verb for Recall {
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        let agent = open(context, &self)?;
+        let agent = context.agent_to_use(self.no_touch)?;
         let view = context.view(agent.memory())?;
         let now = time::given(self.now.as_deref(), view.now())?;
         let now = now.unwrap_or_else(|| view.now());
@@ -125,22 +125,12 @@ impl Verb for Recall {
             Some(file) => recall_lines(context, &agent, &view, &query, file),
             None => recall_one(context, &agent, &view, &query),
         };
-        // The index is derived, so a failed save only makes the next run slower.
+        // The indexes are derived, so a failed save only makes the next run slower.
         if done.is_ok() {
-            drop(agent.keep_index());
+            drop(agent.keep_indexes());
         }
         done
     }
-}
-
-/// Opens the store for writing if possible, to record the use of hits and to save the index. Otherwise opens it for
-/// reading.
-fn open(context: &mut Context, verb: &Recall) -> Result<Agent> {
-    let looks_only = verb.no_touch || context.at().is_some() || context.options.degraded;
-    if !looks_only && let Ok(agent) = context.agent_to_write() {
-        return Ok(agent);
-    }
-    context.agent_to_read()
 }
 
 fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery> {

@@ -146,6 +146,8 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     let now = agent.memory().view().now();
     let is_over = item_of(&verb, now)?.expires.is_some_and(|end| end <= now);
     context.answer(&answer, show_item_remembered)?;
+    // The indexes are derived, so a failed save only makes the next run slower.
+    drop(agent.keep_indexes());
     if let Some(held) = &answer.held_as {
         return Err(held_back(&agent, held));
     }

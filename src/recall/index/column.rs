@@ -1,0 +1,270 @@
+//! Columns of fixed-width values: the values of an image, and the values that changed or came since.
+//!
+//! # Layer
+//! Layer 6, inside `recall`. Uses tables, and no other part of the index.
+//!
+//! # Invariants
+//! - CLM-1: a value that is out of range or damaged reads as the default value, and marks the image as damaged.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::compact::append;
+use crate::tables::{Image, u32_at};
+
+/// A value of fixed width.
+pub(super) trait Fixed: Copy + Default {
+    /// The number of bytes of a value.
+    const BYTES: usize;
+
+    /// Returns the value in `BYTES` bytes.
+    fn read(bytes: &[u8]) -> Self;
+
+    /// Appends the `BYTES` bytes of the value.
+    fn write(&self, bytes: &mut Vec<u8>);
+
+    /// Returns whether the numbers in a value of an image are within the limits.
+    fn is_within(&self, limits: &Limits) -> bool;
+}
+
+/// The numbers of sessions, scopes and speakers of an image.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Limits {
+    pub(super) sessions: u32,
+    pub(super) scopes: u32,
+    pub(super) speakers: u32,
+}
+
+/// The values of one column, by number.
+#[derive(Clone)]
+pub(super) struct Column<T> {
+    base: Option<(Arc<Image>, usize)>,
+    base_len: u32,
+    limits: Limits,
+    changed: HashMap<u32, T>,
+    more: Vec<T>,
+}
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Self {
+            base: None,
+            base_len: 0,
+            limits: Limits::default(),
+            changed: HashMap::new(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl<T: Fixed> Column<T> {
+    /// Returns the column in a section of an image. Returns `None` if the section does not have `length` values.
+    pub(super) fn of(image: &Arc<Image>, section: usize, length: u32, limits: Limits) -> Option<Self> {
+        let is_whole = image.length(section) == (length as usize).checked_mul(T::BYTES)?;
+        is_whole.then(|| Self {
+            base: Some((Arc::clone(image), section)),
+            base_len: length,
+            limits,
+            ..Self::default()
+        })
+    }
+
+    /// Returns the number of values.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.base_len as usize + self.more.len()
+    }
+
+    /// Returns the value with a number.
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> T {
+        let Some(at) = number.checked_sub(self.base_len) else {
+            let changed = (!self.changed.is_empty()).then(|| self.changed.get(&number));
+            return changed.flatten().copied().unwrap_or_else(|| self.in_base(number));
+        };
+        self.more.get(at as usize).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    fn in_base(&self, number: u32) -> T {
+        let Some((image, section)) = &self.base else {
+            return T::default();
+        };
+        let bytes = image.read(*section, number as usize * T::BYTES, T::BYTES);
+        let value = bytes.map_or_else(T::default, T::read);
+        // CLM-1: no caller meets a number that is out of range.
+        if value.is_within(&self.limits) {
+            return value;
+        }
+        image.fail();
+        T::default()
+    }
+
+    /// Returns the number of values in the image.
+    #[inline]
+    pub(super) fn base_len(&self) -> u32 {
+        self.base_len
+    }
+
+    /// Replaces the value with a number.
+    pub(super) fn set(&mut self, number: u32, value: T) {
+        match number.checked_sub(self.base_len) {
+            None => drop(self.changed.insert(number, value)),
+            Some(at) => {
+                if let Some(cell) = self.more.get_mut(at as usize) {
+                    *cell = value;
+                }
+            }
+        }
+    }
+
+    /// Appends a value.
+    pub(super) fn push(&mut self, value: T) {
+        append(&mut self.more, value);
+    }
+}
+
+/// Numbers in order: a run of an image, and then the numbers that changed or came since. A change near the end costs
+/// little, however long the run is.
+#[derive(Clone, Default)]
+pub(super) struct Spliced {
+    run: Run,
+    /// How many numbers of the run are still the first ones.
+    kept: usize,
+    tail: Vec<u32>,
+}
+
+/// Numbers of an image.
+#[derive(Clone, Default)]
+pub(super) enum Run {
+    /// No numbers.
+    #[default]
+    None,
+    /// Successive numbers from the first one.
+    From(u32),
+    /// The numbers in a section, from a place on. A number is hostile unless it is below the limit.
+    In {
+        image: Arc<Image>,
+        section: usize,
+        start: u32,
+        limit: u32,
+    },
+}
+
+impl Spliced {
+    /// No numbers.
+    pub(super) const EMPTY: Self = Self {
+        run: Run::None,
+        kept: 0,
+        tail: Vec::new(),
+    };
+
+    /// Returns the first `length` numbers of a run.
+    pub(super) fn of(run: Run, length: u32) -> Self {
+        Self {
+            run,
+            kept: length as usize,
+            tail: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.kept + self.tail.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the number at a place.
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Option<u32> {
+        match at.checked_sub(self.kept) {
+            Some(at) => self.tail.get(at).copied(),
+            None => match &self.run {
+                Run::None => None,
+                Run::From(first) => Some(first.wrapping_add(at as u32)),
+                Run::In {
+                    image,
+                    section,
+                    start,
+                    limit,
+                } => number_below(image, *section, (*start as usize).checked_add(at)?, *limit),
+            },
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len()).filter_map(|at| self.get(at))
+    }
+
+    /// Returns the number of first numbers for which `is_before` is true.
+    pub(super) fn partition_point(&self, is_before: impl Fn(u32) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle).is_some_and(&is_before) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    pub(super) fn insert(&mut self, at: usize, number: u32) {
+        self.own_from(at);
+        super::compact::grow(&mut self.tail, 1);
+        self.tail.insert((at - self.kept).min(self.tail.len()), number);
+    }
+
+    pub(super) fn remove(&mut self, at: usize) {
+        self.own_from(at);
+        if at - self.kept < self.tail.len() {
+            self.tail.remove(at - self.kept);
+        }
+    }
+
+    /// Removes and returns the numbers from a place on.
+    pub(super) fn split_off(&mut self, at: usize) -> Self {
+        self.own_from(at);
+        Self {
+            tail: self.tail.split_off((at - self.kept).min(self.tail.len())),
+            ..Self::default()
+        }
+    }
+
+    /// Moves the numbers of `other` to the end.
+    pub(super) fn append(&mut self, other: &Self) {
+        self.tail.extend(other.iter());
+    }
+
+    /// Moves the numbers of the run from a place on to the tail.
+    fn own_from(&mut self, at: usize) {
+        if at < self.kept {
+            let moved: Vec<u32> = (at..self.kept).filter_map(|at| self.get(at)).collect();
+            self.kept = at;
+            drop(self.tail.splice(0..0, moved));
+        }
+    }
+}
+
+/// Returns the number at a place of a section.
+#[inline]
+pub(super) fn number_in(image: &Image, section: usize, at: usize) -> Option<u32> {
+    image
+        .read(section, at.checked_mul(4)?, 4)
+        .map(|bytes| u32_at(bytes, 0))
+}
+
+/// Returns the number at a place of a section. Returns `None` and marks the image as damaged if the number is not below
+/// the limit.
+#[inline]
+pub(super) fn number_below(image: &Image, section: usize, at: usize, limit: u32) -> Option<u32> {
+    let number = number_in(image, section, at)?;
+    if number < limit {
+        return Some(number);
+    }
+    image.fail();
+    None
+}
