@@ -212,6 +212,7 @@ fn a_question_is_stemmed_in_the_languages_of_the_documents() {
     let cases = [
         ("Wo steht das alte Haus?", 0),
         ("Haus", 0),
+        ("Häusern", 0),
         ("Где книга?", 1),
         ("kitap", 2),
         ("house", 3),
@@ -226,7 +227,8 @@ fn a_question_is_stemmed_in_the_languages_of_the_documents() {
         assert_eq!(found, Some(wanted), "QST-2: {question}");
     }
     // Among English documents, a question is stemmed by the rules of English alone.
-    assert!(ask(&said(&texts[3..]), "Hausen").is_empty());
+    // By those of French, "care" has the stem "car".
+    assert!(ask(&said(&["The cars are red"]), "care").is_empty());
 }
 
 #[test]
