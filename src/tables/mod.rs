@@ -19,11 +19,20 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
+#[cfg_attr(
+    not(any(test, feature = "agent")),
+    expect(dead_code, reason = "without the agent, images are only checked")
+)]
 mod image;
+#[cfg(feature = "agent")]
 mod rising;
+#[cfg(feature = "agent")]
 mod sorted;
 
-pub(crate) use image::{Builder, Image, u32_at, u64_at};
+pub(crate) use image::Image;
+#[cfg(feature = "agent")]
+pub(crate) use image::{Builder, u32_at, u64_at};
 #[cfg(feature = "agent")]
 pub(crate) use rising::{i64_of_rising, rising_i64, rising_u32, rising_u64, u32_of_rising};
+#[cfg(feature = "agent")]
 pub(crate) use sorted::{SortedRows, begin_with, row};
