@@ -62,6 +62,20 @@ impl Titles {
     }
 }
 
+/// Checks whether two versions of an object contribute the same to the titles of the objects below them.
+pub(super) fn hand_down_the_same(one: &Object, two: &Object) -> bool {
+    let handed = |object: &Object| {
+        let parent = object.parent().map(str::to_owned);
+        (
+            own_title(object),
+            object.origin(),
+            object.scope().to_owned(),
+            parent,
+        )
+    };
+    handed(one) == handed(two)
+}
+
 /// Returns the title of an object: its attribute `title`, else `name`, else `key`.
 fn own_title(object: &Object) -> Option<String> {
     if object.is_placeholder() {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::vectors::{TextKey, Vectors};
 use crate::agent::followed::{Followed, key_at, scope_hash};
 use crate::agent::item::{Item, unless_erased};
-use crate::agent::titles::Titles;
+use crate::agent::titles::{Titles, hand_down_the_same};
 use crate::agent::vocabulary::kind;
 use crate::digest::HashSuite;
 use crate::engine::{Derive, Keep, Memory, Version};
@@ -44,9 +44,9 @@ pub(crate) struct Content {
     /// texts with a vector.
     vectors: Option<Arc<Vectors>>,
     pub(super) embedded: HashMap<Key, TextKey>,
-    /// The key that was removed last, and whether its object may have had titles.
-    removed: Option<(Key, bool)>,
-    /// The objects that changed and have or had titles.
+    /// The key that was removed last, whether its object may have had titles, and the object if it may have had some.
+    removed: Option<(Key, bool, Option<Object>)>,
+    /// The objects that changed what they contribute to the titles of the objects below them.
     retitled: Vec<Id>,
 }
 
@@ -161,6 +161,7 @@ impl Indexed {
         let content = self.derived.value_mut();
         let mut waiting = std::mem::take(&mut content.retitled);
         let mut seen: HashSet<Id> = HashSet::new();
+        let mut settled = 0;
         while let Some(above) = waiting.pop() {
             if !seen.insert(above.clone()) {
                 continue;
@@ -171,10 +172,12 @@ impl Indexed {
                 {
                     let titles = titles_of(&object, |id| view.get(id))?;
                     content.put(suite, created, &object, &titles)?;
+                    settled += 1;
                 }
                 waiting.push(id);
             }
         }
+        self.derived.changes += settled;
         Ok(())
     }
 }
@@ -219,7 +222,9 @@ impl Derive for Content {
         let key = key_at(&old.key());
         // An object without an entry may still have had titles above it.
         let had_titles = !self.index.contains(&key) || self.index.is_titled(&key);
-        self.removed = Some((key, had_titles));
+        // An object that cannot be read counts as changed.
+        let object = had_titles.then(|| old.object().ok().flatten());
+        self.removed = Some((key, had_titles, object.flatten()));
         self.forget_expiry(key);
         if self.untrusted.remove(&key.0)
             && let Some(scope) = self.index.scope_of(&key)
@@ -237,8 +242,11 @@ impl Derive for Content {
         };
         let key = key_at(&new.key());
         let titles = titles_of(&object, |id| new.other(id))?;
-        let replaced = self.removed.take().filter(|(removed, _)| *removed == key);
-        if replaced.is_some_and(|(_, had_titles)| had_titles || !titles.is_empty()) {
+        if let Some((removed, had_titles, before)) = self.removed.take()
+            && removed == key
+            && (had_titles || !titles.is_empty())
+            && !before.is_some_and(|before| hand_down_the_same(&before, &object))
+        {
             self.retitled.push(object.id().clone());
         }
         self.put(new.suite(), new.created(), &object, &titles)

@@ -124,7 +124,15 @@ fn answers(index: &Index, scopes: Option<&[&str]>) -> Vec<String> {
 
 /// Returns the answers without vectors, which an image does not contain.
 fn wordy(index: &Index) -> Vec<String> {
-    asked(index, None, false)
+    let mut answers = asked(index, None, false);
+    let mut scratch = Scratch::default();
+    for text in QUESTIONS {
+        let matches = index.matches_by_scope(text, &|_| true, 9, &mut scratch);
+        answers.push(format!("{matches:?}"));
+    }
+    let keys = (0..60).map(|number| Key([number; Key::BYTES]));
+    answers.push(keys.map(|key| format!("{} ", index.is_titled(&key))).collect());
+    answers
 }
 
 fn asked(index: &Index, scopes: Option<&[&str]>, dense: bool) -> Vec<String> {

@@ -29,6 +29,21 @@ fn put_some(memory: &Memory, from: usize, to: usize) {
     drop(memory.commit(draft, "test").unwrap());
 }
 
+/// Puts a heading and a note below it.
+fn put_heading(memory: &Memory, title: &str) {
+    let mut draft = memory.draft(&Writer::user());
+    for (name, text, parent) in [("top", "", None), ("below", "opens at nine", Some("top"))] {
+        let mut item = NewItem::new(text);
+        if parent.is_none() {
+            drop(item.others.insert("title", title));
+        }
+        let mut object = item.into_object(Id::new(name).unwrap()).unwrap();
+        object.parent = parent.map(|parent| Id::new(parent).unwrap());
+        draft.put_at_most(object, Origin::Host).unwrap();
+    }
+    drop(memory.commit(draft, "test").unwrap());
+}
+
 fn reached(agent: &Agent) -> Reached {
     agent
         .recall_index()
@@ -41,11 +56,13 @@ fn reached(agent: &Agent) -> Reached {
 fn the_next_process_goes_on_where_this_one_was() {
     let memory = Memory::in_memory().unwrap();
     put_some(&memory, 0, 600);
+    put_heading(&memory, "Harbour");
     let first = agent(&memory);
     assert_eq!(reached(&first), Reached::Built);
     assert!(first.keep_indexes().unwrap());
     assert!(!first.keep_indexes().unwrap(), "it was just saved");
     put_some(&memory, 590, 603);
+    put_heading(&memory, "Lighthouse");
     drop(memory.remove(&Id::new("n5").unwrap(), &Writer::user()).unwrap());
     let second = agent(&memory);
     assert_eq!(reached(&second), Reached::Followed);
@@ -79,11 +96,13 @@ fn what_cannot_be_read_is_built_anew() {
 fn damage_changes_no_answer() {
     let memory = Memory::in_memory().unwrap();
     put_some(&memory, 0, 600);
+    put_heading(&memory, "Harbour");
     let first = agent(&memory);
     assert_eq!(reached(&first), Reached::Built);
     assert!(first.keep_indexes().unwrap());
     drop(memory.remove(&Id::new("n5").unwrap(), &Writer::user()).unwrap());
     put_some(&memory, 600, 603);
+    put_heading(&memory, "Lighthouse");
     let view = memory.view();
     let answers = |agent: &Agent| {
         let asked = |text: &str| {
@@ -96,6 +115,8 @@ fn damage_changes_no_answer() {
         (
             asked("note 17 of 3"),
             asked("note 601"),
+            asked("lighthouse"),
+            asked("harbour"),
             near(&options).duplicates.len(),
         )
     };

@@ -130,6 +130,39 @@ fn an_index_that_followed_any_history_is_as_one_built_anew() {
     }
 }
 
+/// A change indexes the objects below again only if their titles change.
+#[test]
+fn only_a_change_of_titles_reaches_the_objects_below() {
+    let agent = agent();
+    let change = |title: &str, colour: &str| {
+        let mut item = NewItem::new("");
+        item.kind = crate::object::Kind::new(kind::SESSION).unwrap();
+        drop(item.others.insert("title", title));
+        drop(item.others.insert("colour", colour));
+        put(&agent, "top", item);
+    };
+    change("Harbour", "red");
+    for at in 0..5 {
+        let mut object = NewItem::new("opens at nine")
+            .into_object(id(&format!("n{at}")))
+            .unwrap();
+        object.parent = Some(id("top"));
+        drop(agent.memory().put(object, &Writer::user()).unwrap());
+    }
+    let numbers = || {
+        let (indexed, _) = indexed(&agent, &agent.memory().view()).unwrap();
+        (indexed.value().index.columns.len(), indexed.derived.changes)
+    };
+    assert_eq!(numbers(), (5, 6));
+    change("Harbour", "blue");
+    assert_eq!(numbers(), (5, 7));
+    change("Lighthouse", "blue");
+    assert_eq!(numbers(), (10, 13));
+    let view = agent.memory().view();
+    assert_eq!(found(&agent, &view, "lighthouse").len(), 5);
+    assert!(found(&agent, &view, "harbour").is_empty());
+}
+
 #[test]
 fn near_states_are_followed_and_far_ones_are_built() {
     let agent = agent();
