@@ -225,8 +225,9 @@ mod tests {
             crate::scan::Scanner::new(scan, [0; 32]).scan(&order).verdict
         };
         assert_eq!(verdict(""), Verdict::Quarantine);
-        // Another rule, whose verdict this setting does not lower, still flags the text.
-        assert_eq!(verdict("[scan.override]\nhigh = \"allow\""), Verdict::Flag);
+        // The classifier, whose verdict is only lowered to a flag, still flags the text.
+        let lower = "[scan.override]\nhigh = \"allow\"\n[scan.resemblance]\nhigh = \"flag\"";
+        assert_eq!(verdict(lower), Verdict::Flag);
         let all = "[scan.all]\nlow = \"allow\"\nmedium = \"allow\"\nhigh = \"allow\"\n";
         assert_eq!(verdict(all), Verdict::Allow);
         let but = format!("[scan.override]\nhigh = \"block\"\n{all}");

@@ -34,10 +34,10 @@ static WEIGHTS: &[u8; HEADER + FEATURES] = include_bytes!("weights.bin");
 
 /// The number of features by which every passage counts as longer, so that a few words alone have no high score.
 const PRIOR: f32 = 50.0;
-/// The minimal score of a passage that is reported.
-const MEDIUM: f32 = 0.2;
-/// The minimal score of a passage that is held back without a finding of a rule.
-const HIGH: f32 = 0.8;
+/// The minimal score of a passage that is reported. Chosen on texts of `kept_out` without author 16.
+const MEDIUM: f32 = 0.25;
+/// The minimal score of a passage that is held back without a finding of a rule. Chosen like [`MEDIUM`].
+const HIGH: f32 = 0.75;
 /// A passage with a score below this one resembles no injection.
 pub(super) const UNLIKE: f32 = -0.4;
 
