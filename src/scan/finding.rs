@@ -43,7 +43,7 @@ named! {
         Encoded => "encoded",
         /// Markup that hides text from people but not from models.
         Markup => "markup",
-        /// A passage that resembles known injections as a whole, although no rule knows its words.
+        /// A passage that resembles known injections as a whole, whether or not a rule matches.
         Resemblance => "resemblance",
     }
 }

@@ -69,7 +69,12 @@ impl Scanner {
             let mut found = find(name, text);
             found.sort_by_key(|one| (one.span.start, one.span.end, one.category, one.rule));
             found.dedup_by(|next, last| {
-                next.rule == last.rule && next.span.start < last.span.end && next.span.end <= last.span.end
+                let is_same = next.rule == last.rule && next.span.start < last.span.end;
+                let is_inside = is_same && next.span.end <= last.span.end;
+                if is_inside {
+                    last.severity = last.severity.max(next.severity);
+                }
+                is_inside
             });
             report.verdict = report.verdict.max(self.settings.judge(&found));
             for finding in found {

@@ -42,7 +42,7 @@ fn names_of_settings_are_names_of_reports() {
 fn a_field_is_taken_at_the_word_of_its_name() {
     let report = scanner().scan_fields([("", "fine"), ("password", "hunter2x"), ("note", "<|im_start|>")]);
     let found: Vec<Category> = report.findings.iter().map(|found| found.category).collect();
-    assert_eq!(found[..2], [Category::Secret, Category::Role]);
+    assert_eq!(found, [Category::Secret, Category::Role]);
     assert!(
         scanner()
             .redact_field("password", "hunter2x")

@@ -18,8 +18,10 @@ mod spelling;
 mod tests;
 mod views;
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
+use self::classifier::{Passage, UNLIKE};
 use self::views::TextCopy;
 use super::encoding;
 use super::finding::{Category, Finding, Severity};
@@ -31,7 +33,7 @@ const PIECE: usize = 64 << 10;
 /// The number of bytes that neighbouring pieces share. This number exceeds the longest match, so each match is
 /// completely in some piece.
 const OVERLAP: usize = 4 << 10;
-/// The maximal number of findings that a rule reports in one piece. More findings could not change the verdict.
+/// The maximal number of findings of one severity that a rule reports in one piece. More could not change the verdict.
 const PER_RULE_MAX: usize = 4;
 /// The minimal number of escapes that are decoded, because a single `%20` hides nothing.
 const ESCAPES_MIN: usize = 3;
@@ -40,15 +42,18 @@ const AROUND: usize = 256;
 /// The maximal number of layers that are decoded.
 const DEPTH_MAX: usize = 3;
 
-/// The maximal distance in bytes of findings that confirm each other.
+/// The maximal number of bytes between findings that confirm each other.
 const NEAR: usize = 300;
-/// Categories whose findings keep their severity, because they are no orders, or because `High` blocks a text.
+/// Categories whose findings are never raised, because they are no orders, or because `High` blocks a text.
 const UNCONFIRMED: [Category; 4] = [
     Category::Secret,
     Category::Unicode,
     Category::Execute,
     Category::Encoded,
 ];
+
+/// Categories whose findings are never lowered, because they are facts about the text and not readings of it.
+const FACTS: [Category; 2] = [Category::Execute, Category::Encoded];
 
 /// Returns the findings in `text`.
 pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
@@ -58,17 +63,21 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
 }
 
 /// Raises findings of medium severity that confirm each other: two categories close together are as rare in honest
-/// texts as one finding of high severity. Disguised characters confirm an order, too, but an order does not make them
-/// more dangerous.
+/// texts as one finding of high severity. A resemblance confirms a rule, too: either alone flags, both hold back.
+/// Disguised characters confirm an order, but an order does not make them more dangerous.
 pub(in crate::scan) fn confirm(found: &mut [Finding]) {
     let open = found
         .iter()
         .filter(|one| one.severity == Severity::Medium && one.category != Category::Secret);
-    let open: Vec<(usize, Category)> = open.map(|one| (one.span.start, one.category)).collect();
+    let open: Vec<(Range<usize>, Category)> = open.map(|one| (one.span.clone(), one.category)).collect();
     for finding in found.iter_mut().filter(|one| one.severity == Severity::Medium) {
-        let is_near = |start: usize| start.abs_diff(finding.span.start) <= NEAR;
+        let span = finding.span.clone();
+        let gap = |other: &Range<usize>| {
+            let after = other.start.saturating_sub(span.end);
+            after.max(span.start.saturating_sub(other.end))
+        };
         let mut others = open.iter().filter(|(_, category)| *category != finding.category);
-        if !UNCONFIRMED.contains(&finding.category) && others.any(|(start, _)| is_near(*start)) {
+        if !UNCONFIRMED.contains(&finding.category) && others.any(|(other, _)| gap(other) <= NEAR) {
             finding.severity = Severity::High;
         }
     }
@@ -82,14 +91,20 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
         let mut here = Vec::new();
         let has_escapes = views::marks(part, &mut marks);
         views::words(&marks, &mut words);
-        run(rules_for_marks, &marks, part, &mut here);
-        run(rules_for_words, &words, part, &mut here);
+        let passages = Passages::of(&marks, part);
+        let mut piece_of_text = Piece {
+            text: part,
+            passages: &passages,
+            found: &mut here,
+        };
+        run(rules_for_marks, &marks, &mut piece_of_text);
+        run(rules_for_words, &words, &mut piece_of_text);
         if !words.bytes.is_ascii() {
-            run(&rules::OTHER_WORDS, &words, part, &mut here);
-            run_frames(&rules::OTHER_FRAMES, &words, part, &mut here);
+            run(&rules::OTHER_WORDS, &words, &mut piece_of_text);
+            run_frames(&rules::OTHER_FRAMES, &words, &mut piece_of_text);
         }
-        run_frames(&rules::FRAMES, &words, part, &mut here);
-        classify(&marks, part, &mut here);
+        run_frames(&rules::FRAMES, &words, &mut piece_of_text);
+        here.extend(passages.alike());
         if depth < DEPTH_MAX {
             if has_escapes {
                 find_unescaped(part, depth, &mut here);
@@ -121,74 +136,95 @@ fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Runs `rules` over a copy of `text`.
-fn run(rules: &RuleSet, copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
-    let first = found.len();
-    rules.run(&copy.bytes, |matched| {
-        let (rule, span) = (matched.rule, matched.span);
-        let same = found[first..].iter().filter(|known| known.rule == rule.id);
-        if !span.is_empty() && same.count() < PER_RULE_MAX {
-            found.push(Finding::new(
-                rule.category,
-                rule.id,
-                rule.severity,
-                copy.span_in(text, span),
-            ));
+/// The scored passages of a piece of text.
+struct Passages(Vec<Passage>);
+
+impl Passages {
+    fn of(marks: &TextCopy, text: &str) -> Self {
+        let mut passages = classifier::find(&marks.bytes);
+        for passage in &mut passages {
+            passage.span = marks.span_in(text, passage.span.clone());
         }
-    });
+        Self(passages)
+    }
+
+    /// Returns whether the passages at `span` resemble no injection.
+    ///
+    /// A rule knows a few words, the classifier weighs the whole passage. So a finding in such a passage is less severe:
+    /// honest texts use the words of attacks, too.
+    fn are_unlike(&self, span: &Range<usize>) -> bool {
+        let touches = |passage: &&Passage| passage.span.start < span.end && span.start < passage.span.end;
+        let scores = self.0.iter().filter(touches).map(|passage| passage.score);
+        scores.reduce(f32::max).is_some_and(|score| score < UNLIKE)
+    }
+
+    /// Returns findings of the passages that resemble an injection, the most severe ones first.
+    fn alike(self) -> Vec<Finding> {
+        let passages = self.0.into_iter();
+        let mut found: Vec<Finding> = passages
+            .filter_map(|passage| {
+                let (severity, span) = (classifier::severity(passage.score)?, passage.span);
+                Some(Finding::new(
+                    Category::Resemblance,
+                    "resembles-injection",
+                    severity,
+                    span,
+                ))
+            })
+            .collect();
+        found.sort_by_key(|finding| Reverse(finding.severity));
+        found.truncate(PER_RULE_MAX);
+        found
+    }
 }
 
-/// Runs the frames over a copy of `text`.
-fn run_frames(frames: &Frames, copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
-    let first = found.len();
-    frames.run(&copy.bytes, |frame, span| {
-        let same = found[first..].iter().filter(|known| known.rule == frame.id);
+/// A piece of text, and what was found in it.
+struct Piece<'a> {
+    text: &'a str,
+    passages: &'a Passages,
+    found: &'a mut Vec<Finding>,
+}
+
+impl Piece<'_> {
+    /// Adds a finding at `span` of a copy. Findings of the same rule count against [`PER_RULE_MAX`] only if they are at
+    /// least as severe, so that harmless uses of some words do not hide an order.
+    fn add(
+        &mut self,
+        copy: &TextCopy,
+        span: Range<usize>,
+        category: Category,
+        rule: &'static str,
+        severity: Severity,
+    ) {
+        let span = copy.span_in(self.text, span);
+        let severity = if FACTS.contains(&category) || !self.passages.are_unlike(&span) {
+            severity
+        } else {
+            severity.lower()
+        };
+        let same = self.found.iter();
+        let same = same.filter(|known| known.rule == rule && known.severity >= severity);
         if same.count() < PER_RULE_MAX {
-            found.push(Finding::new(
-                frame.category,
-                frame.id,
-                frame.severity,
-                copy.span_in(text, span),
-            ));
-        }
-    });
-}
-
-/// Compares what the rules found in `text` with the scores of its passages, and reports passages with a high score.
-///
-/// A rule knows a few words, the classifier weighs the whole passage. So a finding in a passage that does not resemble
-/// any injection is less severe: honest texts use the words of attacks, too.
-fn classify(copy: &TextCopy, text: &str, found: &mut Vec<Finding>) {
-    let passages: Vec<(Range<usize>, f32)> = classifier::find(&copy.bytes)
-        .into_iter()
-        .map(|passage| (copy.span_in(text, passage.span), passage.score))
-        .collect();
-    for finding in found
-        .iter_mut()
-        .filter(|one| !UNCONFIRMED.contains(&one.category))
-    {
-        let touches = |span: &Range<usize>| span.start < finding.span.end && finding.span.start < span.end;
-        let scores = passages
-            .iter()
-            .filter(|(span, _)| touches(span))
-            .map(|(_, score)| *score);
-        if scores
-            .reduce(f32::max)
-            .is_some_and(|score| score < classifier::UNLIKE)
-        {
-            finding.severity = finding.severity.lower();
+            self.found.push(Finding::new(category, rule, severity, span));
         }
     }
-    let alike = passages.into_iter().filter_map(|(span, score)| {
-        let severity = classifier::severity(score)?;
-        Some(Finding::new(
-            Category::Resemblance,
-            "resembles-injection",
-            severity,
-            span,
-        ))
+}
+
+/// Runs `rules` over a copy of a piece.
+fn run(rules: &RuleSet, copy: &TextCopy, piece: &mut Piece<'_>) {
+    rules.run(&copy.bytes, |matched| {
+        let (rule, span) = (matched.rule, matched.span);
+        if !span.is_empty() {
+            piece.add(copy, span, rule.category, rule.id, rule.severity);
+        }
     });
-    found.extend(alike.take(PER_RULE_MAX));
+}
+
+/// Runs the frames over a copy of a piece.
+fn run_frames(frames: &Frames, copy: &TextCopy, piece: &mut Piece<'_>) {
+    frames.run(&copy.bytes, |frame, span| {
+        piece.add(copy, span, frame.category, frame.id, frame.severity);
+    });
 }
 
 /// Finds injections that are hidden by escapes.
@@ -202,7 +238,10 @@ fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
             let end = unescaped.sources[part.start + finding.span.end].max(start);
             let span = boundaries(text, start..end.min(text.len()));
             let is_known = found.iter().any(|known| {
-                known.rule == finding.rule && known.span.start < span.end && span.start < known.span.end
+                known.rule == finding.rule
+                    && known.severity >= finding.severity
+                    && known.span.start < span.end
+                    && span.start < known.span.end
             });
             if !is_known {
                 found.push(Finding { span, ..finding });
@@ -241,7 +280,8 @@ fn find_in_copy(run: &Range<usize>, plain: &str, found: &mut Vec<Finding>) {
     let mut inner = Vec::new();
     find_at_depth(plain, DEPTH_MAX - 1, &mut inner);
     for finding in inner {
-        if !found.iter().any(|known| known.rule == finding.rule) {
+        let is_known = |known: &Finding| known.rule == finding.rule && known.severity >= finding.severity;
+        if !found.iter().any(is_known) {
             let span = run.clone();
             found.push(Finding { span, ..finding });
         }

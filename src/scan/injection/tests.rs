@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{NEAR, confirm, find};
+use super::{NEAR, PER_RULE_MAX, confirm, find};
 use crate::scan::rules::tests::injection_examples;
 use crate::scan::{Category, Finding, Scanner, Severity, Verdict, VerdictTable};
 
@@ -123,8 +123,11 @@ fn findings_of_two_categories_close_together_are_high() {
         confirm(&mut found);
         found.map(|finding| finding.severity)
     };
-    assert_eq!(severities(NEAR, Category::Persistence), [Severity::High; 2]);
-    assert_eq!(severities(NEAR + 1, Category::Persistence), [Severity::Medium; 2]);
+    assert_eq!(severities(9 + NEAR, Category::Persistence), [Severity::High; 2]);
+    assert_eq!(
+        severities(9 + NEAR + 1, Category::Persistence),
+        [Severity::Medium; 2]
+    );
     assert_eq!(severities(0, Category::Guard), [Severity::Medium; 2]);
     assert_eq!(
         severities(0, Category::Unicode),
@@ -144,6 +147,11 @@ fn a_finding_in_a_passage_unlike_any_attack_is_less_severe() {
     let honest = "The log of the parser says: error in line 7, could not ignore previous instructions in the assembly file of the build.";
     assert_eq!(severity(order), Severity::High);
     assert_eq!(severity(honest), Severity::Medium);
+    // Harmless uses before the order do not hide it.
+    let decoys = format!("{honest}\n").repeat(2 * PER_RULE_MAX);
+    let found = find(&format!("{decoys}{order}"));
+    let orders = found.iter().filter(|seen| seen.rule == "ignore-orders");
+    assert_eq!(orders.map(|seen| seen.severity).max(), Some(Severity::High));
 }
 
 /// The same order with and without accents, vowel points or joiners, and with letters that writers exchange.

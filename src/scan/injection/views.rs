@@ -27,10 +27,12 @@ pub(super) struct TextCopy {
 }
 
 impl TextCopy {
-    /// Returns the bytes of `text`, the original of this copy, from which `span` was made.
+    /// Returns the bytes of `text`, the original of this copy, from which `span` was made. The span is not empty.
     pub(super) fn span_in(&self, text: &str, span: Range<usize>) -> Range<usize> {
+        // The space after a terminal escape has the source of the escape, so a span may begin behind its end.
+        let start = self.sources[span.start];
         let end = (self.sources[span.end - 1] + 1).min(text.len());
-        boundaries(text, self.sources[span.start]..end)
+        boundaries(text, start.min(end)..end.max(start))
     }
 
     fn reset(&mut self, length: usize) {

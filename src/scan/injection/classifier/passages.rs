@@ -1,6 +1,6 @@
 //! Cuts a text into passages: whole sentences of at most [`WORDS_MAX`] words together.
 //!
-//! An order that is hidden in a long text fills a passage of its own length, so the text around it does not hide it.
+//! So a long text around an order does not hide it. Every full stop ends a sentence, also in `example.com`.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -21,7 +21,7 @@ pub(super) fn each<'a>(marks: &'a str, mut take: impl FnMut(&[&'a str], Range<us
     let mut whole = (0, 0);
     for word in (Words { text: marks, at: 0 }) {
         let end = word.end;
-        if words.len() == WORDS_MAX {
+        if words.len() == WORDS_MAX && &marks[word.clone()] != "\n" {
             // A sentence that is too long is cut.
             let (count, cut) = if whole.0 == 0 {
                 (words.len(), word.start)
@@ -47,6 +47,24 @@ pub(super) fn each<'a>(marks: &'a str, mut take: impl FnMut(&[&'a str], Range<us
     }
 }
 
+/// Returns the sentences in the words of a passage, each of at least `least` words as far as there are more.
+pub(super) fn sentences<'a, 'w>(words: &'w [&'a str], least: usize) -> impl Iterator<Item = &'w [&'a str]> {
+    let mut rest = words;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let ends = rest.iter().enumerate().skip(least.saturating_sub(1));
+        let end = ends
+            .filter(|(_, word)| ends_sentence(word))
+            .map(|(at, _)| at + 1)
+            .next();
+        let (sentence, others) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = others;
+        Some(sentence)
+    })
+}
+
 fn ends_sentence(word: &str) -> bool {
     matches!(
         word,
@@ -67,7 +85,7 @@ impl Iterator for Words<'_> {
         let mut start = None;
         for (offset, char) in self.text[self.at..].char_indices() {
             let at = self.at + offset;
-            let is_letter = char.is_alphanumeric() || char == '_';
+            let is_letter = char.is_alphanumeric();
             match start {
                 Some(start) if !is_letter || is_unspaced(char) => {
                     self.at = at;

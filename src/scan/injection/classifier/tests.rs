@@ -26,10 +26,13 @@ fn weights_are_those_of_the_corpus() {
 /// thousandths of honest texts.
 #[test]
 #[ignore = "takes minutes; run when the features or the corpus change"]
-fn attacks_of_an_unknown_author_are_seen() {
+fn rates_of_each_author_by_a_classifier_trained_without_him() {
     let mut files = corpus::files("train");
     files.push(("own".to_owned(), own_texts()));
-    for (author, theirs) in &files {
+    let with_attacks = files
+        .iter()
+        .filter(|(_, texts)| texts.iter().any(|text| text.label == 1));
+    for (author, theirs) in with_attacks {
         let others = files
             .iter()
             .filter(|(name, _)| name != author)
@@ -93,7 +96,7 @@ fn a_passage_is_whole_sentences_as_far_as_they_fit() {
             .map(|words| words.split('|').count())
             .collect()
     };
-    assert_eq!(passages_of("ab cd.\n ef: x_1"), ["ab|cd|.|ef|:|x_1"]);
+    assert_eq!(passages_of("ab cd.\n ef: x_1"), ["ab|cd|.|ef|:|x|_|1"]);
     assert_eq!(
         passages_of("\u{3054}\u{98ef}\u{3092} ok"),
         ["\u{3054}|\u{98ef}|\u{3092}|ok"]
@@ -115,4 +118,14 @@ fn an_order_in_a_long_text_scores_like_the_order_alone() {
     let prose = "the ferry leaves at nine and takes an hour. bread and cheese are sold on board. ".repeat(30);
     assert!(best(&prose) < MEDIUM && best(order) >= MEDIUM);
     assert!(best(&format!("{prose}\n{order}\n{prose}")) >= MEDIUM);
+}
+
+#[test]
+fn a_sentence_has_at_least_some_words() {
+    let words = ["a", ".", "b", "c", ".", "d", "e", "f", ".", "g"];
+    let sentences: Vec<String> = passages::sentences(&words, 3)
+        .map(|words| words.concat())
+        .collect();
+    assert_eq!(sentences, ["a.bc.", "def.", "g"]);
+    assert_eq!(passages::sentences(&[], 3).count(), 0);
 }

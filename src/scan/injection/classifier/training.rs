@@ -1,6 +1,6 @@
 //! Trains the weights of the classifier on the texts of the repository.
 //!
-//! `TREERING_WRITE_WEIGHTS=1 cargo test --release --lib classifier` trains, and writes `weights.bin`. Training uses
+//! `TREERING_WRITE_WEIGHTS=1 cargo test --release --lib weights_are_those` trains, and writes `weights.bin`. Training uses
 //! additions, multiplications, divisions and square roots only, so every machine gets the same bytes.
 //!
 //! A text that is an attack is represented by its passage with the highest score: the passage that has the order. An
@@ -50,11 +50,11 @@ pub(super) struct Model {
     weights: Vec<f64>,
 }
 
-/// The features of a passage, and the share that the passage has in the weights.
+/// The features of a passage, and its dual variable (alpha in Hsieh et al.).
 struct Example {
     features: Vec<u32>,
     is_attack: bool,
-    share: f64,
+    dual: f64,
 }
 
 impl Model {
@@ -86,7 +86,7 @@ impl Model {
             examples.extend(chosen.into_iter().map(|features| Example {
                 features: features.clone(),
                 is_attack: *is_attack,
-                share: 0.0,
+                dual: 0.0,
             }));
         }
         examples
@@ -108,15 +108,13 @@ impl Model {
             for example in &mut examples {
                 let sign = if example.is_attack { 1.0 } else { -1.0 };
                 let count = example.features.len() as f64;
-                let slack = 1.0 / (2.0 * COST);
-                let gradient = sign * model.score(&example.features) - 1.0 + slack * example.share;
-                let share = (example.share
-                    - gradient / (count / length(&example.features).powi(2) + 1.0 + slack))
-                    .max(0.0);
-                let step = (share - example.share) * sign;
-                example.share = share;
+                let (slack, length) = (1.0 / (2.0 * COST), length(&example.features));
+                let gradient = sign * model.score(&example.features) - 1.0 + slack * example.dual;
+                let dual = (example.dual - gradient / (count / (length * length) + 1.0 + slack)).max(0.0);
+                let step = (dual - example.dual) * sign;
+                example.dual = dual;
                 for feature in &example.features {
-                    model.weights[*feature as usize] += step / length(&example.features);
+                    model.weights[*feature as usize] += step / length;
                 }
                 model.weights[FEATURES] += step;
             }
