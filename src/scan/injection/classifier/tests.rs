@@ -123,9 +123,7 @@ fn an_order_in_a_long_text_scores_like_the_order_alone() {
 #[test]
 fn a_sentence_has_at_least_some_words() {
     let words = ["a", ".", "b", "c", ".", "d", "e", "f", ".", "g"];
-    let sentences: Vec<String> = passages::sentences(&words, 3)
-        .map(|words| words.concat())
-        .collect();
+    let sentences: Vec<String> = passages::sentences(&words, 3).map(<[&str]>::concat).collect();
     assert_eq!(sentences, ["a.bc.", "def.", "g"]);
     assert_eq!(passages::sentences(&[], 3).count(), 0);
 }
