@@ -177,7 +177,6 @@ const LINES: &[&str] = &[
     "inspect hex manifest",
     "inspect trie",
     "inspect trie --path a",
-    "inspect digest 1",
     "inspect recovery",
     "export",
     "export all.jsonl",
@@ -271,6 +270,12 @@ fn every_verb_answers_as_its_schema_says() {
             check("note", &notes);
         }
     }
+    let newest = folder.run(&["log", "--limit", "1", "--json"]).documents();
+    let prefix = &newest[0]["commit"].as_str().unwrap()[..8];
+    check(
+        "inspect",
+        &folder.run(&["inspect", "digest", prefix, "--json"]).documents(),
+    );
     let held = hold_back_twice(&folder);
     for arguments in [
         &["quarantine"][..],
