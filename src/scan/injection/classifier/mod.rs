@@ -34,7 +34,7 @@ static WEIGHTS: &[u8; HEADER + FEATURES] = include_bytes!("weights.bin");
 
 /// The number of features by which every passage counts as longer, so that a few words alone have no high score.
 const PRIOR: f32 = 50.0;
-/// The minimal score of a passage that is reported. Chosen on texts of `kept_out` without author 16.
+/// The minimal score of a passage that is reported. Chosen by the rates of `kept_out`.
 const MEDIUM: f32 = 0.3;
 /// The minimal score of a passage that is held back without a finding of a rule. Chosen like [`MEDIUM`].
 const HIGH: f32 = 0.75;
