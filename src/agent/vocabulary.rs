@@ -51,7 +51,7 @@ pub(crate) mod attribute {
     pub(crate) const TITLE: &str = "title";
     /// The name of the item, which stands for a missing title.
     pub(crate) const NAME: &str = "name";
-    /// The key of the item, which stands for a missing title and name.
+    /// The key of the item. It is used as the title if the item has no title and no name.
     pub(crate) const KEY: &str = "key";
     /// The session in which the text was said.
     pub(crate) const SESSION: &str = "session";

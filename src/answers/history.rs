@@ -175,10 +175,10 @@ impl BlameLine {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BisectAnswer {
     pub(crate) first_bad: LogLine,
-    /// What the state before the commit shows: the text of the first hit or of the object, or how the command ended. Null
-    /// if there is no hit or object.
+    /// The answer in the state before the commit: the text of the first hit or of the object, or how the command ended.
+    /// Null if there is no hit or object.
     pub(crate) before: Option<String>,
-    /// What the state after the commit shows.
+    /// The answer in the state after the commit.
     pub(crate) after: Option<String>,
     /// The version whose text `before` is. Null with `--run`.
     pub(crate) before_version: Option<ShownVersion>,

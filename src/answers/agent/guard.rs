@@ -43,7 +43,7 @@ pub(crate) struct GuardCommit {
     pub(crate) report: GuardReport,
     #[serde(flatten)]
     pub(crate) names: CommitIfAny,
-    /// What the guard reverted of the session after a refusal, if the policy has `refused.revert_session`.
+    /// The objects that the guard reverted after a refusal, if the policy sets `refused.revert_session`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reverted: Option<Reverted>,
 }

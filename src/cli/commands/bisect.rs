@@ -189,7 +189,7 @@ fn hit_line(side: &Side) -> String {
     format!("{}{mark}  {text}", one_line(version.id.as_str()))
 }
 
-/// Returns both sides with the sign and the colour of a difference.
+/// Returns the lines before and after, with the signs and colours of a diff.
 fn signed(sides: &[Side; 2]) -> [(&'static str, Meaning, &Side); 2] {
     let [before, after] = sides;
     [("-", Meaning::Bad, before), ("+", Meaning::Good, after)]

@@ -11,7 +11,7 @@
 
 use std::collections::HashSet;
 
-/// The largest number of unmatched lines in the rest. It bounds the time and memory of the search.
+/// The maximal number of unmatched lines. It bounds the time and memory of the search.
 const EDITS_MAX: usize = 1_000;
 
 /// Returns for each line of `new` the index of the same line in `old`. The indexes rise.

@@ -92,18 +92,18 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
         let has_escapes = views::marks(part, &mut marks);
         views::words(&marks, &mut words);
         let passages = Passages::of(&marks, part);
-        let mut piece_of_text = Piece {
+        let mut scanned = Piece {
             text: part,
             passages: &passages,
             found: &mut here,
         };
-        run(rules_for_marks, &marks, &mut piece_of_text);
-        run(rules_for_words, &words, &mut piece_of_text);
+        run(rules_for_marks, &marks, &mut scanned);
+        run(rules_for_words, &words, &mut scanned);
         if !words.bytes.is_ascii() {
-            run(&rules::OTHER_WORDS, &words, &mut piece_of_text);
-            run_frames(&rules::OTHER_FRAMES, &words, &mut piece_of_text);
+            run(&rules::OTHER_WORDS, &words, &mut scanned);
+            run_frames(&rules::OTHER_FRAMES, &words, &mut scanned);
         }
-        run_frames(&rules::FRAMES, &words, &mut piece_of_text);
+        run_frames(&rules::FRAMES, &words, &mut scanned);
         here.extend(passages.alike());
         if depth < DEPTH_MAX {
             if has_escapes {

@@ -27,7 +27,7 @@ const SENTENCE_ENDS: [&str; 5] = [". ", "! ", "? ", "\u{3002}", "\n"];
 
 /// Calls `found` with the values near the name at `name`, which is the name of a key or of a password.
 pub(super) fn each(check: Check, text: &str, name: Range<usize>, mut found: impl FnMut(Range<usize>)) {
-    // A word that only begins like a name is no name. A value that touches the name is a part of the same word.
+    // A longer word that begins with a name does not count. A value that touches the name is a part of the same word.
     let ends_word = text.as_bytes()[..name.end].last().is_some_and(u8::is_ascii);
     if ends_word && text[name.end..].starts_with(|char: char| char.is_ascii_alphanumeric()) {
         return;

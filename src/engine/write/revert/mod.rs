@@ -4,7 +4,7 @@
 //! object that they removed comes back. A revert is one commit, so an undo or another revert takes it back.
 //!
 //! 1. [`Selection`] finds the commits.
-//! 2. [`Without`] finds the version that stands for each id without the commits.
+//! 2. [`Without`] finds the version that each id would have without the commits.
 //! 3. [`Plan`] fits these versions into the tree of parents.
 //! 4. The changes are a draft on the head, and the draft is one commit.
 //!
@@ -41,7 +41,7 @@ use settle::{GivenUp, Plan, Planned};
 use without::{Without, is_same};
 
 named! {
-    /// What a revert does with versions that others wrote later than the selected commits.
+    /// The treatment of versions that others wrote after the selected commits.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum Conflicts {

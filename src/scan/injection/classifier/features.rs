@@ -1,4 +1,5 @@
-//! The features of a passage: its words, pairs of words, and four letters of a word in a row.
+//! The features of a passage: its words, pairs of neighbours, pairs with one word between them, and four letters of a word
+//! in a row.
 //!
 //! A feature is a hash. Two features with the same hash share a weight.
 //!
@@ -13,6 +14,15 @@ pub(super) const FEATURES: usize = 1 << 18;
 const LETTERS: usize = 4;
 /// The maximal number of letters of a word that are read.
 const LETTERS_MAX: usize = 30;
+
+/// The kind of a feature. It is part of the hash, so that a word and a pair differ.
+#[derive(Clone, Copy)]
+enum Kind {
+    Word = 1,
+    Pair = 2,
+    PairWithGap = 3,
+    Letters = 4,
+}
 
 /// The distinct features of a passage.
 pub(super) struct Features {
@@ -41,10 +51,10 @@ impl Features {
         for word in words {
             let hash = self.add_word(word);
             if let Some(second) = second {
-                self.add(2, mix(second, hash));
+                self.add(Kind::Pair, mix(second, hash));
             }
             if let Some(first) = first {
-                self.add(3, mix(first, hash));
+                self.add(Kind::PairWithGap, mix(first, hash));
             }
             (first, second) = (second, Some(hash));
         }
@@ -55,7 +65,7 @@ impl Features {
     fn add_word(&mut self, word: &str) -> u64 {
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
         if is_number {
-            self.add(1, 0);
+            self.add(Kind::Word, 0);
             return 0;
         }
         let has_letters = word.chars().next().is_some_and(char::is_alphanumeric);
@@ -71,15 +81,15 @@ impl Features {
             count += 1;
             if has_letters && count >= LETTERS {
                 let row = row.iter().fold(0, |row, letter| mix(row, u64::from(*letter)));
-                self.add(4, row);
+                self.add(Kind::Letters, row);
             }
         }
-        self.add(1, hash);
+        self.add(Kind::Word, hash);
         hash
     }
 
-    fn add(&mut self, kind: u64, hash: u64) {
-        let feature = (mix(kind, hash) >> (64 - FEATURES.trailing_zeros())) as u32;
+    fn add(&mut self, kind: Kind, hash: u64) {
+        let feature = (mix(kind as u64, hash) >> (64 - FEATURES.trailing_zeros())) as u32;
         let (word, bit) = (&mut self.known[feature as usize / 64], 1 << (feature % 64));
         if *word & bit == 0 {
             *word |= bit;

@@ -1,10 +1,13 @@
-//! The linear classifier of passages: text that resembles an injection without the words of any rule.
+//! The linear classifier of passages. It finds text that resembles an injection, also if no rule knows its words.
 //!
 //! A rule knows the words of attacks that its author saw. The classifier weighs all words of a passage, their pairs and
 //! their letters, and so finds attacks in new words. Each feature has a weight of eight bits in `weights.bin`. The score
-//! of a passage is the sum of the weights of its distinct features, divided by the square root of their number.
+//! of a passage is the bias plus the sum of the weights of its distinct features, divided by the square root of their
+//! number and a constant.
 //!
-//! The weights are trained on the texts in `tests/scan/train` and in the tests of the scan (`training` says how). A test trains them again and compares.
+//! The weights are trained on the texts in `tests/scan/train` and in the tests of the scan (`training` says how). A test
+//! trains them again and compares.
+//!
 //! Source: L2-regularised linear classification over hashed features, Weinberger et al., "Feature Hashing for Large
 //! Scale Multitask Learning", ICML 2009; Hsieh et al., "A Dual Coordinate Descent Method for Large-scale Linear SVM",
 //! ICML 2008.
@@ -60,7 +63,8 @@ pub(super) fn find(marks: &[u8]) -> Vec<Passage> {
     passages::each(&marks, |words, span| {
         let mut best = score(features.of(words));
         // A sentence may score higher than the passage, because the text around an order lowers the score.
-        for sentence in passages::sentences(words, SENTENCE_MIN) {
+        let sentences = passages::sentences(words, SENTENCE_MIN);
+        for sentence in sentences.filter(|sentence| sentence.len() < words.len()) {
             best = best.max(score(features.of(sentence)));
         }
         found.push(Passage { span, score: best });

@@ -1,6 +1,7 @@
 //! Cuts a text into passages: whole sentences of at most [`WORDS_MAX`] words together.
 //!
-//! So a long text around an order does not hide it. Every full stop ends a sentence, also in `example.com`.
+//! Passages are short, so that a long text around an order does not hide it. Every full stop ends a sentence, also the one
+//! in `example.com`.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -54,12 +55,8 @@ pub(super) fn sentences<'a, 'w>(words: &'w [&'a str], least: usize) -> impl Iter
         if rest.is_empty() {
             return None;
         }
-        let ends = rest.iter().enumerate().skip(least.saturating_sub(1));
-        let end = ends
-            .filter(|(_, word)| ends_sentence(word))
-            .map(|(at, _)| at + 1)
-            .next();
-        let (sentence, others) = rest.split_at(end.unwrap_or(rest.len()));
+        let mut ends = (least..=rest.len()).filter(|end| ends_sentence(rest[end - 1]));
+        let (sentence, others) = rest.split_at(ends.next().unwrap_or(rest.len()));
         rest = others;
         Some(sentence)
     })
