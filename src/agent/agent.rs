@@ -154,6 +154,8 @@ impl Agent {
     /// # Errors
     /// `Io` if an index cannot be written, with the code `read_only` for a read-only handle.
     pub(crate) fn keep_indexes(&self) -> Result<bool> {
+        // Checked first, because a read-only handle would build and encode the indexes in vain.
+        self.memory.view().opened().check_writable()?;
         let kept = [
             self.recall_index.keep(&self.memory)?,
             self.duplicate_index.keep(&self.memory)?,

@@ -87,11 +87,16 @@ impl LaneOptions {
         let mut command = format!("treering {verb}");
         for (option, value) in [("--session", &self.session), ("--actor", &self.actor)] {
             if let Some(value) = value {
-                command = format!("{command} {option} '{}'", value.replace('\'', r"'\''"));
+                command = format!("{command} {option} {}", in_quotes(value));
             }
         }
         command
     }
+}
+
+/// Puts a text in single quotes for a shell.
+pub(crate) fn in_quotes(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Returns a clap parser that accepts the names of an enum's values and returns the value.

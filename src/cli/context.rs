@@ -18,7 +18,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::args::{LaneOptions, SharedOptions};
+use super::args::{LaneOptions, SharedOptions, in_quotes};
 use super::errors::{refused, system_kind};
 use super::human::counted;
 use super::open_store::OpenStore;
@@ -535,7 +535,7 @@ pub(crate) fn quoted(path: &Path) -> String {
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.into_owned();
     }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    in_quotes(&text)
 }
 
 /// Formats a path for a message.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 const BLOCK: usize = 4096;
 /// The length of the trailer: the length of the sections u64, the number of sections u32, and the checksum of
 /// everything behind the sections u32.
-const TRAILER: usize = 16;
+pub(crate) const TRAILER: usize = 16;
 
 /// Sections of bytes, checked block by block.
 #[derive(Debug)]

@@ -29,9 +29,9 @@ mod rising;
 #[cfg(feature = "agent")]
 mod sorted;
 
-pub(crate) use image::Image;
 #[cfg(feature = "agent")]
 pub(crate) use image::{Builder, u32_at, u64_at};
+pub(crate) use image::{Image, TRAILER};
 #[cfg(feature = "agent")]
 pub(crate) use rising::{i64_of_rising, rising_i64, rising_u32, rising_u64, u32_of_rising};
 #[cfg(feature = "agent")]

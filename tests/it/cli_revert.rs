@@ -70,7 +70,7 @@ fn finding_2_one_command_takes_twelve_poisoned_facts_back_and_keeps_every_later_
     assert_eq!(stuck["code"], "changed_since");
     let hint = text(&stuck["hint"]);
     assert!(
-        hint.contains("revert --session 'night'") && hint.contains("revert --commit seq:"),
+        hint.contains("revert --session SESSION") && hint.contains("revert --commit seq:"),
         "{hint}"
     );
     for _ in 0..undone {

@@ -168,6 +168,7 @@ impl Indexed {
             }
             for id in view.children(&above, None)? {
                 if let Some(object) = unless_erased(view.get(&id))?
+                    && has_titles(&object)
                     && let Some((created, _)) = view.stamps(&id)?
                 {
                     let titles = titles_of(&object, |id| view.get(id))?;
@@ -182,12 +183,18 @@ impl Indexed {
     }
 }
 
-/// Returns the titles of an object. The turns of a transcript have none, because they are many and say enough.
+/// Returns the titles of an object.
 fn titles_of(object: &Object, load: impl Fn(&Id) -> Result<Option<Object>>) -> Result<Titles> {
-    match object.kind() {
-        kind::ENTRY | kind::SESSION => Ok(Titles::default()),
-        _ => Titles::of(object, load),
+    if has_titles(object) {
+        Titles::of(object, load)
+    } else {
+        Ok(Titles::default())
     }
+}
+
+/// Returns whether an object has titles. The turns of a transcript have none, because they are many and say enough.
+fn has_titles(object: &Object) -> bool {
+    !matches!(object.kind(), kind::ENTRY | kind::SESSION)
 }
 
 impl Keep for Content {

@@ -198,8 +198,8 @@ fn signed(sides: &[Side; 2]) -> [(&'static str, Meaning, &Side); 2] {
 fn by_id(context: &mut Context, memory: &Memory, id: &Id, [good, bad]: [&View; 2]) -> Done {
     let found = match first_change(memory, good, bad, id) {
         Err(error) if error.code() == ErrorCode::BadIsGood => {
-            let history = memory.history(id)?;
-            let error = if history.is_empty() {
+            let newest = memory.changes_of(id).next().transpose()?;
+            let error = if newest.is_none() {
                 no_object(memory, id, bad, None)
             } else {
                 let hint = format!("treering history '{id}' lists its changes");

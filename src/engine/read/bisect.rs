@@ -53,7 +53,7 @@ pub(crate) fn bisect(
     let (mut low, mut high) = (index_of(memory, &store, good)?, index_of(memory, &store, bad)?);
     check_order(good, bad)?;
     let settings = memory.inner.settings();
-    let tests = 2 + u64::from((high - low).ilog2());
+    let tests = 2 + u64::from((high - low).next_power_of_two().ilog2());
     let mut tested = 0;
     let mut test = |entry: Arc<CommitEntry>| {
         settings.check_stop()?;

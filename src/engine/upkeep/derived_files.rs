@@ -27,7 +27,7 @@ use bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::disk::{self, Access, Disk, if_there, read_bytes, read_whole};
 use crate::error::{Cause, Error, Finding, Result, Severity};
-use crate::tables::Image;
+use crate::tables::{Image, TRAILER};
 
 use crate::engine::opened::Opened;
 #[cfg(feature = "agent")]
@@ -49,12 +49,9 @@ pub(crate) const HEADER_BYTES: usize = 76;
 pub(crate) enum Layout {
     /// All bytes, which are checked when the file is opened.
     Whole = 1,
-    /// The last [`TAIL`] bytes of an [`Image`], which checks its other bytes when they are read.
+    /// The last [`TRAILER`] bytes of an [`Image`], which checks its other bytes when they are read.
     Image = 2,
 }
-
-/// The number of bytes that the checksum of an image covers.
-const TAIL: usize = 16;
 
 impl Layout {
     fn of(file: &[u8]) -> Self {
@@ -67,7 +64,7 @@ impl Layout {
     fn sum(self, content: &[u8]) -> u32 {
         let start = match self {
             Self::Whole => 0,
-            Self::Image => content.len().saturating_sub(TAIL),
+            Self::Image => content.len().saturating_sub(TRAILER),
         };
         crc32c::crc32c(&content[start..])
     }

@@ -39,8 +39,8 @@ fn instead(op: &str, seq: u64, writer: &Writer) -> String {
         return format!("{shown}; {OTHERWISE}");
     }
     let all = match &writer.session {
-        Some(session) => format!(", `revert --session '{session}'` what the session wrote"),
-        None => String::new(),
+        Some(_) => ", `revert --session SESSION` what a session wrote",
+        None => "",
     };
     format!(
         "{shown}; `revert --commit seq:{seq}` takes back what still stands of the commit{all}; {OTHERWISE}"

@@ -343,7 +343,9 @@ impl Postings {
 
     /// Returns whether the space may be too small for the terms of another document.
     pub(crate) fn is_full(&self) -> bool {
-        self.text.len() > (u32::MAX / 2) as usize
+        let base = self.base.as_ref();
+        let mapped = base.map_or(0, |base| base.image.length(base.section(Section::TermTexts)));
+        mapped + self.text.len() > (u32::MAX / 2) as usize
     }
 }
 

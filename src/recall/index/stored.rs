@@ -189,12 +189,14 @@ impl<'a> Plan<'a> {
     /// Writes the terms, and returns their number.
     fn write_terms(&self, image: &mut Builder) -> u32 {
         let postings = &self.index.postings;
-        let mut terms: Vec<u32> = (0..postings.len() as u32).collect();
-        terms.sort_by(|&one, &two| postings.term(one).cmp(postings.term(two)));
+        let mut terms: Vec<(&[u8], u32)> = (0..postings.len() as u32)
+            .map(|number| (postings.term(number), number))
+            .collect();
+        terms.sort_unstable();
         let (mut texts, mut lists) = (Vec::new(), Vec::new());
         let (mut found, mut count) = (Vec::new(), 0);
         image.section(|rows| {
-            for number in terms {
+            for (term, number) in terms {
                 found.clear();
                 postings.for_each(number, |posting| {
                     let place = self.documents.get(posting.document);
@@ -208,7 +210,7 @@ impl<'a> Plan<'a> {
                 for &(document, quarters) in &found {
                     list.push(Posting { document, quarters });
                 }
-                texts.extend_from_slice(postings.term(number));
+                texts.extend_from_slice(term);
                 lists.extend_from_slice(list.as_bytes());
                 rows.extend_from_slice(&(texts.len() as u32).to_le_bytes());
                 rows.extend_from_slice(&(lists.len() as u64).to_le_bytes());

@@ -19,7 +19,6 @@ use crate::object::{Id, Object};
 use crate::trie::Entry;
 
 /// One planned change: the present version of an id, and the version that it gets.
-#[derive(Clone)]
 pub(super) struct Planned {
     pub(super) id: Id,
     pub(super) now: Option<Entry>,
