@@ -46,6 +46,23 @@ pub(crate) struct Head {
     pub(crate) store: Option<String>,
 }
 
+impl Head {
+    /// Returns the answer for a state.
+    pub(crate) fn of(memory: &Memory, view: &View) -> Self {
+        let info = view.commit();
+        Self {
+            root: info.commit.root,
+            commit: info.digest,
+            seq: info.commit.seq,
+            objects: view.len(),
+            history: memory.history_len(),
+            hash: memory.hash(),
+            time: info.commit.time,
+            store: memory.path().map(absolute),
+        }
+    }
+}
+
 /// The answer of `stats`. Some fields are null for a past state, or without `--space`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Statistics {

@@ -80,6 +80,8 @@ mod revert;
 mod rollback;
 mod salvage;
 mod schema;
+#[cfg(feature = "mcp")]
+mod serve;
 mod show;
 mod snapshot;
 mod stats;
@@ -160,6 +162,8 @@ pub(super) const GROUPS: Groups = &[
     ),
     #[cfg(feature = "agent")]
     ("Agent", agent::VERBS),
+    #[cfg(feature = "mcp")]
+    ("Serve", &[entry::<serve::Serve>("serve")]),
     ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
     (
         "Learn",

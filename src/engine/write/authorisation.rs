@@ -12,6 +12,8 @@
 //! - STN-1: an untrusted writer's remove, undo, redo, rollback and restore change no object that is more trusted than
 //!   the writer. This rule applies to the version that leaves the state and to the version that enters it. So an
 //!   untrusted writer cannot bring back an object that a person removed.
+//! - STN-3: in a memory that is opened for a server, STN-1 holds for undo, redo, rollback, restore and revert by every
+//!   writer, so a model takes back nothing that a person wrote.
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -99,17 +101,27 @@ impl Draft {
     }
 }
 
-/// Returns an error if an untrusted writer replaces one of the two `versions` by the other version, and either version
-/// is more trusted than the writer (STN-1). A trusted writer may replace any object, so the function does not read the
-/// versions.
+/// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted.
+/// `is_strict` comes from the settings of the store (STN-3).
+pub(crate) fn is_restricted(is_strict: bool, class: Origin) -> bool {
+    if is_strict {
+        class != Origin::DirectUser
+    } else {
+        !class.is_trusted()
+    }
+}
+
+/// Returns an error if a [restricted](is_restricted) writer of class `class` replaces one of the two `versions` by the
+/// other version, and either version is more trusted than the writer (STN-1). Otherwise, does not read the versions.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id; the errors of `versions`.
 pub(crate) fn check_return(
+    is_strict: bool,
     class: Origin,
     versions: impl FnOnce() -> Result<[Option<Object>; 2]>,
 ) -> Result<()> {
-    if class.is_trusted() {
+    if !is_restricted(is_strict, class) {
         return Ok(());
     }
     let mut versions = versions()?.into_iter().flatten();

@@ -36,7 +36,7 @@ use crate::object::{Id, Op};
 use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
 
-use super::{Committed, Draft, Note, Writer, check_return, named};
+use super::{Committed, Draft, Note, Writer, check_return, is_restricted, named};
 use settle::{GivenUp, Plan, Planned};
 use without::{Without, is_same};
 
@@ -196,7 +196,8 @@ impl Revert<'_> {
         let base = self.inner.view();
         let store = Arc::clone(&base.state.store);
         let selected = self.selection.chosen(&store)?;
-        check_commits(&store, &selected, writer)?;
+        let is_strict = self.inner.settings().strict_reversals;
+        check_commits(is_strict, &store, &selected, writer)?;
         let without = Without::of(&store, &selected, self.with_derived, self.inner.settings())?;
         let mut plan = Plan::new(&base, self.conflicts == Conflicts::Revert);
         let mut kept = self.changes(&base, &without, &mut plan)?;
@@ -214,7 +215,7 @@ impl Revert<'_> {
         for Planned { now, then, .. } in &changes {
             // RVT-3
             let load = |entry: &Option<Entry>| entry.map(|entry| base.state.load(&entry)).transpose();
-            check_return(writer.trust, || Ok([load(now)?, load(then)?]))?;
+            check_return(is_strict, writer.trust, || Ok([load(now)?, load(then)?]))?;
             // RVT-1: the draft links versions of history and adds none.
             draft.stage_entry(*now, *then)?;
         }
@@ -275,9 +276,9 @@ fn id_of(base: &View, versions: &mut dyn Iterator<Item = Entry>) -> Result<Id> {
     unknown.ok_or_else(|| Error::internal("an id of a revert has no version"))
 }
 
-/// Returns an error if an untrusted writer would revert commits of more trusted writers (RVT-3).
-fn check_commits(store: &Store, selected: &BTreeSet<u64>, writer: &Writer) -> Result<()> {
-    if writer.trust.is_trusted() {
+/// Returns an error if a restricted writer would revert commits of more trusted writers (RVT-3).
+fn check_commits(is_strict: bool, store: &Store, selected: &BTreeSet<u64>, writer: &Writer) -> Result<()> {
+    if !is_restricted(is_strict, writer.trust) {
         return Ok(());
     }
     for seq in selected {
