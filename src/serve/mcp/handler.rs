@@ -152,7 +152,7 @@ pub(super) fn success(sent: Sent) -> CallToolResult {
 /// Returns the answer of a tool that failed (MCP-2).
 pub(super) fn failure(error: &Error) -> CallToolResult {
     let (code, message) = (error.code().as_str(), printable(error.message()));
-    let hint = error.hint().map(|hint| printable(hint));
+    let hint = error.hint().map(printable);
     let next = hint
         .as_ref()
         .map(|hint| format!("\nnext: {hint}"))

@@ -333,8 +333,8 @@ impl<'a> Files<'a> {
     fn delete(&self, path: &str) -> Result<String> {
         let ids = self
             .at(path)?
-            .into_iter()
-            .map(|(_, object)| object.id().clone())
+            .into_values()
+            .map(|object| object.id().clone())
             .collect();
         let what = Forgetting {
             ids,

@@ -263,7 +263,7 @@ fn row_line(row: &Json) -> String {
         .find_map(|name| row.get(name));
     if let Some(name) = name {
         let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
-        line.push_str(&format!(" {name}"));
+        line.extend([" ", &name]);
     }
     let mut about: Vec<String> = ["change", "op", "trust", "time"]
         .into_iter()
@@ -273,7 +273,7 @@ fn row_line(row: &Json) -> String {
     let flags = row.get("flags").and_then(Json::as_array).into_iter().flatten();
     about.extend(flags.filter_map(Json::as_str).map(str::to_owned));
     if !about.is_empty() {
-        line.push_str(&format!(" ({})", about.join(", ")));
+        line.extend([" (", &about.join(", "), ")"]);
     }
     if row.get("withheld") == Some(&Json::Bool(true)) {
         line.push_str(": withheld, because it is not trusted");
@@ -281,10 +281,7 @@ fn row_line(row: &Json) -> String {
         .into_iter()
         .find_map(text)
     {
-        line.push_str(&format!(
-            ": {}",
-            text.split_whitespace().collect::<Vec<_>>().join(" ")
-        ));
+        line.extend([": ", &text.split_whitespace().collect::<Vec<_>>().join(" ")]);
     }
     line
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Id;
 use crate::serve::Service;
 
-/// Remove items that are wrong or no longer needed. memory_undo brings them back.
+/// Remove items that are wrong or no longer needed. `memory_undo` brings them back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Forget {
@@ -66,7 +66,7 @@ impl Operation for Forget {
         let mut line = format!("{verb} {} items: {}", names.len(), names.join(", "));
         if !forgot.others.is_empty() {
             let others: Vec<_> = forgot.others.iter().map(Id::to_string).collect();
-            line.push_str(&format!("; not in these scopes: {}", others.join(", ")));
+            line.extend(["; not in these scopes: ", &others.join(", ")]);
         }
         let answer = ItemsForgotten::of(service.agent(), forgot, dry_run, false);
         Ok(Answer::new(service.memory().view(), answer, line))

@@ -210,11 +210,11 @@ impl Operation for Append {
     }
 }
 
-/// Restore forgotten items, by their ids or all of the last memory_forget.
+/// Restore forgotten items, by their ids or all of the last `memory_forget`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Unforget {
-    /// The items [default: all of the last memory_forget]
+    /// The items [default: all of the last `memory_forget`]
     ids: Option<Vec<String>>,
 }
 

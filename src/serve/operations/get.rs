@@ -35,7 +35,7 @@ pub(super) struct Get {
     scope: Option<ScopeWord>,
     /// [default: 20]
     limit: Option<usize>,
-    /// A past state, as in memory_recall
+    /// A past state, as in `memory_recall`
     at: Option<String>,
 }
 

@@ -30,12 +30,6 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Returns the first page.
-    #[cfg(test)]
-    pub(crate) fn first() -> Self {
-        Self { start: 0, view: None }
-    }
-
     /// Reads the cursor of a call.
     ///
     /// # Errors

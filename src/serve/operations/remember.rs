@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 9, part of serve.
 
+use std::fmt::Write as _;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -79,9 +81,10 @@ impl Operation for Remember {
             } else {
                 ""
             };
-            line.push_str(&format!(
+            let _ = write!(
+                line,
                 "; class {class}{why}: recall withholds it until a person promotes it"
-            ));
+            );
         }
         for (what, alike) in [
             ("similar", &remembered.duplicates),
@@ -89,7 +92,7 @@ impl Operation for Remember {
         ] {
             for one in alike {
                 let text = one.shown.text.as_deref().unwrap_or("(not trusted)");
-                line.push_str(&format!("\n- {what}: {} ({}): {text}", one.id, one.shown.trust));
+                let _ = write!(line, "\n- {what}: {} ({}): {text}", one.id, one.shown.trust);
             }
         }
         Ok(Answer::new(view, ItemRemembered::from(remembered), line))

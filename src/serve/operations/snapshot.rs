@@ -51,7 +51,7 @@ pub(super) struct Snapshot {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Snapshots {
-    Taken(SnapshotTaken),
+    Taken(Box<SnapshotTaken>),
     /// The snapshots, or the changes from one state to another.
     Rows {
         rows: Vec<Row>,
@@ -141,7 +141,7 @@ impl Snapshot {
         };
         Ok(Answer::new(
             service.memory().view(),
-            Snapshots::Taken(taken),
+            Snapshots::Taken(Box::new(taken)),
             line,
         ))
     }

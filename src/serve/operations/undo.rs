@@ -57,7 +57,7 @@ pub(super) enum Undone {
     Moved(Moved),
     Reversal(ReversalPreview),
     Rollback(RollbackPreview),
-    Reverted(Reverted),
+    Reverted(Box<Reverted>),
 }
 
 impl Operation for Undo {
@@ -176,7 +176,10 @@ impl Undo {
             reverted.reverted.len(),
             reverted.kept.len()
         );
-        Ok((Undone::Reverted(Reverted::of(&reverted, self.is_dry())), line))
+        Ok((
+            Undone::Reverted(Box::new(Reverted::of(&reverted, self.is_dry()))),
+            line,
+        ))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The definitions of tools, prompts and resources, as clients and models read them.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::{Client, Folder};
@@ -143,7 +145,7 @@ fn the_table_of_the_documentation_is_the_table_of_the_server() {
             _ => "writes",
         };
         let about = text(&tool["description"]);
-        table.push_str(&format!("| `{name}` | {profile} | {effect} | {about} |\n"));
+        let _ = writeln!(table, "| `{name}` | {profile} | {effect} | {about} |");
     }
     let (begin, end) = ("<!-- tools -->\n", "<!-- end of tools -->");
     let page = std::fs::read_to_string("docs/mcp.md").unwrap();

@@ -48,7 +48,7 @@ fn malformed(numbers: &mut Numbers, id: u64) -> (Vec<u8>, Option<u64>) {
             (line, None)
         }
         1 => {
-            let mut line: Vec<u8> = (0..1 + numbers.below(300))
+            let mut line: Vec<u8> = (0..=numbers.below(300))
                 .map(|_| numbers.below(256) as u8)
                 .collect();
             line.retain(|byte| *byte != b'\n');

@@ -76,7 +76,8 @@ impl Client {
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let id = self.next_id;
-        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        request["params"] = params;
         self.send(&request.to_string());
         let answer = self.receive();
         assert_eq!(answer["id"], id, "{answer}");
@@ -85,7 +86,9 @@ impl Client {
 
     /// Calls a tool and returns its result.
     pub(crate) fn result(&mut self, tool: &str, arguments: Value) -> Value {
-        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let mut params = json!({ "name": tool });
+        params["arguments"] = arguments;
+        let answer = self.ask("tools/call", params);
         assert!(answer["result"].is_object(), "{answer}");
         answer["result"].clone()
     }
