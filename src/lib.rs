@@ -51,7 +51,7 @@
 //!
 //! The feature `agent` adds the verbs of an agent in the module `agent`. The feature `ingest` reads and writes
 //! documents, and `cli` adds the program. All three are default features. `default-features = false` selects only the
-//! engine.
+//! engine. The feature `tokio` adds `Async`, a handle for hosts that run on Tokio.
 //!
 //! Every error is an [`Error`]. Its [`ErrorKind`] determines the next action of the caller, and its [`ErrorCode`]
 //! identifies the exact case.
@@ -78,6 +78,8 @@ mod named;
 pub mod agent;
 #[cfg(feature = "cli")]
 mod answers;
+#[cfg(feature = "tokio")]
+mod asynchronous;
 mod calendar;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -112,6 +114,8 @@ mod visible;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(feature = "tokio")]
+pub use asynchronous::Async;
 pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
 pub use engine::{
     Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved,

@@ -94,7 +94,8 @@ pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 pub(crate) use remember::follow_lines;
 pub use remember::{
-    Alike, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered, Status,
+    Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
+    Status,
 };
 pub(crate) use scope::Place;
 pub use scope::Reach;

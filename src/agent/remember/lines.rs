@@ -64,6 +64,20 @@ impl Default for LinesOptions {
     }
 }
 
+named! {
+    /// The reason why a line was not stored.
+    pub enum LineVerdict {
+        /// The scan blocks the text.
+        Block => "block",
+        /// The scan quarantines the text.
+        Quarantine => "quarantine",
+        /// The writer may not store the item.
+        Denied => "denied",
+        /// The line is not a valid item.
+        Invalid => "invalid",
+    }
+}
+
 /// A line that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefusedLine {
@@ -71,8 +85,8 @@ pub struct RefusedLine {
     pub line: u64,
     /// The id in the line, if it can be read.
     pub id: Option<String>,
-    /// The verdict: `block`, `quarantine`, `denied` or `invalid`.
-    pub verdict: &'static str,
+    /// The verdict.
+    pub verdict: LineVerdict,
     /// The reason, without the text of the line.
     pub reason: String,
 }
@@ -261,7 +275,8 @@ impl LinesRemembered {
         });
         let (verdict, reason) = match staged {
             Err(error) => (verdict_of(&error)?, error.message().to_owned()),
-            Ok((None | Some(Status::Quarantined), verdict, reason)) => (verdict.name(), reason),
+            Ok((None, _, reason)) => (LineVerdict::Block, reason),
+            Ok((Some(Status::Quarantined), _, reason)) => (LineVerdict::Quarantine, reason),
             Ok((Some(status), verdict, _)) => {
                 match status {
                     Status::Unchanged => self.unchanged += 1,
@@ -288,10 +303,10 @@ impl LinesRemembered {
 }
 
 /// Returns the verdict of a refused line. Returns `error` if the store failed, because then the whole call fails.
-fn verdict_of(error: &Error) -> Result<&'static str> {
+fn verdict_of(error: &Error) -> Result<LineVerdict> {
     match error.kind() {
-        ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Conflict => Ok("invalid"),
-        ErrorKind::Denied => Ok("denied"),
+        ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Conflict => Ok(LineVerdict::Invalid),
+        ErrorKind::Denied => Ok(LineVerdict::Denied),
         _ => Err(error.clone()),
     }
 }

@@ -24,7 +24,7 @@ mod tests;
 pub(in crate::agent) use super::item::unless_erased;
 pub(in crate::agent) use duplicate_index::{DuplicateIndex, Texts};
 pub(crate) use lines::follow_lines;
-pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
+pub use lines::{LineVerdict, LinesOptions, LinesRemembered, RefusedLine};
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -465,7 +465,7 @@ fn ids_are_strict_where_blocks_are_files() {
     assert_eq!(error.code(), "bad_id");
     assert_eq!(
         lines(&agent, r#"{"id":"NO","text":"a"}"#).refused[0].verdict,
-        "invalid"
+        LineVerdict::Invalid
     );
 }
 
@@ -507,11 +507,11 @@ fn lines_are_judged_one_by_one() {
     assert_eq!(
         refused,
         [
-            (4, None, "invalid"),
-            (5, Some("c"), "invalid"),
-            (6, Some("d"), "block"),
-            (7, Some("e"), "quarantine"),
-            (8, Some("f"), "invalid"),
+            (4, None, LineVerdict::Invalid),
+            (5, Some("c"), LineVerdict::Invalid),
+            (6, Some("d"), LineVerdict::Block),
+            (7, Some("e"), LineVerdict::Quarantine),
+            (8, Some("f"), LineVerdict::Invalid),
         ]
     );
     let reasons = format!("{:?}", answer.refused);

@@ -275,13 +275,15 @@ fn find_in_ciphers(text: &str, found: &mut Vec<Finding>) {
     }
 }
 
-/// Finds injections in `plain`, another form of the text at `run`, by rules that found nothing in the text itself.
+/// Finds injections in `plain`, another form of the text at `run`, by rules that found nothing in the text itself. A
+/// slight resemblance does not count, because the form is a guess and each guess is one more chance of a mistake.
 fn find_in_copy(run: &Range<usize>, plain: &str, found: &mut Vec<Finding>) {
     let mut inner = Vec::new();
     find_at_depth(plain, DEPTH_MAX - 1, &mut inner);
     for finding in inner {
         let is_known = |known: &Finding| known.rule == finding.rule && known.severity >= finding.severity;
-        if !found.iter().any(is_known) {
+        let is_slight = finding.category == Category::Resemblance && finding.severity < Severity::High;
+        if !is_slight && !found.iter().any(is_known) {
             let span = run.clone();
             found.push(Finding { span, ..finding });
         }

@@ -123,8 +123,8 @@ fn attacks_by_unknown_authors_are_seen_and_their_honest_texts_are_kept() {
     let (attacks, honest, overt) = (rows["~ attack"], rows["~ honest"], rows["~ overt"]);
     assert!(attacks.percent(attacks.seen) >= 75.0);
     assert!(attacks.percent(attacks.held) >= 60.0);
-    assert!(overt.percent(overt.seen) >= 87.0);
-    assert!(honest.percent(honest.held) <= 0.75);
+    assert!(overt.percent(overt.seen) >= 92.0);
+    assert!(honest.percent(honest.held) <= 0.6);
 }
 
 #[test]

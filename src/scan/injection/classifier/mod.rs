@@ -36,13 +36,13 @@ const HEADER: usize = 8;
 static WEIGHTS: &[u8; HEADER + FEATURES] = include_bytes!("weights.bin");
 
 /// The number of features by which every passage counts as longer, so that a few words alone have no high score.
-const PRIOR: f32 = 50.0;
+const PRIOR: f32 = 100.0;
 /// The minimal score of a passage that is reported. Chosen by the rates of `kept_out`.
-const MEDIUM: f32 = 0.3;
+const MEDIUM: f32 = 0.1;
 /// The minimal score of a passage that is held back without a finding of a rule. Chosen like [`MEDIUM`].
-const HIGH: f32 = 0.75;
-/// A passage with a score below this one resembles no injection. A passage of unknown words scores about as much.
-pub(super) const UNLIKE: f32 = -0.7;
+const HIGH: f32 = 0.9;
+/// A passage with a score below this one resembles no injection. Chosen like [`MEDIUM`].
+pub(super) const UNLIKE: f32 = -0.4;
 /// The minimal number of words of a sentence that is scored by itself; a shorter one is joined to the next.
 const SENTENCE_MIN: usize = 8;
 
