@@ -6,6 +6,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::error::Error;
+
 /// The answer of `--version`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Version {
@@ -84,6 +86,17 @@ pub(crate) struct Refused {
     /// The ids of the affected objects, or the names of the affected documents or lanes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) ids: Vec<String>,
+}
+
+impl From<&Error> for Refused {
+    fn from(error: &Error) -> Self {
+        Self {
+            code: error.code().as_str(),
+            message: error.message().to_owned(),
+            hint: error.hint().map(str::to_owned),
+            ids: error.ids().to_vec(),
+        }
+    }
 }
 
 /// A note, on standard error.

@@ -101,6 +101,12 @@ impl<H: Send + Sync + 'static> Async<H> {
         })
         .await
     }
+
+    /// Waits until a call may start at once.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn ready(&self) {
+        drop(self.turns.acquire().await);
+    }
 }
 
 impl Async<Memory> {

@@ -10,7 +10,6 @@
 use std::io;
 use std::path::Path;
 
-use crate::answers::program::Refused;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// Exit code: success.
@@ -95,17 +94,6 @@ pub(crate) fn exit_code(error: &Error) -> u8 {
         ErrorKind::Corrupt => DAMAGED,
         ErrorKind::Io | ErrorKind::Poisoned => 6,
         ErrorKind::Internal => BUG,
-    }
-}
-
-impl From<&Error> for Refused {
-    fn from(error: &Error) -> Self {
-        Self {
-            code: error.code().as_str(),
-            message: error.message().to_owned(),
-            hint: error.hint().map(str::to_owned),
-            ids: error.ids().to_vec(),
-        }
     }
 }
 

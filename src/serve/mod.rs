@@ -1,8 +1,8 @@
 //! Servers: the verbs of an agent as operations that a client calls.
 //!
 //! [`Service`] is an agent and its caller: who writes, in which session and scopes, how trusted, and how long an answer
-//! may be. `operations` is the one table of what a client may call. `mcp` offers the table as tools of the Model Context
-//! Protocol. Another protocol needs a module beside `mcp`, and no second table.
+//! may be. `operations` is the one table of what a client may call. A [`Server`] runs them for all of its clients. `mcp`
+//! offers the table as tools of the Model Context Protocol, and `http` as routes of a JSON API.
 //!
 //! # Layer
 //! Layer 9. Knows the agent, the engine and the answers. Does not know the terminal: the program passes the streams.
@@ -13,8 +13,14 @@
 //! - SRV-2: an answer has at most the caller's number of tokens, and says if it leaves something out.
 //! - SRV-3: an answer contains no item of a scope outside the caller's reach, and no untrusted text.
 
+mod counts;
+#[cfg(feature = "http")]
+pub(crate) mod http;
 pub(crate) mod mcp;
 pub(crate) mod operations;
+mod server;
 pub(crate) mod service;
+mod stop;
 
+pub(crate) use server::Server;
 pub(crate) use service::{Caller, Service};

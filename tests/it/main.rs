@@ -67,6 +67,8 @@ mod format_page;
 mod golden;
 #[cfg(feature = "cli")]
 mod guide;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod mutants;

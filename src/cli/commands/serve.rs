@@ -4,39 +4,52 @@
 //! Layer 10, part of cli.
 
 use std::io;
+#[cfg(feature = "http")]
+use std::net::SocketAddr;
 
 use super::prelude::*;
+use crate::agent::Agent;
 use crate::agent::refuse_secret_name;
 use crate::cli::args::LaneOptions;
-use crate::serve::mcp::{self, Serving};
+#[cfg(feature = "http")]
+use crate::serve::http::{self, Listening, Token};
 use crate::serve::operations::Profile;
 use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
-use crate::serve::{Caller, Service};
+use crate::serve::{Caller, Server, Service, mcp};
 
 /// The number of random bytes in the name of a session.
 const NAME_BYTES: usize = 4;
 
 /// Serve the memory to an agent
 ///
-/// With --mcp, answers one client of the Model Context Protocol on standard input and output.
+/// With --mcp, answers one client of the Model Context Protocol on standard input and output. With --http, answers many
+/// clients: MCP at /mcp, the same operations as a JSON API at /v1/, /openapi.json, /metrics and /health.
 ///
 /// # Notes
-/// The client starts the program. Each client has its own process; many processes share one store. The writer is a
-/// model unless --trust names another class, and the client cannot change that. Without --session, each process has a
-/// session of its own, named after the client; treering revert --session NAME takes back what it wrote.
+/// The client starts the program with --mcp. Each client has its own process; many processes share one store. The writer
+/// is a model unless --trust names another class, and the client cannot change that. Without --session, each process has
+/// a session of its own, named after the client; treering revert --session NAME takes back what it wrote.
+///
+/// A client of --http sends the token with each request, and may choose its session with the header Treering-Session.
+/// Only programs of this machine reach the server, unless --allow-remote is given. A page in a browser does not, unless
+/// --allow-origin names it. SIGTERM ends the server after the requests that are read are answered.
 ///
 /// # Examples
 /// ```text
 /// treering serve --mcp
 /// treering serve --mcp --scope project:tea --session night-run
 /// treering serve --mcp --profile minimal --max-tokens 800
+/// treering serve --http 127.0.0.1:7070 --token-file ~/.treering-token
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Serve {
     /// Speak the Model Context Protocol on standard input and output
-    #[arg(long, required = true)]
+    #[arg(long)]
     mcp: bool,
+    #[cfg(feature = "http")]
+    #[command(flatten)]
+    http: HttpOptions,
     /// The tools: minimal (4), default (8) or full (15)
     #[arg(long, value_name = "PROFILE", default_value = "default")]
     profile: Profile,
@@ -49,7 +62,30 @@ pub(crate) struct Serve {
     max_tokens: usize,
 }
 
+#[cfg(feature = "http")]
+#[derive(Args, Debug)]
+struct HttpOptions {
+    /// Answer HTTP at this address, such as 127.0.0.1:7070; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", conflicts_with = "mcp")]
+    http: Option<String>,
+    /// The file of the token; a missing one is made with a new token [default: a new token, which is printed]
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "mcp")]
+    token_file: Option<PathBuf>,
+    /// Admit pages of this origin, such as http://localhost:3000; may be repeated
+    #[arg(long, value_name = "ORIGIN", requires = "http", conflicts_with = "mcp")]
+    allow_origin: Vec<String>,
+    /// Admit requests to this name, with its port if it has one; may be repeated
+    #[arg(long, value_name = "HOST", requires = "http", conflicts_with = "mcp")]
+    allow_host: Vec<String>,
+    /// Listen to other machines, too. The traffic is not encrypted
+    #[arg(long, requires = "http", conflicts_with = "mcp")]
+    allow_remote: bool,
+}
+
 impl Verb for Serve {
+    #[cfg(feature = "http")]
+    const ANSWERS: &'static [Form] = &[form::<Listens>("with --http, once the server listens")];
+
     fn run(self, context: &mut Context) -> Done {
         if context.kept.is_some() {
             return Err(usage_error(
@@ -61,6 +97,33 @@ impl Verb for Serve {
             let text = format!("--max-tokens {} is too small", self.max_tokens);
             return Err(usage_error(text, format!("give at least {TOKENS_LEAST}")));
         }
+        #[cfg(feature = "http")]
+        let address = self.http.address()?;
+        #[cfg(not(feature = "http"))]
+        let address: Option<()> = None;
+        if address.is_none() && !self.mcp {
+            return Err(usage_error(
+                "how to serve is not given",
+                "give --mcp, or --http ADDR if the program was built with the feature http",
+            ));
+        }
+        let (server, agent) = self.server(context)?;
+        #[cfg(feature = "http")]
+        match address {
+            Some(address) => self.http.serve(context, server, agent.memory(), address)?,
+            None => mcp::serve(server, io::stdin(), io::stdout())?,
+        }
+        #[cfg(not(feature = "http"))]
+        mcp::serve(server, io::stdin(), io::stdout())?;
+        // The indexes are derived, so a failed save only makes the next run slower.
+        drop(agent.keep_indexes());
+        Ok(DONE)
+    }
+}
+
+impl Serve {
+    /// Opens the store, and returns the server with its agent.
+    fn server(&self, context: &mut Context) -> Result<(Server, Agent)> {
         let LaneOptions { session, actor } = context.lane_options();
         for (what, name) in [
             ("the session", &session),
@@ -73,7 +136,7 @@ impl Verb for Serve {
         let agent = context.agent_to_create(|_| Ok(()))?;
         let caller = Caller {
             place: context.place(),
-            scope: self.scope,
+            scope: self.scope.clone(),
             names_session: session.is_none(),
             session: match session {
                 Some(session) => session,
@@ -86,16 +149,82 @@ impl Verb for Serve {
         };
         // A bad scope is an error now, not in each answer.
         Service::new(agent.clone(), caller.clone()).scope(None)?;
-        let serving = Serving {
-            agent: agent.clone(),
-            caller,
-            profile: self.profile,
-        };
-        mcp::serve(serving, io::stdin(), io::stdout())?;
-        // The indexes are derived, so a failed save only makes the next run slower.
-        drop(agent.keep_indexes());
-        Ok(DONE)
+        Ok((Server::new(agent.clone(), caller, self.profile), agent))
     }
+}
+
+#[cfg(feature = "http")]
+impl HttpOptions {
+    /// Returns the address of `--http`.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `usage`) if it is no address, or that of a network without `--allow-remote`.
+    fn address(&self) -> Result<Option<SocketAddr>> {
+        let Some(text) = &self.http else { return Ok(None) };
+        let local = text
+            .strip_prefix("localhost:")
+            .map(|port| format!("127.0.0.1:{port}"));
+        let address: SocketAddr = local.as_ref().unwrap_or(text).parse().map_err(|_| {
+            let text = format!("--http {text} is no address");
+            usage_error(
+                text,
+                "give an address and a port, such as 127.0.0.1:7070 or [::1]:7070",
+            )
+        })?;
+        if !address.ip().is_loopback() && !self.allow_remote {
+            let text = format!("--http {address} lets other machines reach the memory");
+            let hint = "give 127.0.0.1, or add --allow-remote, and put a server with TLS in front";
+            return Err(usage_error(text, hint));
+        }
+        Ok(Some(address))
+    }
+
+    /// Serves until a signal ends the process, and prints where it listens.
+    fn serve(
+        self,
+        context: &mut Context,
+        server: Server,
+        memory: &Memory,
+        address: SocketAddr,
+    ) -> Result<()> {
+        let token = match &self.token_file {
+            Some(file) => Token::of_file(file, memory)?,
+            None => Token::random(memory)?,
+        };
+        let listening = Listening {
+            address,
+            token: token.clone(),
+            hosts: self.allow_host,
+            origins: self.allow_origin,
+        };
+        let file = self.token_file;
+        http::serve(server, listening, |bound| {
+            let listens = Listens {
+                url: format!("http://{bound}"),
+                token: token.reveal().to_owned(),
+                file: file.map(|file| file.display().to_string()),
+            };
+            context.answer(&listens, |listens, context| {
+                context.line(format!("listening at {}, with MCP at /mcp", listens.url))?;
+                match &listens.file {
+                    Some(file) => context.line(format!("the token is in {file}")),
+                    None => context.line(format!("the token is {}", listens.token)),
+                }
+            })?;
+            context.output.flush()
+        })
+    }
+}
+
+/// The answer of `serve --http`, once the server listens.
+#[cfg(feature = "http")]
+#[derive(Serialize, JsonSchema)]
+struct Listens {
+    url: String,
+    /// What a client sends in the header `Authorization: Bearer TOKEN`.
+    token: String,
+    #[serde(skip)]
+    file: Option<String>,
 }
 
 /// Returns a name that no other process has: digits of the time and random ones.

@@ -164,6 +164,17 @@ impl Memory {
         })
     }
 
+    /// Returns the number of kept commits and the size of all files of the store in bytes. Reads no object.
+    ///
+    /// # Errors
+    /// `Io` if the files cannot be listed.
+    #[cfg(feature = "http")]
+    pub(crate) fn sizes(&self) -> Result<(u64, u64)> {
+        let files = Inspection::new(Arc::clone(&self.inner.opened().disk)).files()?;
+        let bytes = files.iter().map(|(_, bytes)| bytes).sum();
+        Ok((self.inner.store().kept() as u64, bytes))
+    }
+
     /// Returns the bytes of the log, divided by the reason why they are kept, and the bytes that garbage collection
     /// with the standard [`Retention`](crate::Retention) would free. Reads the whole log.
     ///

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-    CompleteResult, ContentBlock, CustomRequest, CustomResult, ErrorData, GetPromptRequestParams,
+    CompleteResult, ContentBlock, CustomRequest, CustomResult, ErrorData, Extensions, GetPromptRequestParams,
     GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
@@ -15,14 +15,12 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value as Json, json};
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 
-use super::{Serving, memory_tool, prompts, resources};
+use super::{memory_tool, prompts, resources};
 use crate::agent::refuse_secret_name;
 use crate::error::{Error, ErrorKind, Result};
 use crate::serve::operations::{self, Effect, Entry, Profile, Sent, printable};
-use crate::serve::{Caller, Service};
+use crate::serve::{Caller, Server, Service};
 
 /// What a model reads first.
 const INSTRUCTIONS: &str = "\
@@ -40,60 +38,67 @@ const LIST_TTL_MS: u64 = 3_600_000;
 /// The number of characters of a client's name that the log keeps.
 const NAME_CHARS: usize = 40;
 
+/// What the transport of a request knows about its client.
+pub(crate) struct Connection {
+    /// The session that the client's settings chose.
+    pub(crate) session: Option<String>,
+    /// What tells apart two connections of clients with the same name.
+    pub(crate) suffix: Option<String>,
+}
+
 /// Answers one client.
-pub(super) struct Handler {
-    serving: Serving,
-    /// The service of this client, which its first call names (SRV-1).
-    service: OnceLock<Service>,
-    permits: Arc<Semaphore>,
+pub(crate) struct Handler {
+    server: Server,
+    /// Returns what the transport knows about the client of a request.
+    connection: fn(&Extensions) -> Option<Connection>,
+    /// The caller as its first call named it (SRV-1).
+    named: OnceLock<Caller>,
 }
 
 impl Handler {
-    pub(super) fn new(serving: Serving, permits: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(server: Server, connection: fn(&Extensions) -> Option<Connection>) -> Self {
         Self {
-            serving,
-            service: OnceLock::new(),
-            permits,
+            server,
+            connection,
+            named: OnceLock::new(),
         }
     }
 
-    /// Returns the service for the client of a request. The session names the client, so that a revert of the session
-    /// takes back exactly what this connection wrote.
-    fn service(&self, context: &RequestContext<RoleServer>) -> Service {
-        let made = self.service.get_or_init(|| {
+    /// Returns the caller of a request. The session names the client, so that a revert of the session takes back exactly
+    /// what this connection wrote.
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        let connection = (self.connection)(&context.extensions);
+        let (session, suffix) = connection.map_or((None, None), |one| (one.session, one.suffix));
+        let named = self.named.get_or_init(|| {
             let name = context.client_info().and_then(|client| name_of(&client.name));
-            let mut caller: Caller = self.serving.caller.clone();
-            if let (true, Some(name)) = (caller.names_session, &name) {
-                caller.session = format!("{name}-{}", caller.session);
+            let mut caller: Caller = self.server.caller().clone();
+            if caller.names_session {
+                let parts = [name.clone(), Some(caller.session), suffix];
+                caller.session = parts.into_iter().flatten().collect::<Vec<_>>().join("-");
             }
             caller.actor = caller.actor.or(name);
-            Service::new(self.serving.agent.clone(), caller)
+            caller
         });
-        made.clone()
+        let mut caller = named.clone();
+        if let Some(session) = session {
+            caller.session = session;
+        }
+        caller
     }
 
-    /// Does `work` in a thread of its own (MCP-1).
+    /// Does `work` off the runtime (MCP-1).
     async fn run<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&Service) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let service = self.service(context);
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let done = spawn_blocking(move || {
-            let done = work(&service);
-            drop(permit);
-            done
-        });
-        done.await
-            .unwrap_or_else(|error| Err(Error::internal(format!("an operation failed: {error}"))))
+        self.server.run(self.caller(context), work).await
     }
 
     fn tools(&self) -> Vec<Tool> {
-        let mut tools: Vec<_> = operations::of_profile(self.serving.profile)
-            .map(tool_of)
-            .collect();
-        if self.serving.profile == Profile::Full {
+        let profile = self.server.profile();
+        let mut tools: Vec<_> = operations::of_profile(profile).map(tool_of).collect();
+        if profile == Profile::Full {
             tools.push(memory_tool::tool());
         }
         tools
@@ -235,20 +240,13 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        let (profile, arguments): (_, Map<String, Json>) =
-            (self.serving.profile, request.arguments.unwrap_or_default());
-        let name = request.name.into_owned();
-        let done = if profile == Profile::Full && name == memory_tool::NAME {
-            self.run(&context, move |service| memory_tool::call(service, arguments))
-                .await
+        let arguments: Map<String, Json> = request.arguments.unwrap_or_default();
+        let (server, caller) = (&self.server, self.caller(&context));
+        let done = if server.profile() == Profile::Full && request.name == memory_tool::NAME {
+            let work = move |service: &Service| memory_tool::call(service, arguments);
+            server.count(caller, memory_tool::NAME, work).await
         } else {
-            match operations::find(profile, &name) {
-                Ok(operation) => {
-                    self.run(&context, move |service| (operation.run)(service, arguments))
-                        .await
-                }
-                Err(error) => Err(error),
-            }
+            server.call(caller, &request.name, arguments).await
         };
         Ok(match done {
             Ok(sent) => success(sent),

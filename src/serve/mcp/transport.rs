@@ -14,24 +14,22 @@
 //! - MCT-3: no line takes more memory than [`LINE_BYTES_MAX`], and at most [`LINES_AHEAD`] lines wait to be read.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value as Json, json};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::answers::json::to_json;
 use crate::error::{Error, Result};
+use crate::serve::Server;
 use crate::threads::Builder;
 
 /// The longest line that is read: 16 MiB.
 const LINE_BYTES_MAX: usize = 16 << 20;
 /// The number of lines that the reading thread reads ahead.
 const LINES_AHEAD: usize = 4;
-/// The number of requests that are answered at the same time.
-pub(super) const REQUESTS_MAX: usize = 32;
 
 /// The codes of JSON-RPC.
 const PARSE_ERROR: i32 = -32_700;
@@ -52,8 +50,8 @@ pub(super) struct Lines {
     output: mpsc::Sender<Outgoing>,
     /// The answer to a line that was no message, until it is handed over.
     answer: Option<String>,
-    /// A permit for each request that may run. No line is read while all are taken.
-    permits: Arc<Semaphore>,
+    /// No line is read while as many operations run as may.
+    server: Server,
 }
 
 impl Lines {
@@ -64,7 +62,7 @@ impl Lines {
     pub(super) fn start(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        permits: Arc<Semaphore>,
+        server: Server,
     ) -> Result<Self> {
         let (lines, read) = mpsc::channel(LINES_AHEAD);
         let (write, messages) = mpsc::channel(LINES_AHEAD);
@@ -79,7 +77,7 @@ impl Lines {
             input: read,
             output: write,
             answer: None,
-            permits,
+            server,
         })
     }
 }
@@ -164,8 +162,7 @@ impl Transport<RoleServer> for Lines {
                 let (written, _) = oneshot::channel();
                 room.send((self.answer.take()?, written));
             }
-            // The permit is given back at once: only the request itself takes one.
-            drop(self.permits.acquire().await.ok()?);
+            self.server.ready().await;
             self.answer = match self.input.recv().await? {
                 Line::TooLong => {
                     let most = LINE_BYTES_MAX >> 20;

@@ -72,6 +72,9 @@ pub(crate) struct Entry {
     pub(crate) profile: Profile,
     /// Returns the schema of the arguments. Its `description` is the description of the operation.
     pub(crate) arguments: fn() -> Map<String, Json>,
+    /// Returns the exact schema of a request, with what a plain one leaves out.
+    #[cfg(feature = "http")]
+    pub(crate) request: fn() -> Json,
     /// Returns the schema of the answer.
     pub(crate) answer: fn() -> Map<String, Json>,
     /// Reads the arguments, does the work, and returns the answer within the caller's limit.
@@ -86,6 +89,8 @@ pub(super) const fn entry<O: Operation>() -> Entry {
         is_idempotent: O::IS_IDEMPOTENT,
         profile: O::PROFILE,
         arguments: || schema::arguments::<O>(O::PAGED.is_some()),
+        #[cfg(feature = "http")]
+        request: || schema::request::<O>(O::PAGED.is_some()),
         answer: || schema::answer::<O::Answer>(O::HIDDEN, O::PAGED),
         run: run::<O>,
     }

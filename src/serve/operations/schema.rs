@@ -34,6 +34,53 @@ pub(super) fn arguments<T: JsonSchema>(is_paged: bool) -> Map<String, Json> {
     schema
 }
 
+/// Returns the exact schema of the requests of `T`: which arguments may be null, the limits of numbers, and that there are
+/// no others.
+#[cfg(feature = "http")]
+pub(super) fn request<T: JsonSchema>(is_paged: bool) -> Json {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = SchemaGenerator::new(settings)
+        .into_root_schema_for::<T>()
+        .to_value();
+    let required = schema.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| {
+        required
+            .as_array()
+            .is_some_and(|all| all.iter().any(|one| one == name))
+    };
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("title");
+        let properties = schema.entry("properties").or_insert_with(|| json!({}));
+        if is_paged {
+            properties["cursor"] = json!({ "type": "string" });
+        }
+        for (name, property) in properties.as_object_mut().into_iter().flatten() {
+            // `format` names a type of Rust, whose limits other tools do not know.
+            if let Some(limited) = property.as_object_mut()
+                && limited.remove("format").is_some_and(|format| format == "uint")
+            {
+                limited.insert("maximum".to_owned(), json!(u64::MAX));
+            }
+            // A null is as good as an argument that is left out.
+            if !is_required(name) && !allows_null(property) {
+                *property = json!({ "anyOf": [property.take(), { "type": "null" }] });
+            }
+        }
+    }
+    schema
+}
+
+#[cfg(feature = "http")]
+fn allows_null(schema: &Json) -> bool {
+    let kinds = schema.get("type").and_then(Json::as_array);
+    let parts = schema.get("anyOf").and_then(Json::as_array);
+    kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"))
+        || parts.is_some_and(|parts| parts.iter().any(is_null))
+}
+
 /// Returns the sentence that names the valid arguments of `T`.
 pub(super) fn valid_arguments<T: JsonSchema>(is_paged: bool) -> String {
     let schema = arguments::<T>(is_paged);

@@ -1,0 +1,81 @@
+//! The connections of a server: accepts them, limits them, and lets them end.
+//!
+//! `axum::serve` has no limit on the time of a request's head, so a client that sends one byte a minute would keep a
+//! connection for ever. The loop here gives hyper a clock and a limit.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::pin;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+/// The number of connections at the same time. More wait until one ends.
+const CONNECTIONS_MAX: usize = 512;
+/// How long a client may take for the head of a request, and how long a connection may be idle.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
+/// The most headers of a request.
+const HEADERS_MAX: usize = 64;
+/// The most bytes of the head of a request, and of a buffer.
+const BUFFER_BYTES_MAX: usize = 32 << 10;
+/// How long the requests that are read may take once the server stops.
+const END_TIME_MAX: Duration = Duration::from_secs(20);
+/// The pause after the system had no resources for a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Answers the requests of connections until `stopped`. Then it accepts no more, calls `end`, and waits for the requests
+/// that are read.
+pub(super) async fn until(
+    listener: TcpListener,
+    router: Router,
+    stopped: impl Future<Output = ()>,
+    end: impl FnOnce(),
+) {
+    let turns = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let graceful = GracefulShutdown::new();
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME_MAX)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(BUFFER_BYTES_MAX);
+    pin!(stopped);
+    loop {
+        let (turn, stream) = tokio::select! {
+            accepted = accept(&listener, &turns) => accepted,
+            () = &mut stopped => break,
+        };
+        // Without it, an answer waits for the acknowledgement of the one before.
+        drop(stream.set_nodelay(true));
+        let service = TowerToHyperService::new(router.clone());
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+        tokio::spawn(async move {
+            // The client sees an error itself.
+            drop(connection.await);
+            drop(turn);
+        });
+    }
+    drop(listener);
+    end();
+    drop(timeout(END_TIME_MAX, graceful.shutdown()).await);
+}
+
+/// Waits for a turn and a connection.
+async fn accept(listener: &TcpListener, turns: &Arc<Semaphore>) -> (impl Sized + use<>, TcpStream) {
+    loop {
+        let turn = Arc::clone(turns).acquire_owned().await;
+        match listener.accept().await {
+            Ok((stream, _)) => return (turn, stream),
+            // The client has gone, or the system lacks resources for now.
+            Err(_) => sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}

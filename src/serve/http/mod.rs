@@ -1,0 +1,188 @@
+//! HTTP: the operations as routes of a JSON API, MCP at `/mcp`, and what an operator reads.
+//!
+//! ```text
+//! connection -> request id -> answers in JSON -> admission -> time, size -> /v1/NAME   the JSON API
+//!  (listen)                    (answer)          (admission)                 /mcp       MCP, with the handler of `mcp`
+//!                                                                           /openapi.json  /health  /metrics
+//! ```
+//!
+//! # Layer
+//! Layer 9, part of serve. Uses axum, tower-http and hyper.
+//!
+//! # Invariants
+//! - HTP-1: nothing is read or done for a request before its host, origin and token were checked, and its body never is
+//!   read beyond the limit.
+//! - HTP-2: an answer with an error status is JSON with a code, a sentence and the next step.
+//! - HTP-3: the end of the server ends no operation that runs; an answer is sent only after the commit.
+
+mod admission;
+mod answer;
+mod api;
+mod listen;
+mod metrics;
+mod openapi;
+mod token;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state, map_response_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use rmcp::model::Extensions;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
+
+use self::admission::{Admission, ChosenSession};
+use self::answer::Refusal;
+use self::metrics::Metrics;
+pub(crate) use self::token::Token;
+use super::mcp::{Connection, Handler};
+use super::stop::{runtime, stopped};
+use crate::error::{Error, Result};
+use crate::serve::Server;
+
+/// The largest body of a request.
+const BODY_BYTES_MAX: usize = 1 << 20;
+/// How long a client may take to send a body.
+const BODY_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long an answer may take. A writer waits 30 s for the lock unless `--wait` says otherwise.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
+/// How long an MCP session of the older revisions may be idle.
+const SESSION_IDLE_MAX: Duration = Duration::from_secs(3_600);
+/// The number of characters of an MCP session that the name of a lane keeps.
+const SUFFIX_CHARS: usize = 8;
+
+/// Where a server listens, and whom it admits.
+pub(crate) struct Listening {
+    pub(crate) address: SocketAddr,
+    pub(crate) token: Token,
+    /// The values of `Host` besides the ones of the bound address.
+    pub(crate) hosts: Vec<String>,
+    /// The values of `Origin` that are admitted.
+    pub(crate) origins: Vec<String>,
+}
+
+/// What every request needs.
+#[derive(Clone)]
+struct Shared {
+    server: Server,
+    admission: Arc<Admission>,
+    metrics: Arc<Metrics>,
+}
+
+/// Answers clients until the process gets SIGTERM or SIGINT. Then requests that are read are answered (HTP-3). Calls
+/// `listens` with the bound address.
+///
+/// # Errors
+/// `Io` if the address cannot be bound; the errors of `listens`.
+pub(crate) fn serve(
+    server: Server,
+    listening: Listening,
+    listens: impl FnOnce(SocketAddr) -> Result<()>,
+) -> Result<()> {
+    let listener = std::net::TcpListener::bind(listening.address)
+        .map_err(|error| Error::io(format_args!("listening on {}", listening.address), error))?;
+    let failed = |error| Error::io("listening", error);
+    let bound = listener.local_addr().map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    // The runtime is dropped at the end, which waits for the operations that run (HTP-3).
+    runtime()?.block_on(async {
+        let stopped = stopped()?;
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+        let shared = Shared {
+            admission: Arc::new(Admission::new(listening, bound, server.caller())),
+            metrics: Arc::default(),
+            server,
+        };
+        let config = mcp_config();
+        let sessions = config.cancellation_token.clone();
+        let router = router(&shared, config);
+        listens(bound)?;
+        listen::until(listener, router, stopped, move || sessions.cancel()).await;
+        Ok(())
+    })
+}
+
+/// Returns the routes, with what is around each of them.
+fn router(shared: &Shared, config: StreamableHttpServerConfig) -> Router {
+    let document = openapi::document(shared.server.profile());
+    Router::new()
+        .merge(api::routes(shared.server.profile()))
+        .route_service("/mcp", mcp(&shared.server, config))
+        .route("/openapi.json", get(|| async move { answer::json(&document) }))
+        .route("/health", get(health))
+        .route("/metrics", get(metrics::show))
+        .fallback(|| async { StatusCode::NOT_FOUND })
+        .layer(from_fn(admission::read_body))
+        // The limit of tower-http holds for every route, so axum needs none of its own.
+        .layer(DefaultBodyLimit::disable())
+        .layer(RequestBodyLimitLayer::new(BODY_BYTES_MAX))
+        .layer(RequestBodyDeadlineLayer::new(BODY_TIME_MAX))
+        .layer(TimeoutLayer::with_status_code(
+            StatusCode::GATEWAY_TIMEOUT,
+            ANSWER_TIME_MAX,
+        ))
+        .layer(from_fn_with_state(shared.clone(), admission::admit))
+        .layer(map_response_with_state(shared.clone(), answer::finish))
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        .with_state(shared.clone())
+}
+
+/// Returns the settings of MCP. Its token ends the sessions of the protocol.
+fn mcp_config() -> StreamableHttpServerConfig {
+    StreamableHttpServerConfig::default()
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY_BYTES_MAX)
+        // `admission` has checked the host, with its port, and the origin.
+        .disable_allowed_hosts()
+}
+
+/// Returns MCP over HTTP. The newest revision has no session; a client of an older one gets a session of the protocol.
+fn mcp(
+    server: &Server,
+    config: StreamableHttpServerConfig,
+) -> StreamableHttpService<Handler, LocalSessionManager> {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
+    let server = server.clone();
+    let handler = move || Ok(Handler::new(server.clone(), connection));
+    StreamableHttpService::new(handler, Arc::new(sessions), config)
+}
+
+/// Returns what the request of a message says about its client.
+fn connection(extensions: &Extensions) -> Option<Connection> {
+    let request = extensions.get::<axum::http::request::Parts>()?;
+    let session = request.extensions.get::<ChosenSession>();
+    let suffix = request.headers.get("mcp-session-id");
+    let suffix = suffix.and_then(|id| id.to_str().ok());
+    Some(Connection {
+        session: session.and_then(|session| session.0.clone()),
+        suffix: suffix.map(|id| id.chars().take(SUFFIX_CHARS).collect()),
+    })
+}
+
+/// Says whether the memory can be read. The only route without a token, so it says nothing else.
+async fn health(State(shared): State<Shared>) -> Response {
+    let caller = shared.server.caller().clone();
+    match shared
+        .server
+        .run(caller, |service| service.head().map(drop))
+        .await
+    {
+        Ok(()) => answer::json(&serde_json::json!({ "status": "ok" })),
+        Err(error) => {
+            let mut refused = Refusal::from(&error);
+            refused.status = StatusCode::SERVICE_UNAVAILABLE;
+            refused.into_response()
+        }
+    }
+}
