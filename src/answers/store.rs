@@ -154,6 +154,21 @@ pub(crate) struct StateAt {
 pub(crate) struct Examined {
     pub(crate) ok: bool,
     pub(crate) problems: Vec<Diagnosis>,
+    /// The clients of the Model Context Protocol that start the server.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) clients: Vec<ClientSetup>,
+}
+
+/// A client whose settings start the server.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ClientSetup {
+    pub(crate) client: &'static str,
+    pub(crate) file: String,
+    pub(crate) command: Option<String>,
+    /// The problem of the set-up. Null if the client can start the server.
+    pub(crate) problem: Option<String>,
+    /// The command that mends it.
+    pub(crate) remedy: Option<String>,
 }
 
 /// A problem of the store, with the command that fixes it.

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod definitions;
+mod install;
 mod lines;
 mod processes;
 mod protocol;
