@@ -107,7 +107,7 @@ impl Admission {
             return Err(Refusal::of_status(StatusCode::UNAUTHORIZED, ""));
         }
         // A form of a web page can send other types without asking the server first.
-        if method == Method::POST && !is_json(headers) {
+        if method == Method::POST && takes_json(uri.path()) && !is_json(headers) {
             return Err(Refusal::of_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, ""));
         }
         self.session(headers).map_err(|error| Refusal::from(&error))
@@ -199,6 +199,11 @@ fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+/// Returns whether a path may have a body. Any other answers `POST` with the methods that it has.
+fn takes_json(path: &str) -> bool {
+    path == "/mcp" || path.starts_with("/v1/")
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

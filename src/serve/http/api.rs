@@ -76,7 +76,11 @@ fn arguments_of(pairs: Vec<(String, String)>, schema: &Map<String, Value>) -> Re
             .and_then(|all| all.get(&name)?.get("type"));
         let value = match kind.and_then(Value::as_str) {
             // What is no number or boolean stays a text, which the operation refuses with the name of the argument.
-            Some("integer" | "boolean") => serde_json::from_str(&text).unwrap_or_else(|_| json!(text)),
+            Some("integer" | "boolean") => {
+                let read = serde_json::from_str(&text).ok();
+                read.filter(|value: &Value| !value.is_null())
+                    .unwrap_or_else(|| json!(text))
+            }
             _ => json!(text),
         };
         let is_list = kind.and_then(Value::as_str) == Some("array");

@@ -98,8 +98,12 @@ pub(super) const fn entry<O: Operation>() -> Entry {
 
 /// Reads the arguments, does the work, and returns the answer within the caller's limit.
 fn run<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Result<Sent> {
-    // Some clients send null for an argument that the model left out.
-    arguments.retain(|_, value| !value.is_null());
+    // Some clients send null for an argument that the model left out. Only a known argument may be left out (OPS-2).
+    if arguments.values().any(Json::is_null) {
+        let known = schema::arguments::<O>(O::PAGED.is_some());
+        let is_known = |name: &String| known.get("properties").is_some_and(|all| all.get(name).is_some());
+        arguments.retain(|name, value| !value.is_null() || !is_known(name));
+    }
     let cursor = O::PAGED.and_then(|_| arguments.remove("cursor"));
     let page = Page::read(service, cursor.as_ref(), &arguments)?;
     let request = O::deserialize(Json::Object(arguments.clone())).map_err(|error| {

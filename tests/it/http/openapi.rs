@@ -91,6 +91,8 @@ fn a_request_body_says_what_is_allowed() {
         (json!({ "query": "tea", "limit": -1 }), 400),
         (json!({ "query": "tea", "limit": "3" }), 400),
         (json!({ "query": "tea", "more": 1 }), 400),
+        (json!({ "query": "tea", "more": null }), 400),
+        (json!({ "query": null }), 400),
         (json!({ "limit": 3 }), 400),
         (json!({ "query": "tea", "scope": "project:other" }), 400),
         (json!({ "query": "tea", "cursor": 5 }), 400),

@@ -35,8 +35,8 @@ fn calls() -> Vec<(&'static str, Value)> {
             "memory_append",
             json!({ "entries": [{ "text": "Where is the office?", "speaker": "user" }] }),
         ),
-        ("memory_recall", json!({ "query": "Bergen", "limit": 3 })),
-        ("memory_recall", json!({ "query": "tea", "full": true })),
+        ("memory_recall", json!({ "query": "Bergen", "limit": 1 })),
+        ("memory_recall", json!({ "query": "tea", "full": true, "limit": 1 })),
         ("memory_get", json!({ "id": "facts/tea" })),
         ("memory_get", json!({ "prefix": "facts/", "limit": 1 })),
         ("memory_history", json!({ "id": "facts/office" })),
@@ -239,6 +239,7 @@ fn a_query_names_the_same_arguments_as_a_body() {
     for bad in [
         "query=pot&query=pan",
         "query=pot&limit=many",
+        "query=pot&full=null",
         "query=pot&limit=-1",
         "limit=3",
         "query=pot&more=1",
