@@ -71,7 +71,7 @@ struct HttpOptions {
     /// The file of the token; a missing one is made with a new token [default: a new token, which is printed]
     #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "mcp")]
     token_file: Option<PathBuf>,
-    /// Admit pages of this origin, such as http://localhost:3000; may be repeated
+    /// Admit pages of this origin, such as <http://localhost:3000>; may be repeated
     #[arg(long, value_name = "ORIGIN", requires = "http", conflicts_with = "mcp")]
     allow_origin: Vec<String>,
     /// Admit requests to this name, with its port if it has one; may be repeated

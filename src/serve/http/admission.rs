@@ -128,7 +128,7 @@ impl Admission {
             {
                 return Err(Refusal::forbidden(
                     "foreign_host",
-                    format!("the server is not called '{}'", String::from_utf8_lossy(host)),
+                    &format!("the server is not called '{}'", String::from_utf8_lossy(host)),
                     "use the URL that the server printed; for another name, start it with --allow-host NAME",
                 ));
             }
@@ -146,7 +146,7 @@ impl Admission {
         }
         Err(Refusal::forbidden(
             "foreign_origin",
-            format!(
+            &format!(
                 "no web page of '{}' may use the server",
                 String::from_utf8_lossy(origin)
             ),
@@ -194,7 +194,7 @@ fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
     if sites.any(|site| !matches!(site.as_bytes(), b"same-origin" | b"none")) {
         return Err(Refusal::forbidden(
             "foreign_site",
-            "a web page of another site may not use the server".to_owned(),
+            "a web page of another site may not use the server",
             "open the page from the server itself",
         ));
     }

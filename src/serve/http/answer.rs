@@ -120,7 +120,7 @@ fn status_of(error: &Error) -> StatusCode {
     }
 }
 
-/// Every status of an answer of an operation, for the OpenAPI document.
+/// Every status of an answer of an operation, for the document of the API.
 pub(super) const OPERATION_STATUSES: [StatusCode; 14] = [
     StatusCode::BAD_REQUEST,
     StatusCode::UNAUTHORIZED,
@@ -163,12 +163,12 @@ impl Refusal {
     }
 
     /// Returns the answer to a request that is not admitted.
-    pub(super) fn forbidden(code: &'static str, message: String, hint: &str) -> Self {
+    pub(super) fn forbidden(code: &'static str, message: &str, hint: &str) -> Self {
         Self {
             status: StatusCode::FORBIDDEN,
             refused: Refused {
                 code,
-                message: printable(&message),
+                message: printable(message),
                 hint: Some(hint.to_owned()),
                 ids: Vec::new(),
             },

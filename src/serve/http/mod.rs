@@ -28,12 +28,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::StatusCode;
-use axum::middleware::{from_fn, from_fn_with_state, map_response_with_state};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn, from_fn_with_state, map_response_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use rmcp::model::Extensions;
+use axum::routing::{MethodRouter, any_service, get};
+use rmcp::model::{Extensions, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tower_http::limit::RequestBodyLimitLayer;
@@ -54,9 +54,13 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 /// How long a client may take to send a body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long an answer may take. A writer waits 30 s for the lock unless `--wait` says otherwise.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
+const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
 /// How long an MCP session of the older revisions may be idle.
-const SESSION_IDLE_MAX: Duration = Duration::from_secs(3_600);
+const SESSION_IDLE_MAX: Duration = Duration::from_hours(1);
+/// The header with the session of MCP.
+const MCP_SESSION: &str = "mcp-session-id";
+/// The number of MCP sessions of the older revisions at the same time. Each takes memory until it ends.
+const SESSIONS_MAX: usize = 256;
 /// The number of characters of an MCP session that the name of a lane keeps.
 const SUFFIX_CHARS: usize = 8;
 
@@ -116,7 +120,7 @@ fn router(shared: &Shared, config: StreamableHttpServerConfig) -> Router {
     let document = openapi::document(shared.server.profile());
     Router::new()
         .merge(api::routes(shared.server.profile()))
-        .route_service("/mcp", mcp(&shared.server, config))
+        .route("/mcp", mcp(&shared.server, config))
         .route("/openapi.json", get(|| async move { answer::json(&document) }))
         .route("/health", get(health))
         .route("/metrics", get(metrics::show))
@@ -147,22 +151,38 @@ fn mcp_config() -> StreamableHttpServerConfig {
 }
 
 /// Returns MCP over HTTP. The newest revision has no session; a client of an older one gets a session of the protocol.
-fn mcp(
-    server: &Server,
-    config: StreamableHttpServerConfig,
-) -> StreamableHttpService<Handler, LocalSessionManager> {
+fn mcp(server: &Server, config: StreamableHttpServerConfig) -> MethodRouter<Shared> {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
+    let sessions = Arc::new(sessions);
     let server = server.clone();
     let handler = move || Ok(Handler::new(server.clone(), connection));
-    StreamableHttpService::new(handler, Arc::new(sessions), config)
+    let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
+    any_service(service).layer(from_fn_with_state(sessions, admit_session))
+}
+
+/// Refuses a request that would begin a session while [`SESSIONS_MAX`] are open.
+async fn admit_session(
+    State(sessions): State<Arc<LocalSessionManager>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers();
+    let newest = Some(ProtocolVersion::V_2026_07_28.as_str().as_bytes());
+    let has_none = headers.get("mcp-protocol-version").map(HeaderValue::as_bytes) == newest;
+    let begins = !has_none && !headers.contains_key(MCP_SESSION);
+    if begins && sessions.sessions.read().await.len() >= SESSIONS_MAX {
+        let why = "too many MCP sessions are open";
+        return Refusal::of_status(StatusCode::SERVICE_UNAVAILABLE, why).into_response();
+    }
+    next.run(request).await
 }
 
 /// Returns what the request of a message says about its client.
 fn connection(extensions: &Extensions) -> Option<Connection> {
     let request = extensions.get::<axum::http::request::Parts>()?;
     let session = request.extensions.get::<ChosenSession>();
-    let suffix = request.headers.get("mcp-session-id");
+    let suffix = request.headers.get(MCP_SESSION);
     let suffix = suffix.and_then(|id| id.to_str().ok());
     Some(Connection {
         session: session.and_then(|session| session.0.clone()),

@@ -1,4 +1,4 @@
-//! The OpenAPI document of the JSON API, from the table of operations and the types of their requests and answers.
+//! The document of the JSON API in the form of `OpenAPI` 3.1, from the table of operations and the types of their requests and answers.
 //!
 //! # Layer
 //! Layer 9, part of serve.
@@ -82,7 +82,7 @@ fn error_schema() -> Json {
 }
 
 /// Returns what the two methods of an operation have in common.
-fn described(operation: &Entry, id: String) -> Json {
+fn described(operation: &Entry, id: &str) -> Json {
     let description = (operation.arguments)().get("description").cloned();
     let mut responses = json!({ "200": {
         "description": "The answer",
@@ -101,7 +101,7 @@ fn described(operation: &Entry, id: String) -> Json {
 }
 
 fn posted(operation: &Entry) -> Json {
-    let mut method = described(operation, operation.name.to_owned());
+    let mut method = described(operation, operation.name);
     method["requestBody"] = json!({
         "required": true,
         "content": { "application/json": { "schema": (operation.request)() } },
@@ -110,7 +110,7 @@ fn posted(operation: &Entry) -> Json {
 }
 
 fn asked(operation: &Entry) -> Json {
-    let mut method = described(operation, format!("{}_by_query", operation.name));
+    let mut method = described(operation, &format!("{}_by_query", operation.name));
     let schema = (operation.arguments)();
     let required = schema.get("required").and_then(Json::as_array);
     let properties = schema.get("properties").and_then(Json::as_object);

@@ -28,7 +28,7 @@ fn request(server: &Server, row: &[&str]) -> String {
     match origin.replace("PORT", &port).as_str() {
         "-" => {}
         "twice" => {
-            lines.extend(["Origin: http://page.example", "Origin: http://page.example"].map(str::to_owned))
+            lines.extend(["Origin: http://page.example", "Origin: http://page.example"].map(str::to_owned));
         }
         origin => lines.push(format!("Origin: {}", value(origin))),
     }
@@ -47,7 +47,7 @@ fn request(server: &Server, row: &[&str]) -> String {
         "basic" => lines.push(format!("Authorization: Basic {right}")),
         "bare" => lines.push(format!("Authorization: {right}")),
         "twice" => lines.extend([bearer(right), bearer(right)]),
-        "query" => path.push_str(&format!("?token={right}&access_token={right}")),
+        "query" => path += &["?token=", right, "&access_token=", right].concat(),
         "cookie" => lines.push(format!("Cookie: token={right}")),
         other => panic!("no token {other}"),
     }

@@ -57,7 +57,7 @@ impl Server {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         stream
     }
 
@@ -201,8 +201,8 @@ impl Reply {
 
     /// Returns the document of the body, which may be the only event of a stream.
     pub(crate) fn json(&self) -> Value {
-        let events = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
-        let event = events.filter(|event| event.starts_with('{')).last();
+        let mut events = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        let event = events.rfind(|event| event.starts_with('{'));
         serde_json::from_str(event.unwrap_or(&self.body)).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 

@@ -1,4 +1,4 @@
-//! The OpenAPI document: it names every operation of the table and nothing else.
+//! The document of the JSON API: it names every operation of the table and nothing else.
 
 use std::collections::BTreeSet;
 

@@ -36,7 +36,10 @@ fn calls() -> Vec<(&'static str, Value)> {
             json!({ "entries": [{ "text": "Where is the office?", "speaker": "user" }] }),
         ),
         ("memory_recall", json!({ "query": "Bergen", "limit": 1 })),
-        ("memory_recall", json!({ "query": "tea", "full": true, "limit": 1 })),
+        (
+            "memory_recall",
+            json!({ "query": "tea", "full": true, "limit": 1 }),
+        ),
         ("memory_get", json!({ "id": "facts/tea" })),
         ("memory_get", json!({ "prefix": "facts/", "limit": 1 })),
         ("memory_history", json!({ "id": "facts/office" })),
@@ -250,24 +253,42 @@ fn a_query_names_the_same_arguments_as_a_body() {
     }
 }
 
+const ACCEPT: &str = "Accept: application/json, text/event-stream\r\n";
+
+/// Returns the first message of a client of an older revision.
+fn greeting() -> Value {
+    let client = json!({ "name": "Tea Client", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
+}
+
+#[test]
+fn the_number_of_sessions_of_the_protocol_is_limited() {
+    let folder = Folder::with_store();
+    let server = Server::start(&folder, &[]);
+    for _ in 0..256 {
+        assert_eq!(server.post_with("/mcp", ACCEPT, &greeting()).status, 200);
+    }
+    let more = server.post_with("/mcp", ACCEPT, &greeting());
+    assert_eq!(more.refusal(), (503, "busy".to_owned()));
+    // A client of the newest revision needs no session.
+    assert!(server.mcp("tools/list", json!({}))["tools"].is_array());
+}
+
 /// A client of an older revision gets a session of the protocol, and a lane that no other connection has.
 #[test]
 fn an_older_client_has_a_session_of_its_own() {
     let folder = Folder::with_store();
     let server = Server::start(&folder, &[]);
     let connect = || {
-        let accept = "Accept: application/json, text/event-stream\r\n";
-        let client = json!({ "name": "Tea Client", "version": "1" });
-        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
-        let greet = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-        let reply = server.post_with("/mcp", accept, &greet);
+        let reply = server.post_with("/mcp", ACCEPT, &greeting());
         assert_eq!(
             reply.json()["result"]["protocolVersion"],
             "2025-06-18",
             "{reply:?}"
         );
         let session = reply.value("mcp-session-id").unwrap().to_owned();
-        let more = format!("{accept}Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-06-18\r\n");
+        let more = format!("{ACCEPT}Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-06-18\r\n");
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         assert_eq!(server.post_with("/mcp", &more, &ready).status, 202);
         more
