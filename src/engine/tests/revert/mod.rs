@@ -5,8 +5,14 @@ mod model;
 mod thinned;
 mod tree;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
+
 use super::{by, content, id, note, put};
-use crate::engine::{Conflicts, Erasing, Memory, Reverted, Selection, VerifyDepth, View, Writer};
+use crate::engine::{
+    Conflicts, Erasing, Memory, Options, Progress, Reverted, Selection, VerifyDepth, View, Writer,
+};
 use crate::object::{Op, Origin};
 use crate::{Committed, ErrorCode, ErrorKind, Result};
 
@@ -373,13 +379,7 @@ fn a_revert_keeps_classes_and_an_untrusted_writer_reverts_nothing_trusted() {
 
 #[test]
 fn what_was_erased_never_comes_back() {
-    let memory = Memory::on_disk(
-        std::sync::Arc::new(crate::disk::MemDisk::new()),
-        crate::engine::Options::new(),
-        true,
-        None,
-    )
-    .unwrap();
+    let memory = Memory::on_disk(Arc::new(crate::disk::MemDisk::new()), Options::new(), true, None).unwrap();
     write(&memory, "day", "a", "oldest");
     let secret = write(&memory, "day", "a", "secret");
     write(&memory, "night", "a", "bad");
@@ -427,4 +427,40 @@ fn a_revert_is_an_operation_of_the_engine() {
     assert_eq!(error.code(), ErrorCode::ReservedOp);
     let shown = format!("{:?}", memory.revert(session("day")));
     assert!(shown.contains("day"), "{shown}");
+}
+
+/// INVARIANT RVT-5: others write while a revert is planned, and no plan is written on another head.
+#[test]
+fn others_write_while_a_revert_is_planned() {
+    let (memory, plans) = (Arc::new(OnceLock::<Memory>::new()), Arc::new(AtomicUsize::new(0)));
+    let (other, planned) = (Arc::clone(&memory), Arc::clone(&plans));
+    let options = Options::new()
+        .automatic_gc(None)
+        .progress(Arc::new(move |progress: Progress| {
+            let Some(other) = other.get().filter(|_| progress.doing == "commits") else {
+                return;
+            };
+            let plan = planned.fetch_add(1, Ordering::Relaxed);
+            if plan >= super::super::write::revert::PLANS_MAX {
+                return;
+            }
+            let (other, (done, wait)) = (other.clone(), mpsc::channel());
+            std::thread::spawn(move || {
+                write(&other, "eve", &format!("meanwhile {plan}"), "good");
+                done.send(()).unwrap();
+            });
+            let written = wait.recv_timeout(Duration::from_secs(20));
+            assert!(written.is_ok(), "the plan {plan} holds the lock");
+        }));
+    let disk = Arc::new(crate::disk::MemDisk::new());
+    let opened = Memory::on_disk(disk, options, true, None).unwrap();
+    write(&opened, "day", "a", "good");
+    write(&opened, "night", "a", "bad");
+    let opened = memory.get_or_init(|| opened);
+    let reverted = revert(opened, session("night")).unwrap();
+    // Each plan but the last one was outdated, and the last one was made under the lock.
+    assert_eq!(plans.load(Ordering::Relaxed), 4);
+    assert_eq!(reverted.committed.commit.commit.seq, 6);
+    assert_eq!(content(&opened.view(), "a").as_deref(), Some("good"));
+    assert_eq!(content(&opened.view(), "meanwhile 2").as_deref(), Some("good"));
 }

@@ -17,7 +17,7 @@
 //! - RVT-1: a revert only brings back versions that history keeps, each with its own origin. It writes no new version,
 //!   no taint and no reference.
 //! - RVT-2: a revert brings back no version that was erased, and no version whose content was erased.
-//! - RVT-3: an untrusted writer reverts no commit of a more trusted writer, and no more trusted version.
+//! - RVT-3: an untrusted writer reverts no commit of a more trusted writer (STN-3), and no more trusted version.
 //! - RVT-4: a revert changes only ids that the selected commits changed. If later versions by others go too, it also
 //!   changes the ids above and below them.
 //! - RVT-5: the plan is made before the lock, so others write meanwhile. It is written only on the head that it was made
@@ -40,12 +40,12 @@ use crate::object::{Id, Op};
 use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
 
-use super::{Committed, Draft, LogHandle, Note, Writer, check_return, named};
+use super::{Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, named};
 use settle::{Plan, Planned};
 use without::{Standing, Without, is_same};
 
 /// The number of plans that are made before the lock.
-const PLANS_MAX: usize = 3;
+pub(crate) const PLANS_MAX: usize = 3;
 
 named! {
     /// The treatment of versions that others wrote after the selected commits.
@@ -249,7 +249,11 @@ impl Revert<'_> {
         let base = self.inner.view();
         let store = Arc::clone(&base.state.store);
         let selected = self.selection.chosen(&store)?;
-        check_commits(&store, &selected, writer)?;
+        for seq in selected.iter().filter(|_| !writer.trust.is_trusted()) {
+            // RVT-3
+            let commit = store.by_seq(*seq)?;
+            commit.map_or(Ok(()), |commit| check_takes_back(writer.trust, &commit))?;
+        }
         let without = Without::of(&store, &selected, self.with_derived, self.inner.settings())?;
         let mut plan = Plan::new(&base, &without.tracks, self.conflicts == Conflicts::Revert);
         let mut kept = self.changes(&base, &without, &mut plan)?;
@@ -330,24 +334,6 @@ fn id_of(base: &View, versions: &mut dyn Iterator<Item = Entry>) -> Result<Id> {
         unknown.get_or_insert(object.id().clone());
     }
     unknown.ok_or_else(|| Error::internal("an id of a revert has no version"))
-}
-
-/// Returns an error if an untrusted writer would revert commits of more trusted writers (RVT-3).
-fn check_commits(store: &Store, selected: &BTreeSet<u64>, writer: &Writer) -> Result<()> {
-    if writer.trust.is_trusted() {
-        return Ok(());
-    }
-    for seq in selected {
-        let trust = store.by_seq(*seq)?.map(|entry| entry.commit.trust);
-        if trust.is_some_and(|trust| trust.is_above(writer.trust)) {
-            let class = writer.trust;
-            let text = format!("a writer of class {class} may not revert the more trusted commit seq:{seq}");
-            return Err(Error::denied(ErrorCode::LessTrusted, text).with_hint(
-                "nothing was changed; a writer that is as trusted as these commits may revert them",
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// Returns the changes of a settled plan, sorted by id, and the objects that stay because of another object.
