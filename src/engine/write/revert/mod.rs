@@ -1,7 +1,7 @@
 //! Revert: takes back what selected commits wrote, while the work of everybody else stays.
 //!
 //! The result is the state as if the selected commits had written nothing. Each object that they wrote gets its newest
-//! version by anybody else that still holds, or goes if there is none. An object that they removed comes back. A version
+//! version by anybody else that still holds, or is removed. An object that they removed comes back. A version
 //! no longer holds after others replaced it by undo, redo, rollback, restore or revert: nothing that somebody took back
 //! returns with a revert. A revert is one commit, so an undo or another revert takes it back.
 //!
@@ -55,7 +55,7 @@ named! {
         /// They stay, and the answer names them.
         #[default]
         Keep => "keep",
-        /// They go too. Each object gets the version that stands at the newest selected change of the object. So does
+        /// They are taken back too. Each object gets the version that stands at the newest selected change of the object. So does
         /// an object of others above or below it, if it is in the way.
         Revert => "revert",
         /// The revert fails and changes nothing.
@@ -71,9 +71,9 @@ pub struct RevertedObject {
     pub id: Id,
     /// The version before the revert; `None` if the object was absent.
     pub from: Option<ObjectDigest>,
-    /// The version after the revert; `None` if the object goes.
+    /// The version after the revert; `None` if the object is removed.
     pub to: Option<ObjectDigest>,
-    /// The parent of the earlier version, if the object goes because that parent is gone.
+    /// The parent of the earlier version, if the object is removed because others removed that parent.
     pub gone_with: Option<Id>,
     /// Whether thinned commits may have written a newer version, which history no longer keeps.
     pub thinned: bool,
