@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::history::changes_of;
+use super::history::{changes_of, thinned_in};
 use super::lines::common_lines;
 use super::{HistoryEntry, View};
 use crate::digest::ObjectDigest;
@@ -145,6 +145,7 @@ pub(crate) fn blame(view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
     let versions = changes.iter().zip(0_usize..);
     let versions = versions.filter_map(|(change, index)| Some((change.digest?, index)));
     let first_writes: HashMap<ObjectDigest, usize> = versions.collect();
+    let created = view.state.entry_at(&view.key(id))?.map(|entry| entry.created);
     let mut blamed = Vec::new();
     let mut waiting = Waiting {
         fields: fields_of(&object),
@@ -166,8 +167,10 @@ pub(crate) fn blame(view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
         let older = version_before(store, &changes[written + 1..])?;
         let own = waiting.part_from(&newer, older.as_ref());
         let mut change = changes[written].clone();
-        // BLM-3
-        change.thinned |= change.hides_older;
+        // BLM-3: the commit is behind a gap, and the object is older than the commit.
+        let seq = change.commit.commit.seq;
+        let is_behind_gap = thinned_in(store, &(seq.saturating_sub(1)..seq)) > 0;
+        change.thinned |= is_behind_gap && created.is_some_and(|created| created < change.time.as_micros());
         let lines = own.lines.into_iter().map(|(line, _)| {
             let text = content.get(line).copied().unwrap_or_default();
             (Part::Line(line + 1), Value::from(text))

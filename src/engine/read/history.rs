@@ -29,8 +29,6 @@ pub struct HistoryEntry {
     /// The time of the change. If a thinned commit removed the id, this is the time of the first kept commit after the
     /// thinned commit.
     pub time: Time,
-    /// Whether thinned commits may have held a version between this one and the next older one of the history.
-    pub(crate) hides_older: bool,
 }
 
 impl HistoryEntry {
@@ -99,14 +97,12 @@ fn entry_of(store: &Store, change: &IdChange) -> Result<HistoryEntry> {
         None => None,
     };
     let time = made.unwrap_or(commit.commit.time);
-    let is_rewritten = change.entry.is_some_and(|entry| entry.created < time.as_micros());
     Ok(HistoryEntry {
         digest,
         erased: by.is_some() && !lost,
         lost,
         thinned: change.is_behind_gap && (digest.is_none() || time != commit.commit.time),
         time,
-        hides_older: change.is_behind_gap && is_rewritten,
         commit: CommitInfo::of(commit),
     })
 }
