@@ -176,7 +176,7 @@ pub(crate) struct RevertedObject {
     pub(crate) from: Option<ObjectDigest>,
     /// The version after the revert. Null if the object is removed.
     pub(crate) to: Option<ObjectDigest>,
-    /// The parent of the earlier version, if the object is removed because others removed that parent.
+    /// The parent of the version that would stand, if the object is removed because that parent is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) gone_with: Option<String>,
     /// Whether thinned commits may have written a newer version, which history no longer keeps.

@@ -283,7 +283,7 @@ fn what_others_put_in_the_way_is_named_with_its_writer() {
     assert_eq!(kept["seq"], 5);
     let told = folder.run(&["revert", "--session", "night"]);
     for part in [
-        "removed, because others removed its parent doc",
+        "removed, because its parent doc is gone",
         "= box  eve, seq 5 (put two below it)",
     ] {
         assert!(told.out.contains(part), "{part}: {}", told.out);

@@ -247,7 +247,7 @@ fn some_of(lines: impl ExactSizeIterator<Item = Result<String>>, most: usize) ->
 fn why(object: &RevertedObject) -> Option<String> {
     let removed = |parent: &Id| {
         format!(
-            "    removed, because others removed its parent {}",
+            "    removed, because its parent {} is gone",
             one_line(parent.as_str())
         )
     };

@@ -3,7 +3,7 @@
 use super::super::gc::{on_disk, options};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{by, content, id};
+use super::super::{by, content, id, note};
 use super::model::act;
 use super::{revert, session, told, write};
 use crate::Revision;
@@ -46,8 +46,11 @@ fn what_thinned_commits_may_have_written_has_no_known_writer() {
     let memory = on_disk(&disk, options(1_000_000), true).unwrap();
     write(&memory, "day", "a", "one");
     write(&memory, "eve", "a", "one\ntwo");
-    write(&memory, "night", "a", "one\ntwo\nthree");
-    write(&memory, "night", "new", "bad");
+    let mut draft = memory.draft(&by("night"));
+    for (name, text) in [("a", "one\ntwo\nthree"), ("new", "bad")] {
+        draft.put(note(name, text)).unwrap();
+    }
+    drop(memory.commit(draft, "put").unwrap());
     thin(&memory);
     let blamed = |name: &str| memory.blame(&memory.view(), &id(name)).unwrap();
     // BLM-3

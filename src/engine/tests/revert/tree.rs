@@ -54,7 +54,9 @@ fn an_object_that_others_need_stays() {
     assert_eq!(because(&reverted), [KeptBecause::Below(id("doc/two"))]);
     memory.undo(&by("owner")).unwrap();
     // If later work goes too, what is below goes.
-    assert_eq!(told(&with_later_work(&memory)).0, ["doc", "doc/one", "doc/two"]);
+    let all = with_later_work(&memory);
+    assert_eq!(told(&all).0, ["doc", "doc/one", "doc/two"]);
+    assert_eq!(gone(&all), [("doc/two".to_owned(), "doc".to_owned())]);
     assert!(memory.view().is_empty());
 }
 

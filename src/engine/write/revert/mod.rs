@@ -73,7 +73,7 @@ pub struct RevertedObject {
     pub from: Option<ObjectDigest>,
     /// The version after the revert; `None` if the object is removed.
     pub to: Option<ObjectDigest>,
-    /// The parent of the earlier version, if the object is removed because others removed that parent.
+    /// The parent of the version that would stand, if the object is removed because that parent is gone.
     pub gone_with: Option<Id>,
     /// Whether thinned commits may have written a newer version, which history no longer keeps.
     pub thinned: bool,

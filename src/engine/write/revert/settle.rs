@@ -172,8 +172,9 @@ impl<'a> Plan<'a> {
                 break;
             }
             if !self.makes_way(&child, since)? {
+                // It goes with its parent in the next round.
                 let now = self.base.state.entry_at(&below)?;
-                self.add(child, now, None, since)?;
+                self.add(child, now, now, since)?;
             }
         }
         Ok(is_settled)
