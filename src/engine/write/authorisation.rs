@@ -13,11 +13,14 @@
 //!   the writer. This rule applies to the version that leaves the state and to the version that enters it. So an
 //!   untrusted writer cannot bring back an object that a person removed.
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
+//! - STN-3: an untrusted writer takes back no commit of a more trusted writer, by undo, redo, rollback or revert, even if
+//!   the commit changed only untrusted objects. What a person took back stays taken back.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
 use super::{Draft, StagedChange, named};
+use crate::store::CommitEntry;
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
 /// See [`Draft::authorise`].
@@ -117,6 +120,20 @@ pub(crate) fn check_return(
         Some(version) => Err(less_trusted(class, vec![version.id().to_string()])),
         None => Ok(()),
     }
+}
+
+/// Returns an error if a writer of class `class` is untrusted, and the `commit` to take back is more trusted (STN-3).
+///
+/// # Errors
+/// `Denied` (code `less_trusted`).
+pub(crate) fn check_takes_back(class: Origin, commit: &CommitEntry) -> Result<()> {
+    if class.is_trusted() || !commit.commit.trust.is_above(class) {
+        return Ok(());
+    }
+    let seq = commit.seq();
+    let text = format!("a writer of class {class} may not take back the more trusted commit seq:{seq}");
+    Err(Error::denied(ErrorCode::LessTrusted, text)
+        .with_hint("nothing was changed; a writer that is as trusted as the commit may take it back"))
 }
 
 /// Returns an error if `class` is untrusted, for an operation that only trusted writers may do (STN-2). `act` names the
