@@ -150,7 +150,7 @@ impl Version<'_> {
 pub(crate) struct Derived<T> {
     state: State,
     pub(super) value: T,
-    /// The number of objects added or removed since the value was last written to its file.
+    /// The number of objects added or removed since the value was built or loaded.
     pub(crate) changes: u64,
 }
 
