@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -145,6 +145,7 @@ impl<T: Keep + Clone + Default> Recent<T> {
         if let Some(done) = done {
             return done;
         }
+        self.written.store(0, Ordering::Relaxed);
         let anew = Followed::build(view, T::default())?;
         *self.known.lock() = Some(anew.clone());
         read(&anew)

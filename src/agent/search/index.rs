@@ -13,7 +13,7 @@
 //! - RIX-1: the index of a view contains exactly the texts of its state.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::indexed::{Content, Indexed};
 use super::vectors::{Vectors, is_embedding};
@@ -90,6 +90,7 @@ impl RecallIndex {
             return done;
         }
         self.slots.lock().forget_damaged();
+        self.written.store(0, Ordering::Relaxed);
         let built = Arc::new(Indexed::build(view, Content::new(None))?);
         self.slots.lock().newest.get_or_insert(Arc::clone(&built));
         read(&built, Reached::Built)

@@ -138,9 +138,7 @@ pub(crate) fn keep<T: Keep>(
         ));
     }
     let enough = (value.value().len() / SHARE).clamp(CHANGES_MIN, CHANGES_MAX);
-    let before = written.load(Ordering::Relaxed);
-    // A value that was built again counts its changes from zero.
-    if value.changes.checked_sub(before).unwrap_or(value.changes) < enough {
+    if value.changes.saturating_sub(written.load(Ordering::Relaxed)) < enough {
         return Ok(false);
     }
     let mut image = Builder::default();

@@ -41,6 +41,7 @@ pub(super) struct Column<T> {
     base: Option<(Arc<Image>, usize)>,
     base_len: u32,
     limits: Limits,
+    /// The values that differ from those of the image.
     changed: HashMap<u32, T>,
     /// The values that are not in the image, as an image contains them.
     more: Vec<u8>,
@@ -79,16 +80,12 @@ impl<T: Fixed> Column<T> {
     /// Returns the value with a number.
     #[inline]
     pub(super) fn get(&self, number: u32) -> T {
-        if !self.changed.is_empty()
-            && let Some(changed) = self.changed.get(&number)
-        {
-            return *changed;
-        }
         let Some(at) = number.checked_sub(self.base_len) else {
-            return self.in_base(number);
+            let changed = (!self.changed.is_empty()).then(|| self.changed.get(&number));
+            return changed.flatten().copied().unwrap_or_else(|| self.in_base(number));
         };
-        let bytes = self.more.get(at as usize * T::BYTES..);
-        let bytes = bytes.and_then(|bytes| bytes.get(..T::BYTES));
+        let start = at as usize * T::BYTES;
+        let bytes = self.more.get(start..start + T::BYTES);
         bytes.map_or_else(T::default, T::read)
     }
 
@@ -115,7 +112,16 @@ impl<T: Fixed> Column<T> {
 
     /// Replaces the value with a number.
     pub(super) fn set(&mut self, number: u32, value: T) {
-        self.changed.insert(number, value);
+        let Some(at) = number.checked_sub(self.base_len) else {
+            self.changed.insert(number, value);
+            return;
+        };
+        let start = at as usize * T::BYTES;
+        if let Some(bytes) = self.more.get_mut(start..start + T::BYTES) {
+            let mut new = Vec::with_capacity(T::BYTES);
+            value.write(&mut new);
+            bytes.copy_from_slice(&new);
+        }
     }
 
     /// Appends a value.

@@ -334,6 +334,32 @@ fn an_index_on_an_image_answers_as_one_without() {
     }
 }
 
+#[test]
+fn keys_with_an_equal_start_are_told_apart() {
+    let key = |last: u8| {
+        let mut key = Key([7; Key::BYTES]);
+        key.0[15] = last;
+        key
+    };
+    let mut index = Index::new();
+    for last in 0..5 {
+        let document = Document {
+            key: key(last),
+            time: i64::from(9 - last),
+            title: if last == 3 { "tea" } else { "" },
+            text: "coffee",
+            ..Document::default()
+        };
+        index.put(&document).unwrap();
+    }
+    let mut index = decoded(&encoded(&index)).unwrap();
+    assert!(index.remove(&key(2)) && !index.remove(&key(2)) && !index.contains(&key(5)));
+    let found: Vec<u8> = (0..6).filter(|&last| index.contains(&key(last))).collect();
+    assert_eq!(found, [0, 1, 3, 4]);
+    assert!(index.is_titled(&key(3)) && !index.is_titled(&key(4)));
+    assert!(!index.is_damaged());
+}
+
 /// INVARIANT ENC-2: a changed byte is noticed, or changes no answer.
 #[test]
 fn changed_bytes_are_noticed() {

@@ -217,7 +217,7 @@ fn readers_do_not_wait_for_a_save() {
         let reader = Arc::clone(&reader);
         std::thread::spawn(move || {
             read(&reader);
-            drop(sent.send(()));
+            sent.send(()).unwrap();
         });
         let is_done = done.recv_timeout(Duration::from_secs(20)).is_ok();
         assert!(is_done, "a reader waits for the disk");
