@@ -129,12 +129,15 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
     keep_derived(&memory, Texts::NAME, b"", &memory.view())?;
     assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
-    // An erasure removes the file. The value, which is built again, is written again.
+    // A value that cannot follow over an erasure is built again, and so is written again.
     let erasing = Erasing {
         targets: vec!["n2".to_owned()],
         ..Erasing::default()
     };
     memory.erase(&erasing, &Writer::user())?;
+    let past = memory.view_at(&Revision::Seq(view.commit().commit.seq), "")?;
+    let value = Derived::build(past.opened(), past.state(), Texts::default())?;
+    let written = AtomicU64::new(value.changes);
     let view = memory.view();
     let value = value.follow(view.opened(), view.state(), Texts::default)?;
     assert!(keep(&memory, &value, &view, &written)?);
