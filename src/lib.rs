@@ -97,6 +97,8 @@ mod object;
 mod recall;
 #[cfg(feature = "agent")]
 mod scan;
+#[cfg(feature = "mcp")]
+mod serve;
 mod store;
 mod tables;
 #[cfg(any(test, feature = "testing"))]

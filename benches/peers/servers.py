@@ -2,10 +2,10 @@
 """Compares Treering with the MCP reference memory server: measures single calls alternately in one run.
 
 Needs Node.js and npm, and installs the server into a temporary folder. Calls the server over stdio, as agents do. Calls
-Treering in two ways: as a library in a process that reads calls from stdin (`src/bin/linked.rs`), and as a new process
-for each call.
+Treering in three ways: as an MCP server over stdio, as a library in a process that reads calls from stdin
+(`src/bin/linked.rs`), and as a new process for each call.
 
-    cargo build --release
+    cargo build --release --features mcp
     cargo build --release --manifest-path benches/peers/Cargo.toml --bin linked
     python3 benches/peers/servers.py [MEMORIES]
 """
@@ -27,15 +27,17 @@ def text(number):
     return f"Fact {number} about {topic}: in week {number % 52} the team decided to keep it."
 
 
-class Server:
-    """The reference server, called over stdio."""
+class Stdio:
+    """A server of the Model Context Protocol, called over stdio."""
 
-    def __init__(self, folder):
-        subprocess.run(["npm", "install", "--silent", "--prefix", folder, PACKAGE], check=True, stdout=subprocess.DEVNULL)
-        main = os.path.join(folder, "node_modules", PACKAGE, "dist", "index.js")
-        environment = dict(os.environ, MEMORY_FILE_PATH=os.path.join(folder, "memory.jsonl"))
+    def __init__(self, command, **environment):
         self.process = subprocess.Popen(
-            ["node", main], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(os.environ, **environment),
+            text=True,
         )
         self.number = 0
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
@@ -57,6 +59,15 @@ class Server:
 
     def tool(self, name, arguments):
         return self.call("tools/call", {"name": name, "arguments": arguments})
+
+
+class Server(Stdio):
+    """The reference server."""
+
+    def __init__(self, folder):
+        subprocess.run(["npm", "install", "--silent", "--prefix", folder, PACKAGE], check=True, stdout=subprocess.DEVNULL)
+        main = os.path.join(folder, "node_modules", PACKAGE, "dist", "index.js")
+        super().__init__(["node", main], MEMORY_FILE_PATH=os.path.join(folder, "memory.jsonl"))
 
     def remember(self, numbers):
         entities = [{"name": f"fact/{one}", "entityType": "fact", "observations": [text(one)]} for one in numbers]
@@ -88,6 +99,25 @@ class Treering:
         return self.run(["recall", query, "--limit", "10"])
 
 
+class Served(Stdio):
+    """Treering as a server. The program fills its store, because the server takes one text a call."""
+
+    def __init__(self, folder, program):
+        folder = os.path.join(folder, "served")
+        os.makedirs(folder)
+        self.filler = Treering(folder, program)
+        super().__init__([program, "serve", "--mcp", "--scope", "global", "--store", os.path.join(folder, "store")])
+
+    def remember(self, numbers):
+        if len(numbers) > 1:
+            self.filler.remember(numbers)
+            return
+        self.tool("memory_remember", {"text": text(numbers[0]), "id": f"fact/{numbers[0]}"})
+
+    def recall(self, query):
+        return self.tool("memory_recall", {"query": query})
+
+
 class Linked:
     """A process that uses Treering as a library, as an agent host does."""
 
@@ -116,6 +146,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         linked = os.environ.get("TREERING_LINKED", os.path.join(root, "benches", "peers", "target", "release", "linked"))
         peers = {
+            "Treering over MCP": Served(folder, program),
             "Treering, linked in": Linked(folder, linked),
             "Treering, a process each": Treering(folder, program),
             "server-memory": Server(folder),
@@ -137,7 +168,7 @@ def main():
         for verb in ("remember", "recall"):
             cells = [f"{statistics.median(times[name][verb]) * 1e3:.1f} ms" for name in peers]
             print(f"| {verb} | {' | '.join(cells)} |")
-        for name in ("Treering, linked in", "server-memory"):
+        for name in ("Treering over MCP", "Treering, linked in", "server-memory"):
             peers[name].process.kill()
 
 

@@ -7,8 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::digest::{CommitDigest, ObjectDigest, Root, to_hex};
-use crate::engine::{self, CommitInfo, Committed, ErasedRecord, ErasedReport, GcReport, KeptBecause, Memory};
-use crate::error::Result;
+use crate::engine::{
+    self, Change, CommitInfo, Committed, ErasedRecord, ErasedReport, GcReport, KeptBecause, Memory,
+    Reversing, Revision, View, Writer,
+};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Id;
 use crate::store::ChangeCounts;
 
@@ -139,6 +142,69 @@ pub(crate) struct RollbackPreview {
     pub(crate) needs: Option<&'static str>,
     /// The commits of other lanes that the rollback would reverse.
     pub(crate) other_lanes: Vec<String>,
+}
+
+impl RollbackPreview {
+    /// Returns what a rollback to `target` would do, the target, and the error with which the rollback would be refused.
+    pub(crate) fn of(
+        memory: &Memory,
+        target: &Revision,
+        all: bool,
+        writer: &Writer,
+    ) -> Result<(Self, CommitInfo, Option<Error>)> {
+        let rollback = |all| {
+            let rollback = memory.rollback(target);
+            let rollback = if all { rollback.across_lanes() } else { rollback };
+            rollback.preview(writer)
+        };
+        let ((target, counts), refused) = match rollback(all) {
+            Err(refused) if refused.code() == ErrorCode::OtherLanes => (rollback(true)?, Some(refused)),
+            previewed => (previewed?, None),
+        };
+        let head = memory.view().commit();
+        let preview = Self {
+            root: target.commit.root,
+            commit: head.digest,
+            seq: head.commit.seq,
+            counts,
+            target: target.digest,
+            dry_run: true,
+            needs: refused.as_ref().map(|_| "--all"),
+            other_lanes: refused.iter().flat_map(Error::ids).cloned().collect(),
+        };
+        Ok((preview, target, refused))
+    }
+}
+
+/// The answer of `undo --dry-run` and `redo --dry-run`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ReversalPreview {
+    pub(crate) op: &'static str,
+    /// The current head.
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    /// The commit that undo would reverse or redo would repeat.
+    pub(crate) target: CommitDigest,
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) dry_run: bool,
+}
+
+impl ReversalPreview {
+    /// Returns what an undo or redo would do to the state of `head`.
+    pub(crate) fn of(op: &'static str, head: &View, reversing: &Reversing) -> Self {
+        let sides = |change: &Change| (change.old.is_some(), change.new.is_some());
+        Self {
+            op,
+            commit: head.commit().digest,
+            seq: head.commit().commit.seq,
+            target: reversing.target.digest,
+            counts: ChangeCounts::of(reversing.changes.iter().map(sides)),
+            changes: reversing.changes.clone(),
+            dry_run: true,
+        }
+    }
 }
 
 /// The answer of `restore --dry-run`.

@@ -46,6 +46,23 @@ pub(crate) struct Head {
     pub(crate) store: Option<String>,
 }
 
+impl Head {
+    /// Returns the answer for a state.
+    pub(crate) fn of(memory: &Memory, view: &View) -> Self {
+        let info = view.commit();
+        Self {
+            root: info.commit.root,
+            commit: info.digest,
+            seq: info.commit.seq,
+            objects: view.len(),
+            history: memory.history_len(),
+            hash: memory.hash(),
+            time: info.commit.time,
+            store: memory.path().map(absolute),
+        }
+    }
+}
+
 /// The answer of `stats`. Some fields are null for a past state, or without `--space`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Statistics {
@@ -137,6 +154,21 @@ pub(crate) struct StateAt {
 pub(crate) struct Examined {
     pub(crate) ok: bool,
     pub(crate) problems: Vec<Diagnosis>,
+    /// The clients of the Model Context Protocol that start the server.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) clients: Vec<ClientSetup>,
+}
+
+/// A client whose settings start the server.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ClientSetup {
+    pub(crate) client: &'static str,
+    pub(crate) file: String,
+    pub(crate) command: Option<String>,
+    /// The problem of the set-up. Null if the client can start the server.
+    pub(crate) problem: Option<String>,
+    /// The command that mends it.
+    pub(crate) remedy: Option<String>,
 }
 
 /// A problem of the store, with the command that fixes it.

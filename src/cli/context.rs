@@ -68,6 +68,9 @@ pub(crate) struct Context {
     opened: Option<Memory>,
     /// Whether the verb opened the memory for writing.
     is_written: bool,
+    /// Whether the run serves clients, so that it keeps indexes, and nobody takes back what is more trusted.
+    #[cfg(feature = "mcp")]
+    pub(crate) serves: bool,
     /// Whether the store is removed at the end of the run, so that it is not registered.
     pub(crate) is_temporary: bool,
 }
@@ -86,6 +89,8 @@ impl Context {
             kept: None,
             opened: None,
             is_written: false,
+            #[cfg(feature = "mcp")]
+            serves: false,
             is_temporary: false,
         }
     }
@@ -246,6 +251,10 @@ impl Context {
         let mut options = Options::new().indexes(false).stop(self.output.stop());
         if let Some(wait) = self.options.wait {
             options = options.wait(wait);
+        }
+        #[cfg(feature = "mcp")]
+        if self.serves {
+            options = options.indexes(true).strict_reversals();
         }
         match self.output.progress() {
             Some(progress) => options.progress(progress),

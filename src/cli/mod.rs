@@ -10,6 +10,8 @@
 mod agent_context;
 mod answer;
 mod args;
+#[cfg(feature = "mcp")]
+mod clients;
 mod commands;
 mod context;
 mod debug;

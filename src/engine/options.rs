@@ -125,6 +125,14 @@ impl Options {
         self
     }
 
+    /// Makes undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-3). The default
+    /// protects them from untrusted writers.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn strict_reversals(mut self) -> Self {
+        self.settings.strict_reversals = true;
+        self
+    }
+
     /// Limits the class of origin that a reader sees to `origin`, for a store that came from elsewhere. Implies
     /// read-only.
     #[cfg(any(test, feature = "cli"))]

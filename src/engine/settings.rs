@@ -143,6 +143,9 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) indexes: bool,
+    /// Whether undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-3), and not
+    /// only from untrusted ones (STN-1).
+    pub(crate) strict_reversals: bool,
     pub(crate) progress: Option<ProgressListener>,
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) segment_bytes_max: u32,
@@ -173,6 +176,7 @@ impl Default for Settings {
             limits: Limits::default(),
             clock: Arc::new(SystemClock),
             indexes: true,
+            strict_reversals: false,
             progress: None,
             stop: None,
             segment_bytes_max: 64 << 20,

@@ -19,6 +19,8 @@ mod format;
 pub(crate) mod json;
 mod jsonl;
 mod markdown;
+#[cfg(feature = "cli")]
+pub(crate) mod moment;
 mod order;
 mod org;
 mod outline;

@@ -256,6 +256,19 @@ fn every_verb_answers_as_its_schema_says() {
         "changes.jsonl",
         "{\"id\":\"g\",\"kind\":\"fact\",\"content\":\"tea\"}\n{\"remove\":\"r\"}\n",
     );
+    #[cfg(feature = "mcp")]
+    check(
+        "mcp",
+        &folder.stream(&[
+            "--store",
+            ".treering",
+            "mcp",
+            "install",
+            "--client",
+            "claude-code",
+            "--yes",
+        ]),
+    );
     for line in LINES {
         let words: Vec<&str> = line.split(' ').collect();
         let ran = folder.run(&[&words[..], &["--json"]].concat());

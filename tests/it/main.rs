@@ -67,6 +67,8 @@ mod format_page;
 mod golden;
 #[cfg(feature = "cli")]
 mod guide;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod mutants;
 mod named_tests;
 mod processes;

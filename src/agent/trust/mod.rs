@@ -20,7 +20,7 @@ mod review;
 
 pub use quarantine::Quarantined;
 use quarantine::{CLASS, described, full_name, not_held, opened};
-pub(crate) use quarantine::{held_objects, held_reason};
+pub(crate) use quarantine::{held_back, held_objects, held_reason};
 use review::keep_only;
 pub(crate) use review::review;
 pub use review::{ActingField, HiddenItem, Review};

@@ -20,7 +20,7 @@ use crate::agent::envelope::one_line;
 use crate::agent::guard::{ChangedObject, changes_of};
 use crate::agent::scope::Reach;
 use crate::engine::{Draft, ReferenceInfo, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin, Time};
 
 /// The prefix of the names of quarantined changes.
@@ -62,6 +62,18 @@ pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
     let references = agent.memory().references().into_iter();
     let mut named = references.filter(|reference| reference.name == name);
     named.next()?.reason
+}
+
+/// Returns the error for a text that was quarantined as `name` instead of being stored.
+pub(crate) fn held_back(agent: &Agent, name: &str) -> Error {
+    let why = held_reason(agent, name).map(|why| format!(": {why}"));
+    let why = why.unwrap_or_default();
+    let text = format!("the text is not stored, but quarantined as {name}{why}");
+    Error::denied(ErrorCode::Quarantined, text)
+        .with_ids(vec![name.to_owned()])
+        .with_hint(format!(
+            "a person reviews it with: treering quarantine --release {name} --dry-run"
+        ))
 }
 
 /// Returns the objects of a quarantined change, sorted by id.

@@ -8,11 +8,17 @@ use serde::Serialize;
 
 use crate::agent::decay::Decayed;
 use crate::agent::forget::Forgotten;
-use crate::agent::{Agent, Alike, Item, LinesRemembered, Remembered, Review, Status, StoredText};
+use crate::agent::{
+    Agent, Alike, Forgot, Item, LinesRemembered, Remembered, Restored, Review, Status, StoredText,
+};
 use crate::digest::{CommitDigest, ObjectDigest, Root};
-use crate::engine::{ChangeKind, CommitInfo};
-use crate::object::{Id, Origin, Scope, Time};
+use crate::engine::{ChangeKind, CommitInfo, View};
+use crate::error::Result;
+use crate::object::{Id, Object, Origin, Scope, Time};
 use crate::scan::Verdict;
+
+/// The number of children that an item lists.
+const CHILDREN_READ: usize = 100;
 
 /// The commit of an answer. All fields are null if the verb made no commit.
 #[derive(Default, Serialize, JsonSchema)]
@@ -128,6 +134,49 @@ impl ItemLine {
             shown: StoredText::of(agent, object, with_untrusted),
         }
     }
+
+    fn all(agent: &Agent, items: &[Item], with_untrusted: bool) -> Vec<Self> {
+        let lines = items.iter();
+        lines.map(|item| Self::of(agent, item, with_untrusted)).collect()
+    }
+}
+
+/// An item with its text, for a reader who is not a person.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemRead {
+    #[serde(flatten)]
+    pub(crate) line: ItemLine,
+    pub(crate) parent: Option<String>,
+    /// The first 100 children, in sibling order.
+    pub(crate) children: Vec<Id>,
+    pub(crate) created: Option<Time>,
+    pub(crate) updated: Option<Time>,
+    pub(crate) expires: Option<Time>,
+}
+
+impl ItemRead {
+    /// Returns an object of a state, with at most `chars_max` characters of its text. Withholds an untrusted text.
+    pub(crate) fn of(agent: &Agent, view: &View, object: Object, chars_max: usize) -> Result<Self> {
+        let (created, updated) = view.stamps(object.id())?.unzip();
+        let mut read = Self {
+            parent: object.parent().map(str::to_owned),
+            children: view.children(object.id(), Some(CHILDREN_READ))?,
+            created,
+            updated,
+            expires: object.expires(),
+            line: ItemLine::of(agent, &Item::from(object), false),
+        };
+        if let Some(text) = read
+            .line
+            .shown
+            .text
+            .as_mut()
+            .filter(|text| text.chars().nth(chars_max).is_some())
+        {
+            *text = text.chars().take(chars_max).chain(['\u{2026}']).collect();
+        }
+        Ok(read)
+    }
 }
 
 /// The effect of `forget` or `unforget` on the state. `commit` is null if nothing changed.
@@ -138,6 +187,18 @@ pub(crate) struct Outcome {
     pub(crate) seq: Option<u64>,
     /// The root of the state after the verb.
     pub(crate) root: Root,
+}
+
+impl Outcome {
+    /// Describes the outcome of a change: its commit, and the root of the current state.
+    pub(crate) fn of(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Self {
+        Self {
+            dry_run,
+            commit: commit.map(|info| info.digest),
+            seq: commit.map(|info| info.commit.seq),
+            root: agent.memory().view().root(),
+        }
+    }
 }
 
 /// The answer of `forget`.
@@ -152,6 +213,18 @@ pub(crate) struct ItemsForgotten {
     pub(crate) outcome: Outcome,
 }
 
+impl ItemsForgotten {
+    /// Returns the answer for what was forgotten. Withholds untrusted texts unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, forgot: Forgot, dry_run: bool, with_untrusted: bool) -> Self {
+        Self {
+            forgotten: ItemLine::all(agent, &forgot.items, with_untrusted),
+            outcome: Outcome::of(agent, dry_run, forgot.commit.as_ref()),
+            pinned: forgot.pinned,
+            others: forgot.others,
+        }
+    }
+}
+
 /// The answer of `unforget`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemsRestored {
@@ -160,6 +233,17 @@ pub(crate) struct ItemsRestored {
     pub(crate) unchanged: Vec<Id>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
+}
+
+impl ItemsRestored {
+    /// Returns the answer for what was restored. Withholds untrusted texts unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, restored: Restored, dry_run: bool, with_untrusted: bool) -> Self {
+        Self {
+            restored: ItemLine::all(agent, &restored.items, with_untrusted),
+            outcome: Outcome::of(agent, dry_run, restored.commit.as_ref()),
+            unchanged: restored.unchanged,
+        }
+    }
 }
 
 /// A forgotten item, as a line of `forgotten`.

@@ -7,7 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::findings::place;
 use super::prelude::*;
-use crate::answers::store::{Diagnosis, Examined};
+use crate::answers::store::{ClientSetup, Diagnosis, Examined};
+#[cfg(feature = "mcp")]
+use crate::cli::clients::{Client, Start};
 use crate::cli::context::{explain, quoted};
 use crate::engine::{self, Problem, ProblemSeverity, Remedy};
 
@@ -19,7 +21,7 @@ const NOTHING_LEFT: &str = "restore a backup of the store, or read an export wit
 /// Each problem is listed with the command that fixes it.
 ///
 /// # Notes
-/// For damage, run the printed command. A warning needs attention, a notice does not. Exit code 5: the store is
+/// For damage, run the printed command. The clients whose settings start treering serve --mcp are listed, too. A warning needs attention, a notice does not. Exit code 5: the store is
 /// damaged.
 ///
 /// # Examples
@@ -45,7 +47,11 @@ impl Verb for Doctor {
             problem,
         };
         let problems = problems.into_iter().map(diagnosis).collect();
-        let examined = Examined { ok, problems };
+        let examined = Examined {
+            ok,
+            problems,
+            clients: clients(&path),
+        };
         context.answer(&examined, show_examined)?;
         Ok(if examined.ok { DONE } else { DAMAGED })
     }
@@ -72,11 +78,90 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
             output.line(format_args!("repair with: {command}"))?;
         }
     }
+    for setup in &answer.clients {
+        let file = one_line(&setup.file);
+        match (&setup.problem, &setup.remedy) {
+            (Some(problem), Some(remedy)) => {
+                output.labelled(
+                    Meaning::Changed,
+                    setup.client,
+                    &format!("{file}: {}", one_line(problem)),
+                )?;
+                output.line(format_args!("repair with: {remedy}"))?;
+            }
+            _ => output.line(format_args!("{} starts the server: {file}", setup.client))?,
+        }
+    }
     if answer.problems.is_empty() {
         let store = shown(&store);
         output.line(format_args!("no problems found in the store {store}"))?;
     }
     Ok(())
+}
+
+/// Returns the clients whose settings start the server, with what is wrong. `store` is the store that is examined.
+#[cfg(feature = "mcp")]
+fn clients(store: &Path) -> Vec<ClientSetup> {
+    let setups = Client::ALL.into_iter().filter_map(|client| {
+        let file = client.file().ok()?;
+        let start = file.start();
+        if matches!(start, Ok(None)) {
+            return None;
+        }
+        let (command, problem) = match start {
+            Err(error) => (None, Some(error.message().to_owned())),
+            Ok(start) => {
+                let start = start?;
+                let problem = problem_of(&start, store);
+                (Some(start.command), problem)
+            }
+        };
+        let remedy = problem
+            .as_ref()
+            .map(|_| format!("treering mcp install --client {client}"));
+        Some(ClientSetup {
+            client: client.name(),
+            file: shown(&file.path),
+            command,
+            problem,
+            remedy,
+        })
+    });
+    setups.collect()
+}
+
+/// Returns why a client cannot serve the store.
+#[cfg(feature = "mcp")]
+fn problem_of(start: &Start, store: &Path) -> Option<String> {
+    let program = Path::new(&start.command);
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let is_found = if program.components().count() > 1 {
+        program.is_file()
+    } else {
+        std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+    };
+    if !is_found {
+        return Some(format!("the program {} does not exist", start.command));
+    }
+    if !["serve", "--mcp"]
+        .iter()
+        .all(|word| start.args.iter().any(|arg| arg == word))
+    {
+        return Some("the arguments do not start serve --mcp".to_owned());
+    }
+    let named = start
+        .args
+        .iter()
+        .skip_while(|arg| *arg != "--store")
+        .nth(1)
+        .map(PathBuf::from)?;
+    let same = named.canonicalize().ok() == store.canonicalize().ok();
+    (!same).then(|| format!("it serves another store, {}", shown(&named)))
+}
+
+#[cfg(not(feature = "mcp"))]
+fn clients(_: &Path) -> Vec<ClientSetup> {
+    Vec::new()
 }
 
 /// Returns the command that fixes a problem. Returns `None` if the problem needs no action, or if no command fixes it.

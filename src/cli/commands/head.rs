@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::answers::store::{Head as HeadAnswer, absolute};
+use crate::answers::store::Head as HeadAnswer;
 
 /// Show the root of the state
 ///
@@ -22,17 +22,7 @@ impl Verb for Head {
 
     fn run(self, context: &mut Context) -> Done {
         let (memory, view) = context.open_view()?;
-        let info = view.commit();
-        let answer = HeadAnswer {
-            root: info.commit.root,
-            commit: info.digest,
-            seq: info.commit.seq,
-            objects: view.len(),
-            history: memory.history_len(),
-            hash: memory.hash(),
-            time: info.commit.time,
-            store: memory.path().map(absolute),
-        };
+        let answer = HeadAnswer::of(&memory, &view);
         context.answer(&answer, |answer, context| {
             let is_compact = context.output.is_compact();
             let digits = |digest: &[u8; 32]| {

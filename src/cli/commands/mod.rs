@@ -70,6 +70,8 @@ mod lineage;
 mod list;
 mod log;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 pub(super) mod prelude;
 mod progress;
 mod prove;
@@ -80,6 +82,8 @@ mod revert;
 mod rollback;
 mod salvage;
 mod schema;
+#[cfg(feature = "mcp")]
+mod serve;
 mod show;
 mod snapshot;
 mod stats;
@@ -160,6 +164,11 @@ pub(super) const GROUPS: Groups = &[
     ),
     #[cfg(feature = "agent")]
     ("Agent", agent::VERBS),
+    #[cfg(feature = "mcp")]
+    (
+        "Serve",
+        &[entry::<serve::Serve>("serve"), entry::<mcp::Mcp>("mcp")],
+    ),
     ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
     (
         "Learn",

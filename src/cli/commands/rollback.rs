@@ -52,23 +52,8 @@ fn rollback<'a>(memory: &'a Memory, target: &'a Revision, all: bool) -> engine::
 
 fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
     let memory = context.open_to_read()?;
-    let writer = context.writer();
-    let preview = |all| rollback(&memory, target, all).preview(&writer);
-    let ((target, counts), refused) = match preview(all) {
-        Err(refused) if refused.code() == ErrorCode::OtherLanes => (preview(true)?, Some(refused)),
-        previewed => (previewed?, None),
-    };
-    let head = memory.view().commit();
-    let answer = RollbackPreview {
-        root: target.commit.root,
-        commit: head.digest,
-        seq: head.commit.seq,
-        counts,
-        target: target.digest,
-        dry_run: true,
-        needs: refused.as_ref().map(|_| "--all"),
-        other_lanes: refused.iter().flat_map(Error::ids).cloned().collect(),
-    };
+    let (answer, target, refused) = RollbackPreview::of(&memory, target, all, &context.writer())?;
+    let counts = answer.counts;
     context.answer(&answer, |_, context| {
         let root = short(target.commit.root.as_bytes());
         let root = context.output.paint(Meaning::Name, root);

@@ -3,12 +3,12 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::diff::{counts_of, show_changes};
+use super::diff::show_changes;
 use super::prelude::*;
 use super::rollback::answer_moved;
-use crate::answers::commits::Moved;
+use crate::answers::commits::{Moved, ReversalPreview};
 use crate::cli::human::heading;
-use crate::engine::{Change, Reversing};
+use crate::engine::Reversing;
 
 /// Reverse your last change
 ///
@@ -28,7 +28,7 @@ pub(crate) struct Undo {
 }
 
 impl Verb for Undo {
-    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<Preview>("with --dry-run")];
+    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<ReversalPreview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
         reverse(context, Op::UNDO, self.dry_run)
@@ -51,26 +51,11 @@ pub(crate) struct Redo {
 }
 
 impl Verb for Redo {
-    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<Preview>("with --dry-run")];
+    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<ReversalPreview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
         reverse(context, Op::REDO, self.dry_run)
     }
-}
-
-/// A preview of an undo or redo.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Preview {
-    op: &'static str,
-    /// The current head.
-    commit: CommitDigest,
-    seq: u64,
-    /// The commit that undo would reverse or redo would repeat.
-    target: CommitDigest,
-    #[serde(flatten)]
-    counts: ChangeCounts,
-    changes: Vec<Change>,
-    dry_run: bool,
 }
 
 /// Undoes or redoes a change. With `dry_run`, only prints a preview.
@@ -85,21 +70,14 @@ fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
         return answer_moved(context, &memory, &committed);
     }
     let memory = context.open_to_read()?;
+    let reversing = memory.reverse_preview(op, &context.writer())?;
+    let head = memory.view();
+    let answer = ReversalPreview::of(op, &head, &reversing);
     let Reversing {
         target,
         state,
         changes,
-    } = memory.reverse_preview(op, &context.writer())?;
-    let head = memory.view();
-    let answer = Preview {
-        op,
-        commit: head.commit().digest,
-        seq: head.commit().commit.seq,
-        target: target.digest,
-        counts: counts_of(&changes),
-        changes: changes.clone(),
-        dry_run,
-    };
+    } = reversing;
     context.answer(&answer, |_, context| {
         context.line(format_args!("would {op} {}:", heading(&target)))?;
         show_changes(&mut context.output, &head, &state, &changes, usize::MAX)?;

@@ -15,6 +15,8 @@
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
 //! - STN-3: an untrusted writer takes back no commit of a more trusted writer, by undo, redo, rollback or revert, even if
 //!   the commit changed only untrusted objects. What a person took back stays taken back.
+//! - STN-4: in a memory that is opened for a server, STN-1 and STN-3 hold for the undo, redo, rollback, restore and revert
+//!   of every writer but the person. So a model takes back nothing that a person wrote.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
@@ -102,17 +104,27 @@ impl Draft {
     }
 }
 
-/// Returns an error if an untrusted writer replaces one of the two `versions` by the other version, and either version
-/// is more trusted than the writer (STN-1). A trusted writer may replace any object, so the function does not read the
-/// versions.
+/// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted.
+/// `is_strict` comes from the settings of the store (STN-4).
+pub(crate) fn is_restricted(is_strict: bool, class: Origin) -> bool {
+    if is_strict {
+        class != Origin::DirectUser
+    } else {
+        !class.is_trusted()
+    }
+}
+
+/// Returns an error if a [restricted](is_restricted) writer of class `class` replaces one of the two `versions` by the
+/// other version, and either version is more trusted than the writer (STN-1). Otherwise, does not read the versions.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id; the errors of `versions`.
 pub(crate) fn check_return(
+    is_strict: bool,
     class: Origin,
     versions: impl FnOnce() -> Result<[Option<Object>; 2]>,
 ) -> Result<()> {
-    if class.is_trusted() {
+    if !is_restricted(is_strict, class) {
         return Ok(());
     }
     let mut versions = versions()?.into_iter().flatten();
@@ -122,12 +134,13 @@ pub(crate) fn check_return(
     }
 }
 
-/// Returns an error if a writer of class `class` is untrusted, and the `commit` to take back is more trusted (STN-3).
+/// Returns an error if a writer of class `class` is [restricted](is_restricted), and the `commit` to take back is more
+/// trusted (STN-3).
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
-pub(crate) fn check_takes_back(class: Origin, commit: &CommitEntry) -> Result<()> {
-    if class.is_trusted() || !commit.commit.trust.is_above(class) {
+pub(crate) fn check_takes_back(is_strict: bool, class: Origin, commit: &CommitEntry) -> Result<()> {
+    if !is_restricted(is_strict, class) || !commit.commit.trust.is_above(class) {
         return Ok(());
     }
     let seq = commit.seq();

@@ -27,6 +27,7 @@ use crate::trie::{Change as TrieChange, Entry};
 
 use super::{
     Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return, check_takes_back,
+    is_restricted,
 };
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
@@ -110,17 +111,20 @@ impl Inner {
             );
         }
         self.check_lanes(target, all, writer)?;
-        if !writer.trust.is_trusted() {
+        let is_strict = self.settings().strict_reversals;
+        if is_restricted(is_strict, writer.trust) {
             let store = self.store();
             let (now, then) = (State::of(&store, &head)?, State::of(&store, target)?);
             for change in now.diff(&then, &now.nodes_with(&then)) {
                 let TrieChange { old, new, .. } = change?;
-                check_change(&now, writer, old, new)?;
+                check_change(is_strict, &now, writer, old, new)?;
             }
             let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
             for index in first..store.kept() {
                 let commit = store.commit_at(index)?;
-                commit.map_or(Ok(()), |commit| check_takes_back(writer.trust, &commit))?;
+                commit.map_or(Ok(()), |commit| {
+                    check_takes_back(is_strict, writer.trust, &commit)
+                })?;
             }
         }
         if target.commit.root == head.commit.root {
@@ -165,7 +169,7 @@ impl Inner {
                 continue;
             }
             if digest(now) == digest(old) {
-                check_change(head, writer, now, new)?;
+                check_change(self.settings().strict_reversals, head, writer, now, new)?;
                 match erased_version(head, new)? {
                     Some(object) => drop(erased.get_or_insert(object)),
                     None => draft.stage_entry(now, new)?,
@@ -182,7 +186,7 @@ impl Inner {
                 erased.get_or_insert(object);
             }
         }
-        check_takes_back(writer.trust, &taken_back)?;
+        check_takes_back(self.settings().strict_reversals, writer.trust, &taken_back)?;
         // ROL-2: changes all ids or no id.
         let hint = instead(op, target.seq(), writer);
         check_obstacles(store, target.seq(), changed, erased.as_ref(), hint)?;
@@ -291,9 +295,15 @@ impl Rollback<'_> {
 }
 
 /// Returns an error if the writer may not change an id from the version `now` to the version `then`.
-fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
+fn check_change(
+    is_strict: bool,
+    state: &State,
+    writer: &Writer,
+    now: Option<Entry>,
+    then: Option<Entry>,
+) -> Result<()> {
     let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
-    check_return(writer.trust, || Ok([load(now)?, load(then)?]))
+    check_return(is_strict, writer.trust, || Ok([load(now)?, load(then)?]))
 }
 
 /// Returns the placeholder of a version, if the version was erased.

@@ -5,7 +5,7 @@ use super::source::{Source, words};
 use super::{expect_none, expect_one, sources};
 
 /// The layer of each module of the crate. docs/architecture.md contains the same table with reasons.
-const LAYERS: [(&str, u8); 20] = [
+const LAYERS: [(&str, u8); 21] = [
     ("error", 0),
     ("digest", 0),
     ("codec", 0),
@@ -26,6 +26,7 @@ const LAYERS: [(&str, u8); 20] = [
     ("agent", 7),
     ("answers", 8),
     ("asynchronous", 8),
+    ("serve", 9),
 ];
 /// The layer of the program.
 const CLI: u8 = 10;

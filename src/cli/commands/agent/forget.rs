@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use crate::agent::forget::Forgetting;
-use crate::agent::{Agent, Item};
 use crate::answers::agent::items::{
     Expires, ForgottenLine, ItemLine, ItemsForgotten, ItemsRestored, Outcome,
 };
@@ -84,12 +83,7 @@ impl Verb for Forget {
             what.reach = Some(context.reach(&self.scopes)?);
         }
         let forgot = agent.forget(&what, &context.writer(), self.dry_run)?;
-        let answer = ItemsForgotten {
-            forgotten: lines(&agent, &forgot.items, self.shown),
-            pinned: forgot.pinned,
-            others: forgot.others,
-            outcome: outcome(&agent, self.dry_run, forgot.commit.as_ref()),
-        };
+        let answer = ItemsForgotten::of(&agent, forgot, self.dry_run, self.shown.with_untrusted);
         context.answer(&answer, |answer, context| {
             let (items, outcome) = (&answer.forgotten, &answer.outcome);
             show_moved(context, ["would forget", "forgot"], items, outcome)?;
@@ -154,11 +148,7 @@ impl Verb for Unforget {
         } else {
             agent.unforget(&ids_of(&self.ids)?, &context.writer(), self.dry_run)?
         };
-        let answer = ItemsRestored {
-            restored: lines(&agent, &back.items, self.shown),
-            unchanged: back.unchanged,
-            outcome: outcome(&agent, self.dry_run, back.commit.as_ref()),
-        };
+        let answer = ItemsRestored::of(&agent, back, self.dry_run, self.shown.with_untrusted);
         context.answer(&answer, |answer, context| {
             let verbs = ["would restore", "restored"];
             show_moved(context, verbs, &answer.restored, &answer.outcome)
@@ -270,23 +260,6 @@ impl Verb for Expire {
         let was = if answer.changed { "" } else { " as before" };
         context.say(&answer, format_args!("{} {until}{was}", answer.id))
     }
-}
-
-/// Describes the outcome of a change: its commit, and the root of the current state.
-fn outcome(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Outcome {
-    Outcome {
-        dry_run,
-        commit: commit.map(|info| info.digest),
-        seq: commit.map(|info| info.commit.seq),
-        root: agent.memory().view().root(),
-    }
-}
-
-fn lines(agent: &Agent, items: &[Item], shown: UntrustedOption) -> Vec<ItemLine> {
-    let lines = items.iter();
-    lines
-        .map(|item| ItemLine::of(agent, item, shown.with_untrusted))
-        .collect()
 }
 
 fn ids_of(texts: &[String]) -> Result<Vec<Id>> {

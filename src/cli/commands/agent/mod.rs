@@ -20,6 +20,8 @@ mod remember;
 mod review;
 mod session;
 
+#[cfg(feature = "mcp")]
+pub(super) use self::promote::person;
 use crate::agent::Agent;
 use crate::cli::context::Context;
 use crate::cli::verb::{Entry, entry};

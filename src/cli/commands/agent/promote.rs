@@ -91,7 +91,12 @@ impl Verb for Promote {
 }
 
 /// Returns the consent of a person, from `--yes` or from an answer at the terminal. Fails without consent.
-pub(super) fn person(context: &mut Context, yes: bool, question: &str, done: &str) -> Result<PersonSays> {
+pub(in crate::cli) fn person(
+    context: &mut Context,
+    yes: bool,
+    question: &str,
+    done: &str,
+) -> Result<PersonSays> {
     if yes {
         return Ok(PersonSays::ByOption);
     }

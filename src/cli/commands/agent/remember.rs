@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use crate::agent::trust::held_reason;
+use crate::agent::trust::held_back;
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, NewItem, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Sensitivity, Status, follow_lines,
@@ -171,18 +171,6 @@ fn note_class(context: &mut Context, agent: &Agent, answer: &ItemRemembered) -> 
         context.note("untrusted", text);
     }
     Ok(())
-}
-
-/// Returns the error for a text that is quarantined. The answer on standard output has the details.
-fn held_back(agent: &Agent, held: &str) -> Error {
-    let why = held_reason(agent, held).map(|why| format!(": {why}"));
-    let why = why.unwrap_or_default();
-    let text = format!("the text is not stored, but quarantined as {held}{why}");
-    Error::denied(ErrorCode::Quarantined, text)
-        .with_ids(vec![held.to_owned()])
-        .with_hint(format!(
-            "a person reviews it with: treering quarantine --release {held} --dry-run"
-        ))
 }
 
 /// Returns the item that the command line describes.

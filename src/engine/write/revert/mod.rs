@@ -40,7 +40,9 @@ use crate::object::{Id, Op};
 use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
 
-use super::{Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, named};
+use super::{
+    Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, is_restricted, named,
+};
 use settle::{Plan, Planned};
 use without::{Standing, Without, is_same};
 
@@ -249,10 +251,13 @@ impl Revert<'_> {
         let base = self.inner.view();
         let store = Arc::clone(&base.state.store);
         let selected = self.selection.chosen(&store)?;
-        for seq in selected.iter().filter(|_| !writer.trust.is_trusted()) {
+        let is_strict = self.inner.settings().strict_reversals;
+        for seq in selected.iter().filter(|_| is_restricted(is_strict, writer.trust)) {
             // RVT-3
             let commit = store.by_seq(*seq)?;
-            commit.map_or(Ok(()), |commit| check_takes_back(writer.trust, &commit))?;
+            commit.map_or(Ok(()), |commit| {
+                check_takes_back(is_strict, writer.trust, &commit)
+            })?;
         }
         let without = Without::of(&store, &selected, self.with_derived, self.inner.settings())?;
         let mut plan = Plan::new(&base, &without.tracks, self.conflicts == Conflicts::Revert);
@@ -268,7 +273,9 @@ impl Revert<'_> {
         for change in &changes {
             // RVT-3
             let load = |entry: Option<Entry>| entry.map(|entry| base.state.load(&entry)).transpose();
-            check_return(writer.trust, || Ok([load(change.now)?, load(change.then())?]))?;
+            check_return(is_strict, writer.trust, || {
+                Ok([load(change.now)?, load(change.then())?])
+            })?;
             // RVT-1: the draft links versions of history and adds none.
             draft.stage_entry(change.now, change.then())?;
         }

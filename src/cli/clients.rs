@@ -1,0 +1,304 @@
+//! The settings files of MCP clients: where each is, and how a server stands in it.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+//!
+//! # Invariants
+//! - CLT-1: an edit of a settings file changes only the entry of the server. A file that the program cannot keep whole,
+//!   such as JSON with comments, is refused.
+//! - CLT-2: no link leads a write out of the home folder or the current folder.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::ser::PrettyFormatter;
+use serde_json::{Map, Serializer, Value as Json, json};
+
+use super::agent_context::read_found;
+use super::context::{shown, xdg_folder};
+use super::errors::refused;
+use crate::error::{Error, ErrorCode, Result};
+
+/// The name of the server in a settings file.
+pub(crate) const SERVER: &str = "treering";
+
+named! {
+    /// A client of the Model Context Protocol.
+    #[derive(clap::ValueEnum)]
+    pub(crate) enum Client {
+        /// Claude Code: `.mcp.json` in the current folder.
+        ClaudeCode => "claude-code",
+        /// Claude Desktop.
+        ClaudeDesktop => "claude-desktop",
+        /// Cursor: for every project of the user.
+        Cursor => "cursor",
+        /// VS Code: `.vscode/mcp.json` in the current folder.
+        Vscode => "vscode",
+        /// Codex.
+        Codex => "codex",
+        /// Gemini CLI.
+        Gemini => "gemini",
+        /// Windsurf.
+        Windsurf => "windsurf",
+    }
+}
+
+/// How a client starts the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+}
+
+/// A settings file of a client.
+pub(crate) struct SettingsFile {
+    pub(crate) client: Client,
+    /// The home folder or the current folder, below which the file is.
+    base: PathBuf,
+    pub(crate) path: PathBuf,
+}
+
+impl Client {
+    /// Whether the client starts the server in the folder of the project, where the settings file is.
+    pub(crate) fn is_of_project(self) -> bool {
+        matches!(self, Self::ClaudeCode | Self::Vscode)
+    }
+
+    /// Returns the settings file.
+    ///
+    /// # Errors
+    /// `NotFound` if HOME is not set; `Io` if the current folder cannot be read.
+    pub(crate) fn file(self) -> Result<SettingsFile> {
+        let here = || env::current_dir().map_err(|error| Error::io("reading the current folder", error));
+        let home = || {
+            let home = env::var_os("HOME")
+                .map(PathBuf::from)
+                .filter(|home| home.is_absolute());
+            home.ok_or_else(|| Error::not_found("HOME is not set, so the settings file is unknown"))
+        };
+        let base = if self.is_of_project() { here()? } else { home()? };
+        let path = match self {
+            Self::ClaudeCode => base.join(".mcp.json"),
+            Self::Vscode => base.join(".vscode/mcp.json"),
+            Self::Cursor => base.join(".cursor/mcp.json"),
+            Self::Codex => base.join(".codex/config.toml"),
+            Self::Gemini => base.join(".gemini/settings.json"),
+            Self::Windsurf => base.join(".codeium/windsurf/mcp_config.json"),
+            Self::ClaudeDesktop if cfg!(target_os = "macos") => {
+                base.join("Library/Application Support/Claude/claude_desktop_config.json")
+            }
+            Self::ClaudeDesktop => {
+                // The folder of another program, beside that of Treering.
+                let own =
+                    xdg_folder("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| base.join(".config/treering"));
+                own.with_file_name("Claude").join("claude_desktop_config.json")
+            }
+        };
+        Ok(SettingsFile {
+            client: self,
+            base,
+            path,
+        })
+    }
+
+    /// Returns the key that holds the servers.
+    fn servers_key(self) -> &'static str {
+        match self {
+            Self::Vscode => "servers",
+            Self::Codex => "mcp_servers",
+            _ => "mcpServers",
+        }
+    }
+
+    /// Returns the text that a person pastes into the settings.
+    pub(crate) fn snippet(self, start: &Start) -> String {
+        if self == Self::Codex {
+            return toml_of(start);
+        }
+        let mut server = Map::new();
+        server.insert(SERVER.to_owned(), self.entry(start));
+        pretty(&json!({ self.servers_key(): server }), "  ")
+    }
+
+    fn entry(self, start: &Start) -> Json {
+        let Start { command, args } = start;
+        match self {
+            Self::Vscode => json!({ "type": "stdio", "command": command, "args": args }),
+            _ => json!({ "command": command, "args": args }),
+        }
+    }
+}
+
+/// Returns the table of the server in TOML.
+fn toml_of(start: &Start) -> String {
+    // A JSON string without control characters is a TOML string.
+    let quoted = |text: &String| Json::String(text.clone()).to_string();
+    let args: Vec<_> = start.args.iter().map(quoted).collect();
+    let (command, args) = (quoted(&start.command), args.join(", "));
+    format!("[mcp_servers.{SERVER}]\ncommand = {command}\nargs = [{args}]\n")
+}
+
+impl SettingsFile {
+    /// Returns the text of the file; `None` if there is none.
+    ///
+    /// # Errors
+    /// `Denied` if a link leads out of the base folder (CLT-2); `Io` if the file cannot be read.
+    pub(crate) fn read(&self) -> Result<Option<String>> {
+        self.check_links()?;
+        match self.path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            _ => read_found(&self.path).map(Some),
+        }
+    }
+
+    /// Refuses a link that leads out of the base folder.
+    fn check_links(&self) -> Result<()> {
+        let failed = |path: &Path, error| Error::io(format_args!("reading {}", shown(path)), error);
+        let base = self
+            .base
+            .canonicalize()
+            .map_err(|error| failed(&self.base, error))?;
+        let there = self.path.ancestors().find(|path| path.symlink_metadata().is_ok());
+        let there = there.unwrap_or(&self.base);
+        let real = there.canonicalize().map_err(|error| failed(there, error))?;
+        if real.starts_with(&base) && !self.path.is_symlink() {
+            return Ok(());
+        }
+        let text = format!(
+            "{} is a link, or a link leads to it from elsewhere",
+            shown(&self.path)
+        );
+        Err(Error::denied(ErrorCode::NotRegularFile, text)
+            .with_hint("paste the entry into the file yourself"))
+    }
+
+    /// Returns the text of the file with the server (CLT-1). `old` is the text before.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the program cannot keep the rest of the file.
+    pub(crate) fn with_server(&self, old: Option<&str>, start: &Start) -> Result<String> {
+        if self.client == Client::Codex {
+            return self.with_toml(old.unwrap_or_default(), start);
+        }
+        let mut all: Json = match old.filter(|old| !old.trim().is_empty()) {
+            None => json!({}),
+            Some(old) => {
+                serde_json::from_str(old).map_err(|error| self.not_kept(start, &error.to_string()))?
+            }
+        };
+        let servers = all
+            .as_object_mut()
+            .map(|all| all.entry(self.client.servers_key()).or_insert_with(|| json!({})));
+        let servers = servers.and_then(Json::as_object_mut);
+        let servers = servers.ok_or_else(|| self.not_kept(start, "the servers are not an object"))?;
+        servers.insert(SERVER.to_owned(), self.client.entry(start));
+        let indent = old.and_then(indent_of).unwrap_or("  ");
+        Ok(pretty(&all, indent))
+    }
+
+    /// Adds the table of the server at the end, because a TOML file has comments that a rewrite would lose.
+    fn with_toml(&self, old: &str, start: &Start) -> Result<String> {
+        let table: toml::Table = old
+            .parse()
+            .map_err(|error: toml::de::Error| self.not_kept(start, error.message()))?;
+        let known = table.get("mcp_servers").and_then(|servers| servers.get(SERVER));
+        match known.map(start_of_toml) {
+            None => {
+                let end = if old.is_empty() || old.ends_with('\n') {
+                    ""
+                } else {
+                    "\n"
+                };
+                let gap = if old.is_empty() { "" } else { "\n" };
+                Ok(format!("{old}{end}{gap}{}", toml_of(start)))
+            }
+            Some(known) if known.as_ref() == Some(start) => Ok(old.to_owned()),
+            Some(_) => Err(self.not_kept(start, "it already has the server with another command")),
+        }
+    }
+
+    fn not_kept(&self, start: &Start, why: &str) -> Error {
+        let text = format!("{} cannot be edited without loss: {why}", shown(&self.path));
+        let snippet = self.client.snippet(start);
+        refused(
+            ErrorCode::FileExists,
+            text,
+            format!("paste this into the file yourself:\n{snippet}"),
+        )
+    }
+
+    /// Returns how the file starts the server; `None` if the file has no such server.
+    ///
+    /// # Errors
+    /// The errors of [`Self::read`]; `InvalidInput` if the file cannot be parsed.
+    pub(crate) fn start(&self) -> Result<Option<Start>> {
+        let Some(text) = self.read()? else {
+            return Ok(None);
+        };
+        let bad = |why: String| Error::invalid(format!("{}: {why}", shown(&self.path)));
+        if self.client == Client::Codex {
+            let table: toml::Table = text
+                .parse()
+                .map_err(|error: toml::de::Error| bad(error.to_string()))?;
+            return Ok(table
+                .get("mcp_servers")
+                .and_then(|servers| start_of_toml(servers.get(SERVER)?)));
+        }
+        let all: Json = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let entry = &all[self.client.servers_key()][SERVER];
+        let args = entry["args"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Ok(entry["command"].as_str().map(|command| Start {
+            command: command.to_owned(),
+            args: args.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        }))
+    }
+
+    /// Writes the file at once or not at all, with the mode of the old file.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be written; the errors of [`Self::read`].
+    pub(crate) fn write(&self, text: &str) -> Result<()> {
+        let failed = |error| Error::io(format_args!("writing {}", shown(&self.path)), error);
+        let folder = self.path.parent().unwrap_or(&self.base);
+        fs::create_dir_all(folder).map_err(failed)?;
+        self.check_links()?;
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+        if let Ok(old) = self.path.metadata() {
+            fs::set_permissions(file.path(), old.permissions()).map_err(failed)?;
+        }
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(&self.path)
+            .map_err(|error| failed(error.error))
+            .map(drop)
+    }
+}
+
+fn start_of_toml(entry: &toml::Value) -> Option<Start> {
+    let args = entry
+        .get("args")
+        .and_then(|args| args.as_array())
+        .into_iter()
+        .flatten();
+    Some(Start {
+        command: entry.get("command")?.as_str()?.to_owned(),
+        args: args.filter_map(|one| one.as_str()).map(str::to_owned).collect(),
+    })
+}
+
+/// Returns the spaces or tabs before the first indented line.
+fn indent_of(text: &str) -> Option<&str> {
+    let line = text.lines().find(|line| line.starts_with([' ', '\t']))?;
+    Some(&line[..line.len() - line.trim_start().len()]).filter(|indent| !indent.is_empty())
+}
+
+fn pretty(document: &Json, indent: &str) -> String {
+    let mut bytes = Vec::new();
+    let formatter = PrettyFormatter::with_indent(indent.as_bytes());
+    let written =
+        serde::Serialize::serialize(document, &mut Serializer::with_formatter(&mut bytes, formatter));
+    drop(written);
+    String::from_utf8_lossy(&bytes).into_owned() + "\n"
+}

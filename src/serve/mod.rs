@@ -1,0 +1,20 @@
+//! Servers: the verbs of an agent as operations that a client calls.
+//!
+//! [`Service`] is an agent and its caller: who writes, in which session and scopes, how trusted, and how long an answer
+//! may be. `operations` is the one table of what a client may call. `mcp` offers the table as tools of the Model Context
+//! Protocol. Another protocol needs a module beside `mcp`, and no second table.
+//!
+//! # Layer
+//! Layer 9. Knows the agent, the engine and the answers. Does not know the terminal: the program passes the streams.
+//!
+//! # Invariants
+//! - SRV-1: the session, the actor, the class of trust and the scopes of a call come from the caller, never from the
+//!   arguments of the call. An argument can only lower a class or choose among the caller's scopes.
+//! - SRV-2: an answer has at most the caller's number of tokens, and says if it leaves something out.
+//! - SRV-3: an answer contains no item of a scope outside the caller's reach, and no untrusted text.
+
+pub(crate) mod mcp;
+pub(crate) mod operations;
+pub(crate) mod service;
+
+pub(crate) use service::{Caller, Service};

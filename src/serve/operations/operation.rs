@@ -1,0 +1,107 @@
+//! The trait of an operation, and its entry in the table.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json};
+
+pub(super) use super::answer::Answer;
+use super::answer::{Sent, printable};
+pub(super) use super::page::Page;
+use super::schema;
+use crate::error::{Error, ErrorCode, Result};
+use crate::serve::Service;
+
+named! {
+    /// A set of operations. Each contains the ones before it.
+    #[derive(PartialOrd, Ord)]
+    #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+    pub(crate) enum Profile {
+        /// Recall, remember, undo and status.
+        Minimal => "minimal",
+        /// Eight operations for an agent.
+        Default => "default",
+        /// Every operation, and the memory tool.
+        Full => "full",
+    }
+}
+
+/// What an operation does to the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// The operation changes nothing.
+    Reads,
+    /// The operation adds. The same call twice may add twice.
+    Adds,
+    /// The operation changes or takes back, and can itself be undone.
+    Changes,
+    /// The operation removes items from the memory.
+    Removes,
+}
+
+/// A request with its work.
+pub(crate) trait Operation: DeserializeOwned + JsonSchema {
+    const NAME: &'static str;
+    const TITLE: &'static str;
+    const EFFECT: Effect;
+    /// Whether a second equal call changes nothing more.
+    const IS_IDEMPOTENT: bool = matches!(Self::EFFECT, Effect::Reads);
+    const PROFILE: Profile;
+    /// The field of the answer that pages divide: a list of rows, or one long text.
+    const PAGED: Option<&'static str> = None;
+    /// The fields of the answer that a model does not need.
+    const HIDDEN: &'static [&'static str] = &[];
+    type Answer: Serialize + JsonSchema;
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// The errors of the verb.
+    fn run(self, service: &Service, page: &Page) -> Result<Answer<Self::Answer>>;
+}
+
+/// An operation in the table.
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) effect: Effect,
+    pub(crate) is_idempotent: bool,
+    pub(crate) profile: Profile,
+    /// Returns the schema of the arguments. Its `description` is the description of the operation.
+    pub(crate) arguments: fn() -> Map<String, Json>,
+    /// Returns the schema of the answer.
+    pub(crate) answer: fn() -> Map<String, Json>,
+    /// Reads the arguments, does the work, and returns the answer within the caller's limit.
+    pub(crate) run: fn(&Service, Map<String, Json>) -> Result<Sent>,
+}
+
+pub(super) const fn entry<O: Operation>() -> Entry {
+    Entry {
+        name: O::NAME,
+        title: O::TITLE,
+        effect: O::EFFECT,
+        is_idempotent: O::IS_IDEMPOTENT,
+        profile: O::PROFILE,
+        arguments: || schema::arguments::<O>(O::PAGED.is_some()),
+        answer: || schema::answer::<O::Answer>(O::HIDDEN, O::PAGED),
+        run: run::<O>,
+    }
+}
+
+/// Reads the arguments, does the work, and returns the answer within the caller's limit.
+fn run<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Result<Sent> {
+    // Some clients send null for an argument that the model left out.
+    arguments.retain(|_, value| !value.is_null());
+    let cursor = O::PAGED.and_then(|_| arguments.remove("cursor"));
+    let page = Page::read(service, cursor.as_ref(), &arguments)?;
+    let request = O::deserialize(Json::Object(arguments.clone())).map_err(|error| {
+        // The text of serde names the argument, and for an unknown one the valid ones (OPS-2).
+        Error::invalid(printable(&error.to_string()))
+            .with_code(ErrorCode::Usage)
+            .with_hint(schema::valid_arguments::<O>(O::PAGED.is_some()))
+    })?;
+    request.run(service, &page)?.sent::<O>(service, &page, &arguments)
+}

@@ -1,0 +1,90 @@
+//! `memory_recall`: finds items by words.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::operation::{Answer, Effect, Operation, Page, Profile};
+use crate::agent::RecallQuery;
+use crate::answers::agent::recall::Found;
+use crate::error::Result;
+use crate::ingest::moment::given;
+use crate::object::Kind;
+use crate::serve::Service;
+use crate::serve::service::ScopeWord;
+
+/// The usual number of hits of a page.
+const LIMIT: usize = 10;
+/// The largest number of hits of a page.
+const LIMIT_MAX: usize = 100;
+
+/// Find stored items, best first. Call it before you answer from memory.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Recall {
+    /// A question or words
+    query: String,
+    /// [default: 10]
+    limit: Option<usize>,
+    kinds: Option<Vec<String>>,
+    /// Only items with all of them
+    tags: Option<Vec<String>>,
+    /// Only this one
+    scope: Option<ScopeWord>,
+    /// A time, a date or an age (3d)
+    since: Option<String>,
+    /// A past state: a snapshot, seq:7, @-3 or a time
+    at: Option<String>,
+    /// Whole texts instead of snippets
+    full: Option<bool>,
+}
+
+impl Operation for Recall {
+    const NAME: &'static str = "memory_recall";
+    const TITLE: &'static str = "Recall";
+    const EFFECT: Effect = Effect::Reads;
+    const PROFILE: Profile = Profile::Minimal;
+    const PAGED: Option<&'static str> = Some("hits");
+    const HIDDEN: &'static [&'static str] = &[
+        "score", "why", "reasons", "digest", "index", "skipped", "scopes", "session", "kind", "speaker",
+        "shown_by",
+    ];
+    type Answer = Found;
+
+    fn run(self, service: &Service, page: &Page) -> Result<Answer<Found>> {
+        let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+        let view = page.view(service, self.at.as_deref())?;
+        let kinds = self.kinds.unwrap_or_default();
+        let kinds = kinds.iter().map(|kind| Kind::new(kind));
+        let wanted = page.start + limit;
+        let query = RecallQuery {
+            // One more shows whether a page follows.
+            limit: wanted + 1,
+            kinds: kinds.collect::<Result<_>>()?,
+            tags: self.tags.unwrap_or_default(),
+            since: given(self.since.as_deref(), view.now())?,
+            full: self.full.unwrap_or_default(),
+            ..RecallQuery::new(self.query, service.reach(self.scope)?)
+        };
+        let mut recalled = service.agent().recall(&view, &query)?;
+        let has_more = recalled.hits.len() > wanted;
+        recalled.hits.truncate(wanted);
+        let shown = recalled.hits.len().saturating_sub(page.start);
+        let names = query.reach.names();
+        let scopes: Vec<String> = names.into_iter().flatten().map(str::to_owned).collect();
+        let mut line = format!("{shown} hits in {}", scopes.join(", "));
+        if recalled.left_out > 0 {
+            let text =
+                "; withheld as not trusted: {}; a person sees them with treering recall --with-untrusted";
+            line.push_str(&text.replace("{}", &recalled.left_out.to_string()));
+        }
+        let found = Found {
+            scopes: Some(scopes),
+            index: recalled.reached,
+            recalled,
+        };
+        Ok(Answer::new(view, found, line).with_more(has_more))
+    }
+}

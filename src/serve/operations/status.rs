@@ -1,0 +1,75 @@
+//! `memory_status`: the head of the memory, and who calls.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Answer, Effect, Operation, Page, Profile};
+use crate::answers::store;
+use crate::error::Result;
+use crate::object::{Origin, Scope};
+use crate::serve::Service;
+
+/// The size of the memory, its root, and the scopes, session and trust of this connection.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Status {}
+
+/// The answer of `memory_status`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Standing {
+    #[serde(flatten)]
+    head: store::Head,
+    /// The scopes that this connection reads.
+    scopes: Vec<String>,
+    /// The scope in which it stores.
+    scope: Scope,
+    session: String,
+    actor: Option<String>,
+    trust: Origin,
+    /// The number of changes that wait for a person.
+    quarantined: usize,
+}
+
+impl Operation for Status {
+    const NAME: &'static str = "memory_status";
+    const TITLE: &'static str = "Status";
+    const EFFECT: Effect = Effect::Reads;
+    const PROFILE: Profile = Profile::Minimal;
+    const HIDDEN: &'static [&'static str] = &["commit", "hash", "time", "history"];
+    type Answer = Standing;
+
+    fn run(self, service: &Service, _: &Page) -> Result<Answer<Standing>> {
+        let view = service.head()?;
+        let (memory, caller) = (service.memory(), service.caller());
+        let reach = service.reach(None)?;
+        let scopes = reach
+            .names()
+            .into_iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        let standing = Standing {
+            head: store::Head::of(memory, &view),
+            scope: service.scope(None)?,
+            session: caller.session.clone(),
+            actor: caller.actor.clone(),
+            trust: caller.trust,
+            quarantined: service.agent().quarantined(&reach)?.len(),
+            scopes,
+        };
+        let line = format!(
+            "{} objects, seq {}; reads {}; stores in {} as {} ({}); session {}",
+            standing.head.objects,
+            standing.head.seq,
+            standing.scopes.join(", "),
+            standing.scope,
+            standing.actor.as_deref().unwrap_or("unnamed"),
+            standing.trust,
+            standing.session,
+        );
+        Ok(Answer::new(view, standing, line))
+    }
+}

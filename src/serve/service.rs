@@ -1,0 +1,160 @@
+//! An agent with its caller, which every operation gets.
+//!
+//! # Layer
+//! Layer 9, part of serve. Knows no protocol.
+
+use std::sync::Arc;
+
+use crate::agent::{Agent, Place, Reach, clean_writer};
+use crate::engine::{Memory, Revision, View, Writer};
+use crate::error::{Error, ErrorCode, Result};
+use crate::object::{Id, Object, Origin, Scope};
+
+/// The default limit on the tokens of an answer.
+pub(crate) const TOKENS_MAX: usize = 2_000;
+/// The smallest limit on the tokens of an answer. An answer about one item fits into it.
+pub(crate) const TOKENS_LEAST: usize = 200;
+
+/// Who calls, and what an answer may contain.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// The project in which the server was started.
+    pub(crate) place: Place,
+    /// The only scope of the caller. `None` means the usual scopes of the place.
+    pub(crate) scope: Option<String>,
+    pub(crate) session: String,
+    /// Whether the session gets the name of the client in front, because nobody chose its name.
+    pub(crate) names_session: bool,
+    pub(crate) actor: Option<String>,
+    pub(crate) trust: Origin,
+    pub(crate) tokens_max: usize,
+}
+
+/// An agent with its caller. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Service {
+    agent: Agent,
+    caller: Arc<Caller>,
+}
+
+impl Service {
+    pub(crate) fn new(agent: Agent, caller: Caller) -> Self {
+        Self {
+            agent,
+            caller: Arc::new(caller),
+        }
+    }
+
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        self.agent.memory()
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Returns the writer of the caller (SRV-1).
+    pub(crate) fn writer(&self) -> Writer {
+        Writer {
+            actor: self.caller.actor.clone(),
+            session: Some(self.caller.session.clone()),
+            source: None,
+            trust: self.caller.trust,
+            reason: None,
+        }
+    }
+
+    /// Returns the writer with markers instead of the secrets in its reason and source, for the verbs of the engine.
+    ///
+    /// # Errors
+    /// `Denied` (code `refused`) if the actor or session contains a secret.
+    pub(crate) fn clean(&self, writer: &Writer) -> Result<Writer> {
+        clean_writer(self.agent.scanner(), writer)
+    }
+
+    /// Returns the state of the head, with the commits of other processes.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::refresh`].
+    pub(crate) fn head(&self) -> Result<View> {
+        self.memory().refresh()
+    }
+
+    /// Returns the state that `revision` names.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not a revision; `NotFound` if there is no such state.
+    pub(crate) fn state(&self, revision: &str) -> Result<View> {
+        self.head()?;
+        match revision.parse()? {
+            Revision::Head => Ok(self.memory().view()),
+            revision => self.memory().view_at(&revision, self.writer().lane()),
+        }
+    }
+
+    /// Returns the caller's place, with its session and actor.
+    fn place(&self) -> Place {
+        Place {
+            session: Some(self.caller.session.clone()),
+            agent: self.caller.actor.clone(),
+            ..self.caller.place.clone()
+        }
+    }
+
+    /// Returns the scope of a new item: the scope that `word` names, else the default scope of the caller.
+    ///
+    /// # Errors
+    /// `Denied` if the caller has one scope and names another; the errors of [`Place::scope`].
+    pub(crate) fn scope(&self, word: Option<ScopeWord>) -> Result<Scope> {
+        match (&self.caller.scope, word) {
+            (Some(only), None) => self.place().scope(only),
+            (Some(only), Some(_)) => Err(Error::denied(
+                ErrorCode::OtherScope,
+                format!("this server stores only in the scope '{only}'"),
+            )
+            .with_hint("call again without scope")),
+            (None, Some(word)) => self.place().scope(word.name()),
+            (None, None) => self.place().usual_scope(),
+        }
+    }
+
+    /// Returns the scopes that the caller reads: the named one, else all of its scopes.
+    ///
+    /// # Errors
+    /// The errors of [`Self::scope`].
+    pub(crate) fn reach(&self, word: Option<ScopeWord>) -> Result<Reach> {
+        if word.is_some() || self.caller.scope.is_some() {
+            return Ok(Reach::Scopes(vec![self.scope(word)?]));
+        }
+        self.place().usual_reach()
+    }
+
+    /// Returns the object `id` of a state, if the caller's scopes contain it (SRV-3).
+    ///
+    /// # Errors
+    /// `NotFound` if the state has no such object in these scopes.
+    pub(crate) fn object(&self, view: &View, id: &str) -> Result<Object> {
+        let id = Id::new(id)?;
+        let reach = self.reach(None)?;
+        let found = view.get(&id)?.filter(|object| reach.has(object.scope()));
+        found.ok_or_else(|| {
+            Error::not_found(format!("no item has the id '{id}'"))
+                .with_hint("memory_recall finds items by words, and memory_get without id lists them")
+        })
+    }
+}
+
+named! {
+    /// A scope of the caller, as a call names it.
+    #[derive(serde::Deserialize)]
+    pub(crate) enum ScopeWord {
+        /// What holds everywhere.
+        Global => "global",
+        /// What belongs to the current project.
+        Project => "project",
+    }
+}

@@ -1,0 +1,168 @@
+//! The definitions of tools, prompts and resources, as clients and models read them.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::{Client, Folder};
+use crate::program::text;
+
+/// The most tokens that the definitions of the default profile may take in a prompt.
+const TOKENS_MAX: usize = 2_500;
+
+fn tools(profile: &str) -> Vec<Value> {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--profile", profile]);
+    client.ask("tools/list", json!({}))["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .clone()
+}
+
+fn names(tools: &[Value]) -> Vec<String> {
+    tools.iter().map(|tool| text(&tool["name"])).collect()
+}
+
+#[test]
+fn the_definitions_are_those_that_were_reviewed() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--profile", "full"]);
+    let mut all = serde_json::Map::new();
+    for method in [
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list",
+    ] {
+        all.insert(method.to_owned(), client.ask(method, json!({}))["result"].clone());
+    }
+    all.insert(
+        "initialize".to_owned(),
+        Client::spawn(&folder, &[]).greet("2025-06-18"),
+    );
+    let found = serde_json::to_string_pretty(&all).unwrap() + "\n";
+    let path = "tests/it/mcp/definitions.json";
+    if std::env::var_os("TREERING_WRITE_TRANSCRIPT").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap();
+    assert_eq!(
+        found, expected,
+        "if the change is meant, set TREERING_WRITE_TRANSCRIPT=1 and review {path}"
+    );
+}
+
+#[test]
+fn each_profile_has_its_tools_and_contains_the_smaller_one() {
+    let (minimal, default, full) = (
+        names(&tools("minimal")),
+        names(&tools("default")),
+        names(&tools("full")),
+    );
+    assert_eq!(
+        minimal,
+        ["memory_recall", "memory_remember", "memory_undo", "memory_status"]
+    );
+    assert_eq!(default.len(), 8);
+    assert!(minimal.iter().all(|name| default.contains(name)));
+    assert!(default.iter().all(|name| full.contains(name)));
+    // Only a person raises a class.
+    assert!(
+        !full
+            .iter()
+            .any(|name| name.contains("promote") || name.contains("release")),
+        "{full:?}"
+    );
+}
+
+#[test]
+fn the_definitions_of_the_default_profile_take_few_tokens() {
+    let text = serde_json::to_string(&tools("default")).unwrap();
+    let tokens = text.chars().count().div_ceil(4);
+    assert!(tokens < TOKENS_MAX, "{tokens} tokens");
+}
+
+/// INVARIANT SCH-1: a schema has no reference, no format and no list of types.
+#[test]
+fn schemas_are_plain_and_hints_are_complete() {
+    fn check(schema: &Value) {
+        match schema {
+            Value::Object(map) => {
+                for (name, value) in map {
+                    let is_odd = [
+                        "$ref", "$defs", "$schema", "format", "anyOf", "oneOf", "allOf", "const", "default",
+                    ];
+                    assert!(!is_odd.contains(&name.as_str()), "{name} in {schema}");
+                    assert!(
+                        name != "type" || value.is_string() || value.is_object(),
+                        "{schema}"
+                    );
+                    check(value);
+                }
+            }
+            Value::Array(list) => list.iter().for_each(check),
+            _ => {}
+        }
+    }
+    for tool in tools("full") {
+        check(&tool["inputSchema"]);
+        check(&tool["outputSchema"]);
+        assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+        assert!(!text(&tool["description"]).is_empty() && !text(&tool["title"]).is_empty());
+        for hint in [
+            "readOnlyHint",
+            "destructiveHint",
+            "idempotentHint",
+            "openWorldHint",
+        ] {
+            assert!(tool["annotations"][hint].is_boolean(), "{tool}");
+        }
+        assert_eq!(tool["annotations"]["openWorldHint"], false);
+        if tool["name"] != "memory" {
+            assert_eq!(
+                tool["outputSchema"]["required"],
+                json!(["root", "tokens", "truncated"])
+            );
+        }
+    }
+}
+
+#[test]
+fn the_table_of_the_documentation_is_the_table_of_the_server() {
+    let (minimal, default) = (names(&tools("minimal")), names(&tools("default")));
+    let mut table = String::from("| tool | profile | effect | what it does |\n|---|---|---|---|\n");
+    for tool in tools("full") {
+        let name = text(&tool["name"]);
+        let profile = match () {
+            () if minimal.contains(&name) => "M",
+            () if default.contains(&name) => "D",
+            () => "",
+        };
+        let hints = &tool["annotations"];
+        let effect = match (&hints["readOnlyHint"], &hints["destructiveHint"]) {
+            (Value::Bool(true), _) => "reads",
+            (_, Value::Bool(true)) => "removes",
+            _ => "writes",
+        };
+        let about = text(&tool["description"]);
+        let _ = writeln!(table, "| `{name}` | {profile} | {effect} | {about} |");
+    }
+    let (begin, end) = ("<!-- tools -->\n", "<!-- end of tools -->");
+    let page = std::fs::read_to_string("docs/mcp.md").unwrap();
+    let (before, rest) = page.split_once(begin).unwrap();
+    let (found, after) = rest.split_once(end).unwrap();
+    if std::env::var_os("TREERING_WRITE_TRANSCRIPT").is_some() {
+        std::fs::write("docs/mcp.md", format!("{before}{begin}{table}{end}{after}")).unwrap();
+    } else {
+        assert_eq!(found, table, "TREERING_WRITE_TRANSCRIPT=1 writes the table");
+    }
+}
+
+#[test]
+fn the_instructions_are_short_and_the_server_is_named() {
+    let folder = Folder::with_store();
+    let greeted = Client::spawn(&folder, &[]).greet("2025-06-18");
+    assert!(text(&greeted["instructions"]).lines().count() <= 10);
+    assert_eq!(greeted["serverInfo"]["name"], "treering");
+    assert_eq!(greeted["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
+}

@@ -1,0 +1,147 @@
+//! Lines that are no message: each is answered by an error, and the server goes on.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::{Client, Folder};
+
+/// The number of malformed lines.
+const LINES: u64 = 10_000;
+
+/// A generator of numbers that repeats its sequence.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+}
+
+/// Returns a malformed line. If it has an id, the answer has the id.
+fn malformed(numbers: &mut Numbers, id: u64) -> (Vec<u8>, Option<u64>) {
+    let call = json!({ "name": "memory_recall", "arguments": { "query": "tea \u{1F375}" } });
+    let good = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call });
+    let odd = [
+        json!(null),
+        json!(7),
+        json!(1.5),
+        json!([]),
+        json!("x"),
+        json!(true),
+    ];
+    let with = |field: &str, value: Value| {
+        let mut message = good.clone();
+        message[field] = value;
+        message.to_string().into_bytes()
+    };
+    match numbers.below(12) {
+        0 => {
+            // A cut within a character is a cut, too.
+            let mut line = good.to_string().into_bytes();
+            line.truncate(1 + numbers.below(line.len() - 1));
+            (line, None)
+        }
+        1 => {
+            let mut line: Vec<u8> = (0..=numbers.below(300))
+                .map(|_| numbers.below(256) as u8)
+                .collect();
+            line.retain(|byte| *byte != b'\n');
+            line.insert(0, b'}');
+            (line, None)
+        }
+        2 => (with("jsonrpc", odd[numbers.below(6)].clone()), Some(id)),
+        3 => (with("method", odd[numbers.below(4)].clone()), Some(id)),
+        4 => (
+            with(
+                "id",
+                [json!({}), json!([]), json!(1.5), json!(true), json!(null)][numbers.below(5)].clone(),
+            ),
+            None,
+        ),
+        5 => (with("params", odd[1 + numbers.below(5)].clone()), Some(id)),
+        6 => (
+            with("method", json!(format!("tools/{}", numbers.below(1000)))),
+            Some(id),
+        ),
+        7 => (with("params", json!({ "name": odd[numbers.below(4)] })), Some(id)),
+        8 => (
+            with(
+                "params",
+                json!({ "name": "memory_recall", "arguments": odd[1 + numbers.below(5)] }),
+            ),
+            Some(id),
+        ),
+        9 => (json!([good]).to_string().into_bytes(), None),
+        10 => (vec![b'['; 1 + numbers.below(2_000)], None),
+        _ => (odd[numbers.below(6)].to_string().into_bytes(), None),
+    }
+}
+
+/// INVARIANT MCT-2: each line of the input that is no message is answered by an error, and the server goes on.
+#[test]
+fn ten_thousand_malformed_lines_get_an_error_each() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &[]);
+    let mut numbers = Numbers(0x5EED_0021);
+    let mut wanted: HashMap<Option<u64>, u64> = HashMap::new();
+    let mut lines = Vec::new();
+    for id in 1_000..1_000 + LINES {
+        let (line, answered) = malformed(&mut numbers, id);
+        *wanted.entry(answered).or_default() += 1;
+        lines.push(line);
+    }
+    let mut input = client.input.take().unwrap();
+    let writer = thread::spawn(move || {
+        for mut line in lines {
+            line.push(b'\n');
+            input.write_all(&line).unwrap();
+        }
+        input
+    });
+    for _ in 0..LINES {
+        let answer = client.receive();
+        assert!(answer["error"]["code"].is_i64(), "{answer}");
+        let id = answer["id"].as_u64();
+        *wanted
+            .get_mut(&id)
+            .unwrap_or_else(|| panic!("nobody asked: {answer}")) -= 1;
+    }
+    assert!(wanted.values().all(|missing| *missing == 0));
+    client.input = Some(writer.join().unwrap());
+    client.remember("The server goes on.");
+    assert_eq!(client.end(), (Some(0), Vec::new()));
+}
+
+#[test]
+fn a_line_over_the_limit_is_answered_and_the_next_works() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &[]);
+    client.send(&"x".repeat((16 << 20) + 1));
+    let answer = client.receive();
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&Value::Null, &json!(-32600))
+    );
+    client.send("");
+    client.send("   ");
+    client.remember("The next line works.");
+}
+
+#[test]
+fn a_message_before_the_handshake_ends_nothing() {
+    let folder = Folder::with_store();
+    let mut client = Client::spawn(&folder, &[]);
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    client.send(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#);
+    client.ask("ping", json!({}));
+    client.greet("2025-06-18");
+    client.greet("2025-06-18");
+    client.remember("The handshake came late, and twice.");
+}
