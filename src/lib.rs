@@ -142,7 +142,9 @@ pub mod proof {
 pub mod revert {
     //! The selection, options and result of a revert; see [`Memory::revert`](crate::Memory::revert).
 
-    pub use crate::engine::{Conflicts, KeptObject, Revert, Reverted, RevertedObject, Selection};
+    pub use crate::engine::{
+        Conflicts, KeptBecause, KeptObject, Revert, Reverted, RevertedObject, Selection,
+    };
 }
 
 pub mod upkeep {

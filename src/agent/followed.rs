@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -80,12 +82,13 @@ impl<T: Keep> Followed<T> {
         self.derived.value()
     }
 
-    /// Saves the value to disk if the value changed much since the last save. Returns whether the value was saved.
+    /// Saves the value to disk if the value changed much since the last save, at which it had `written` changes. Returns
+    /// whether the value was saved.
     ///
     /// # Errors
     /// `Io` if the value cannot be written, with the code `read_only` for a read-only handle.
-    pub(in crate::agent) fn keep(&mut self, memory: &Memory) -> Result<bool> {
-        engine::keep(memory, &mut self.derived, &self.view)
+    pub(in crate::agent) fn keep(&self, memory: &Memory, written: &AtomicU64) -> Result<bool> {
+        engine::keep(memory, &self.derived, &self.view, written)
     }
 }
 
@@ -108,11 +111,18 @@ pub(in crate::agent) fn key_at(path: &KeyPath) -> Key {
 
 /// The value of the state that was asked for last. Threads share it; a reader works on a cheap clone, so that readers do
 /// not wait for each other.
-pub(crate) struct Recent<T>(Mutex<Option<Followed<T>>>);
+pub(crate) struct Recent<T> {
+    known: Mutex<Option<Followed<T>>>,
+    /// The number of changes of the value at its last save.
+    written: AtomicU64,
+}
 
 impl<T> Default for Recent<T> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self {
+            known: Mutex::default(),
+            written: AtomicU64::default(),
+        }
     }
 }
 
@@ -135,13 +145,14 @@ impl<T: Keep + Clone + Default> Recent<T> {
         if let Some(done) = done {
             return done;
         }
+        self.written.store(0, Ordering::Relaxed);
         let anew = Followed::build(view, T::default())?;
-        *self.0.lock() = Some(anew.clone());
+        *self.known.lock() = Some(anew.clone());
         read(&anew)
     }
 
     fn reach(&self, view: &View) -> Result<Followed<T>> {
-        let mut kept = self.0.lock();
+        let mut kept = self.known.lock();
         // The slot is empty during the update, so a failed update leaves no partly updated value in the slot.
         let (known, _) = Followed::reach(kept.take(), view, T::default)?;
         Ok(kept.insert(known).clone())
@@ -152,12 +163,11 @@ impl<T: Keep + Clone + Default> Recent<T> {
     /// # Errors
     /// The errors of [`Followed::keep`].
     pub(in crate::agent) fn keep(&self, memory: &Memory) -> Result<bool> {
-        let mut kept = self.0.lock();
-        let Some(known) = kept.take() else {
+        if self.known.lock().is_none() {
             return Ok(false);
-        };
-        // Update the value to the head first, because the file must not contain an erased text.
-        let (known, _) = Followed::reach(Some(known), &memory.view(), T::default)?;
-        kept.insert(known).keep(memory)
+        }
+        // Update the value to the head first, because the file must not contain an erased text. Hold no lock during the
+        // write, so that readers do not wait for the disk.
+        self.reach(&memory.view())?.keep(memory, &self.written)
     }
 }

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::digest::{CommitDigest, ObjectDigest, Root, to_hex};
 use crate::engine::{
-    self, Change, CommitInfo, Committed, ErasedRecord, ErasedReport, GcReport, Memory, Reversing, Revision,
-    View, Writer,
+    self, Change, CommitInfo, Committed, ErasedRecord, ErasedReport, GcReport, KeptBecause, Memory,
+    Reversing, Revision, View, Writer,
 };
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Id;
@@ -226,7 +226,7 @@ pub(crate) struct Reverted {
     pub(crate) selected: u64,
     /// The changed objects.
     pub(crate) reverted: Vec<RevertedObject>,
-    /// The objects that stay, because others changed them later.
+    /// The objects that stay because of later work of others.
     pub(crate) kept: Vec<KeptObject>,
     /// The objects that are derived from versions of the selected commits.
     pub(crate) derived: Vec<String>,
@@ -240,14 +240,25 @@ pub(crate) struct RevertedObject {
     pub(crate) id: String,
     /// The version before the revert. Null if the object comes back.
     pub(crate) from: Option<ObjectDigest>,
-    /// The version after the revert. Null if the object goes.
+    /// The version after the revert. Null if the object is removed.
     pub(crate) to: Option<ObjectDigest>,
+    /// The parent of the version that would stand, if the object is removed because that parent is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gone_with: Option<String>,
+    /// Whether thinned commits may have written a newer version, which history no longer keeps.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) thinned: bool,
 }
 
 /// An object that a revert leaves as it is.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct KeptObject {
     pub(crate) id: String,
+    /// The later work of others: `changed` the object itself, put `other` `below` it, or removed `other`, the parent of
+    /// the version that would come back (`no_parent`).
+    pub(crate) because: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) other: Option<String>,
     /// The lane of the later change: its session, else its actor, else `default`. Null if the commit was thinned.
     pub(crate) by: Option<String>,
     /// The seq of the later change.
@@ -260,11 +271,22 @@ impl Reverted {
             id: object.id.to_string(),
             from: object.from,
             to: object.to,
+            gone_with: object.gone_with.as_ref().map(Id::to_string),
+            thinned: object.thinned,
         });
-        let kept = reverted.kept.iter().map(|object| KeptObject {
-            id: object.id.to_string(),
-            by: object.by.as_ref().map(|by| by.lane().to_owned()),
-            seq: object.by.as_ref().map(|by| by.commit.seq),
+        let kept = reverted.kept.iter().map(|object| {
+            let (because, other) = match &object.because {
+                KeptBecause::Changed => ("changed", None),
+                KeptBecause::Below(other) => ("below", Some(other)),
+                KeptBecause::NoParent(other) => ("no_parent", Some(other)),
+            };
+            KeptObject {
+                id: object.id.to_string(),
+                because,
+                other: other.map(Id::to_string),
+                by: object.by.as_ref().map(|by| by.lane().to_owned()),
+                seq: object.by.as_ref().map(|by| by.commit.seq),
+            }
         });
         Self {
             commit: reverted.committed.commit.clone(),

@@ -185,13 +185,6 @@ impl Context {
         }
     }
 
-    /// Prints a note that nothing was changed, if the verb ran with `--dry-run`.
-    pub(crate) fn note_dry_run(&mut self, is_dry: bool) {
-        if is_dry {
-            self.output.note("dry_run", "nothing was changed");
-        }
-    }
-
     /// Returns the scopes that a verb reads: all scopes, the named scopes, or the default scopes of the agent's place.
     pub(crate) fn reach(&self, named: &ScopeOptions) -> Result<Reach> {
         let place = self.place();

@@ -11,7 +11,7 @@
 //! # Invariants
 //! - CLI-4: a folder that contains other files never becomes a store.
 //! - CLI-9: no verb records a reason or source with a secret that the scan recognises, or a name with one.
-//! - CLI-10: with `TREERING_AT`, no verb writes the store.
+//! - CLI-10: with `TREERING_AT`, no verb writes the store. A dry run of a verb that writes plans on the head, and says so.
 
 use std::env;
 use std::fs;
@@ -175,6 +175,25 @@ impl Context {
             )
             .with_hint(format!("unset {AT_VARIABLE} to write the store"))),
         }
+    }
+
+    /// In a dry run, notes that nothing was changed, and on which state the verb planned. A verb that writes plans on the
+    /// head, whatever state other verbs read.
+    pub(crate) fn note_dry_run(&mut self, is_dry: bool) {
+        if !is_dry {
+            return;
+        }
+        let text = "nothing was changed".to_owned();
+        let text = match self.at() {
+            Some(at) => format!("{text}; this is the plan on the head, not on the state {at}"),
+            None => text,
+        };
+        self.output.note("dry_run", text);
+    }
+
+    /// Makes the verb ignore `TREERING_AT`, because it uses a store of its own.
+    pub(crate) fn forget_at(&mut self) {
+        self.at_variable = None;
     }
 
     /// Sets the default revision of the shell to the commit that `revision` names. `@` resets the default to the head.

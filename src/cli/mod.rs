@@ -26,6 +26,8 @@ mod overview;
 mod paint;
 mod parse;
 mod time;
+#[cfg(feature = "http")]
+mod token_file;
 mod tour;
 mod trusted_stores;
 mod verb;

@@ -15,7 +15,7 @@ const NAME_MAX: usize = 80;
 const ONE_OF: usize = 3;
 
 /// Returns the names that are most like `typed`, best first, quoted and on one line. Returns `None` if no name is similar.
-/// A name that contains `typed` is always similar.
+/// A name that contains `typed` is always similar, and so is a part of `typed` that is at least half as long.
 pub(crate) fn nearest(typed: &str, known: impl IntoIterator<Item = String>) -> Option<String> {
     let wanted = typed.to_lowercase();
     let mut similar: Vec<(usize, String)> = Vec::new();
@@ -43,6 +43,7 @@ fn distance(typed: &str, name: &str) -> Option<usize> {
     let edits = (short.abs_diff(long) <= most).then(|| osa_distance(typed, name));
     match edits.filter(|edits| *edits <= most) {
         None if name.contains(typed) => Some(most + 1),
+        None if 2 * long >= short && typed.contains(name) => Some(most + 2),
         edits => edits,
     }
 }
@@ -66,6 +67,12 @@ mod tests {
             "a part of a name"
         );
         assert_eq!(found("Tuesady", &["tuesday"]).as_deref(), Some("'tuesday'"));
+        let longer = found("tuesday-night", &["tuesday", "night"]);
+        assert_eq!(
+            longer.as_deref(),
+            Some("'tuesday'"),
+            "more than half of what was typed"
+        );
         assert_eq!(found("coffee", &ids), None);
         assert_eq!(found("", &ids), None);
     }

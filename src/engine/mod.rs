@@ -89,7 +89,7 @@ pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
 pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
-pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};
+pub use write::revert::{Conflicts, KeptBecause, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};
 #[cfg(feature = "agent")]
 pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, parent_session, session_line};

@@ -125,7 +125,7 @@ impl Options {
         self
     }
 
-    /// Makes undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-3). The default
+    /// Makes undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-4). The default
     /// protects them from untrusted writers.
     #[cfg(feature = "mcp")]
     pub(crate) fn strict_reversals(mut self) -> Self {

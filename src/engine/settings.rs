@@ -143,7 +143,7 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) indexes: bool,
-    /// Whether undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-3), and not
+    /// Whether undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-4), and not
     /// only from untrusted ones (STN-1).
     pub(crate) strict_reversals: bool,
     pub(crate) progress: Option<ProgressListener>,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use crate::threads::Mutex;
 
 /// The calls so far, by operation and by the code of the error, which is `ok` for a success. Both are names of this
 /// program, so a client cannot add keys.

@@ -55,17 +55,19 @@ impl Store {
         Ok(None)
     }
 
-    /// Returns the commit that the lane's newest undo reversed. Returns `None` if the lane has made another change
-    /// since.
+    /// Returns the lane's newest undo that was not redone, and the commit that it reversed. Returns `None` if the lane has
+    /// made another change since.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`].
-    pub(crate) fn to_redo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
+    pub(crate) fn to_redo(&self, lane: &str) -> Result<Option<[Arc<CommitEntry>; 2]>> {
         let mut redone: HashSet<CommitDigest> = HashSet::new();
         for entry in self.of_lane(lane) {
             let entry = entry?;
             match (entry.commit.op.as_str(), entry.commit.target) {
-                (Op::UNDO, Some(target)) if !redone.remove(&target) => return self.by_digest(target),
+                (Op::UNDO, Some(target)) if !redone.remove(&target) => {
+                    return Ok(self.by_digest(target)?.map(|target| [entry, target]));
+                }
                 (Op::REDO, Some(target)) => drop(redone.insert(target)),
                 (Op::UNDO, Some(_)) => {}
                 _ => return Ok(None),

@@ -35,4 +35,4 @@ pub(crate) use image::{Image, TRAILER};
 #[cfg(feature = "agent")]
 pub(crate) use rising::{i64_of_rising, rising_i64, rising_u32, rising_u64, u32_of_rising};
 #[cfg(feature = "agent")]
-pub(crate) use sorted::{SortedRows, begin_with, row};
+pub(crate) use sorted::{SortedRows, begin_with, partition_point, row};

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::image::{Builder, Image};
@@ -125,30 +126,37 @@ impl<const N: usize> SortedRows<N> {
     }
 
     fn is_in_base(&self, row: &[u8; N]) -> bool {
-        let at = self.partition_point(|other| other < row);
+        let at = self.base_before(|other| other < row);
         at < self.base_len() && self.base_row(at).as_ref() == Some(row)
     }
 
     /// Returns the places in the image of the rows from `first` to `last`.
     fn base_range(&self, first: &[u8; N], last: &[u8; N]) -> (usize, usize) {
-        let start = self.partition_point(|row| row < first);
+        let start = self.base_before(|row| row < first);
         // In a hostile image, the rows may have any order.
-        (start, self.partition_point(|row| row <= last).max(start))
+        (start, self.base_before(|row| row <= last).max(start))
     }
 
     /// Returns the number of rows of the image for which `is_before` is true. A damaged row counts as not before.
-    fn partition_point(&self, is_before: impl Fn(&[u8; N]) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.base_len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.base_row(middle).is_some_and(|row| is_before(&row)) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+    fn base_before(&self, is_before: impl Fn(&[u8; N]) -> bool) -> usize {
+        let is_before = |at| self.base_row(at).is_some_and(|row| is_before(&row));
+        partition_point(0..self.base_len(), is_before)
     }
+}
+
+/// Returns the first number of a range for which `is_before` is false, by binary search. If `is_before` is false for a
+/// number, it should be false for all later ones; otherwise the result is any number of the range.
+pub(crate) fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (range.start, range.end);
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 /// Returns the row of these parts. Bytes that do not fit are left out, and missing bytes are zero.

@@ -220,7 +220,8 @@ fn wrong_ends_and_arguments_are_named() {
     let told = refused(1, &["--id", "offices", "--good", "seq:2"]);
     assert!(told.0 == "not_found" && told.2.contains("'office'"), "{told:?}");
     assert_eq!(refused(1, &["--query", " ", "--good", "seq:1"]).0, "no_text");
-    let usage: [&[&str]; 5] = [
+    let usage: [&[&str]; 6] = [
+        &["--id", "office", "--good", "seq:1", "--bad", "@", "--at", "seq:4"],
         &["--good", "seq:1"],
         &["--id", "office"],
         &["--id", "office", "--run", "true", "--good", "seq:1"],
@@ -234,6 +235,41 @@ fn wrong_ends_and_arguments_are_named() {
     assert!(text(&told["hint"]).contains("'office'"), "{told}");
     let told = folder.refused(1, &["blame", "plan", "--at", "seq:2"]);
     assert!(text(&told["hint"]).contains("seq:4"), "{told}");
+}
+
+#[test]
+fn a_commit_after_a_gap_is_no_cure() {
+    let folder = Folder::with_store();
+    let put = |id: &str, text: &str| folder.json(&["put", id, "--kind", "fact", "--content", text]);
+    put("office", "The office is in Bremen.");
+    folder.json(&["snapshot", "good"]);
+    for (id, text) in [
+        ("a", "x"),
+        ("office", "The office is in Oslo."),
+        ("b", "y"),
+        ("c", "z"),
+    ] {
+        put(id, text);
+    }
+    let policy = ["--newest", "1", "--hourly", "0", "--daily", "0", "--weekly", "0"];
+    folder.json(&[&["gc", "--yes"], &policy[..]].concat());
+    let ask = ["bisect", "--query", "where is the office?", "--good", "good"];
+    let found = folder.json(&ask);
+    assert_eq!(
+        (&found["first_bad"]["seq"], &found["thinned"]),
+        (&5.into(), &3.into())
+    );
+    let told = folder.run(&ask);
+    assert!(
+        told.out.starts_with("seq:5 is the first bad commit that is kept"),
+        "{told:?}"
+    );
+    assert!(
+        told.err.contains("3 thinned commits between seq:1 and it"),
+        "{told:?}"
+    );
+    assert!(told.err.contains("treering diff seq:1 seq:5"), "{told:?}");
+    assert!(!told.err.contains("treering revert"), "{told:?}");
 }
 
 #[test]
@@ -367,6 +403,26 @@ fn the_variable_names_the_state_to_read() {
         assert!(text(&refusal["hint"]).contains("TREERING_AT"), "{refusal}");
     }
     assert_eq!(folder.root(), root);
+    // A verb that writes plans on the head, also in a dry run, and says so.
+    let planning: [&[&str]; 4] = [
+        &["undo", "--dry-run", "--session", "tuesday"],
+        &["revert", "--dry-run", "--session", "tuesday"],
+        &["rollback", "seq:4", "--dry-run", "--all"],
+        &["forget", "plan", "--dry-run"],
+    ];
+    for verb in planning {
+        let told = with_at(&folder, "seq:2", verb);
+        assert!(
+            told.code == 0 && told.err.contains("on the head, not on the state seq:2"),
+            "{verb:?}: {told:?}"
+        );
+        assert!(!folder.run(verb).err.contains("head"), "{verb:?}");
+        let refusal = folder.refused(2, &[verb, &["--at", "seq:2"]].concat());
+        assert_eq!(refusal["code"], "usage", "{verb:?}");
+    }
+    assert_eq!(folder.root(), root);
+    // A tour has a store of its own.
+    assert_eq!(with_at(&folder, "seq:2", &["tour"]).code, 0);
     let wrong = with_at(&folder, "seq:99", &["head", "--json"]).refusal(1);
     assert_eq!(wrong["code"], "no_revision");
 }

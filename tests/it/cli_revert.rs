@@ -178,7 +178,7 @@ fn conflicts_and_derived_objects_are_told_and_decided_by_options() {
     assert_eq!(column(array(&keep, "reverted"), "id"), ["a"]);
     assert_eq!(
         keep["kept"],
-        serde_json::json!([{"id": "b", "by": "eve", "seq": 4}])
+        serde_json::json!([{"id": "b", "because": "changed", "by": "eve", "seq": 4}])
     );
     assert_eq!(keep["derived"], serde_json::json!(["c"]));
     let all = folder.json(&with(&["--conflicts", "revert", "--with-derived"]));
@@ -236,16 +236,77 @@ fn a_person_sees_what_happens_and_how_to_take_it_back() {
     assert_eq!(folder.stream(&["log", "--limit", "1"])[0]["session"], Value::Null);
 }
 
+/// `@` and an age mean something else after the next commit, so the reason names the commit and the time.
+#[test]
+fn a_reason_names_commits_and_times_that_stay_the_same() {
+    let folder = three_sessions();
+    let reason = || text(&folder.stream(&["log", "--limit", "1"])[0]["reason"]);
+    folder.json(&["revert", "--commit", "@", "--commit", "seq:2"]);
+    assert_eq!(reason(), "reverts commit seq:5, commit seq:2");
+    folder.json(&["undo"]);
+    folder.json(&["revert", "--session", "night", "--since", "1d"]);
+    let since = reason();
+    let since = since.strip_prefix("reverts session night, since ").unwrap();
+    assert!(since.starts_with("20") && since.ends_with('Z'), "{since}");
+}
+
+#[test]
+fn what_others_put_in_the_way_is_named_with_its_writer() {
+    let folder = Folder::with_store();
+    let put = |id: &str, parent: &str, session: &str| {
+        let put = [
+            "put",
+            id,
+            "--kind",
+            "fact",
+            "--content",
+            session,
+            "--session",
+            session,
+        ];
+        let below = ["--parent", parent];
+        folder.json(&[&put[..], if parent.is_empty() { &[] } else { &below }].concat());
+    };
+    put("doc", "", "day");
+    put("one", "doc", "day");
+    put("one", "", "night");
+    put("box", "", "night");
+    put("two", "box", "eve");
+    folder.json(&["remove", "doc", "--session", "noon"]);
+    let reverted = folder.json(&["revert", "--session", "night", "--dry-run"]);
+    let gone = &array(&reverted, "reverted")[0];
+    assert_eq!((&gone["id"], &gone["gone_with"]), (&"one".into(), &"doc".into()));
+    assert!(gone["to"].is_null());
+    let kept = &array(&reverted, "kept")[0];
+    let told = ["id", "because", "other", "by"].map(|field| text(&kept[field]));
+    assert_eq!(told, ["box", "below", "two", "eve"]);
+    assert_eq!(kept["seq"], 5);
+    let told = folder.run(&["revert", "--session", "night"]);
+    for part in [
+        "removed, because its parent doc is gone",
+        "= box  eve, seq 5 (put two below it)",
+    ] {
+        assert!(told.out.contains(part), "{part}: {}", told.out);
+    }
+}
+
 #[test]
 fn a_name_that_nobody_has_is_an_error_with_the_nearest_names() {
     let folder = three_sessions();
-    let root = folder.root();
     for (option, name, near) in [("--session", "nihgt", "night"), ("--session", "dya", "day")] {
         let refused = folder.refused(1, &["revert", option, name]);
         assert_eq!(refused["code"], "nothing_selected");
         assert!(text(&refused["message"]).contains(name));
         assert!(text(&refused["hint"]).contains(near), "{refused}");
     }
+    // The name of another sort of writer, and a name with more than the known part.
+    let actor = ["put", "z", "--kind", "fact", "--actor", "vera"];
+    folder.json(&actor);
+    let refused = folder.refused(1, &["revert", "--session", "vera"]);
+    assert!(text(&refused["hint"]).contains("--actor"), "{refused}");
+    let refused = folder.refused(1, &["revert", "--session", "night-run"]);
+    assert!(text(&refused["hint"]).contains("'night'"), "{refused}");
+    let root = folder.root();
     // One unknown name among known ones is an error, too.
     folder.refused(1, &["revert", "--session", "night", "--session", "nihgt"]);
     folder.refused(1, &["revert", "--actor", "nobody"]);

@@ -256,19 +256,9 @@ fn every_verb_answers_as_its_schema_says() {
         "changes.jsonl",
         "{\"id\":\"g\",\"kind\":\"fact\",\"content\":\"tea\"}\n{\"remove\":\"r\"}\n",
     );
-    #[cfg(feature = "mcp")]
-    check(
-        "mcp",
-        &folder.stream(&[
-            "--store",
-            ".treering",
-            "mcp",
-            "install",
-            "--client",
-            "claude-code",
-            "--yes",
-        ]),
-    );
+    for (verb, documents) in of_servers(&folder) {
+        check(verb, &documents);
+    }
     for line in LINES {
         let words: Vec<&str> = line.split(' ').collect();
         let ran = folder.run(&[&words[..], &["--json"]].concat());
@@ -322,6 +312,30 @@ fn every_verb_answers_as_its_schema_says() {
     }
     let stated: BTreeSet<String> = schemas.as_object().unwrap().keys().cloned().collect();
     assert_eq!(seen, stated, "some schemas were not compared with real output");
+}
+
+/// Returns the answers of the verbs for servers.
+fn of_servers(folder: &Folder) -> Vec<(&'static str, Vec<Value>)> {
+    vec![
+        #[cfg(feature = "mcp")]
+        (
+            "mcp",
+            folder.stream(&[
+                "--store",
+                ".treering",
+                "mcp",
+                "install",
+                "--client",
+                "claude-code",
+                "--yes",
+            ]),
+        ),
+        #[cfg(feature = "http")]
+        (
+            "serve",
+            vec![crate::http::Server::start(folder, &[]).listens.clone()],
+        ),
+    ]
 }
 
 /// Quarantines two facts, as a gate does. Returns the names of the quarantined changes.

@@ -196,6 +196,27 @@ fn forgetting_goes_as_told() {
     check_page("docs/agent/decay.md", 5);
 }
 
+/// The commands of the pages that show no output succeed in the memory at the end of the guide.
+#[cfg(feature = "agent")]
+#[test]
+fn blame_bisect_and_recall_go_on_where_the_guide_ends() {
+    let folder = Folder::new();
+    for (page, least) in [
+        ("docs/guide/what-went-wrong.md", 20),
+        ("docs/blame-and-bisect.md", 6),
+        ("docs/agent/recall.md", 10),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+        let parts = parts(&fs::read_to_string(path).unwrap());
+        let steps = parts.iter().filter_map(|part| match part {
+            Part::Step(step) => Some(step),
+            Part::Text(_) => None,
+        });
+        let ran: Vec<_> = steps.map(|step| run(&folder, &step.command)).collect();
+        assert!(ran.len() >= least, "{page} has too few commands");
+    }
+}
+
 #[test]
 fn only_what_changes_from_run_to_run_is_masked() {
     assert_eq!(

@@ -103,7 +103,7 @@ impl Search<'_> {
             });
         }
         let mut recalled = found.recalled;
-        recalled.left_out = recall_index.lend(|scratch| self.left_out(scratch));
+        recalled.left_out = answer.hidden;
         if recalled.hits.is_empty() && self.among.is_none() {
             recalled.elsewhere = recall_index.lend(|scratch| self.elsewhere(scratch));
         }
@@ -114,12 +114,14 @@ impl Search<'_> {
     fn answer(&self, embedder: Option<&dyn Embedder>, scratch: &mut Scratch) -> recall::Answer {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
+        let is_left_out = |key: &Key| self.content.is_untrusted(key) && self.meets(key);
         let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
         let is_fresher = |new: &Key, old: &Key| self.is_fresher(new, old).unwrap_or(false);
         self.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: Some(&filter),
+                hidden: self.leaves_out().then_some(&is_left_out),
                 is_successor: Some(&supersedes),
                 is_fresher: Some(&is_fresher),
                 embedder,
@@ -133,24 +135,12 @@ impl Search<'_> {
         )
     }
 
-    /// Returns the number of untrusted matches that the answer omits, at most the limit of hits.
-    fn left_out(&self, scratch: &mut Scratch) -> usize {
-        let is_nothing_left_out = self.query.with_untrusted || self.content.untrusted.is_empty();
-        // A caller that passes `among` does not use this number.
-        if self.among.is_some() || is_nothing_left_out {
-            return 0;
-        }
-        let scopes = self.query.reach.names();
-        if let Some(scopes) = &scopes
-            && !scopes.iter().any(|scope| self.content.has_untrusted_in(scope))
-        {
-            return 0;
-        }
-        let filter = |key: &Key| self.content.is_untrusted(key) && self.meets(key);
-        let (text, limit) = (&self.query.text, self.query.limit);
-        let index = &self.content.index;
-        let found = index.nearest(text, scopes.as_deref(), &filter, limit, scratch);
-        found.len()
+    /// Checks whether the answer may omit untrusted matches, and counts them. A caller that passes `among` does not use
+    /// the count.
+    fn leaves_out(&self) -> bool {
+        let may = self.among.is_none() && !self.query.with_untrusted && !self.content.untrusted.is_empty();
+        let has_some = |scope: &&str| self.content.has_untrusted_in(scope);
+        may && (self.query.reach.names()).is_none_or(|scopes| scopes.iter().any(has_some))
     }
 
     /// Returns the scopes outside the reach that contain matches.

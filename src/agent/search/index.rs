@@ -13,6 +13,7 @@
 //! - RIX-1: the index of a view contains exactly the texts of its state.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::indexed::{Content, Indexed};
 use super::vectors::{Vectors, is_embedding};
@@ -37,6 +38,8 @@ pub(crate) struct RecallIndex {
     making: Mutex<()>,
     scratches: Mutex<Vec<Scratch>>,
     vectors: Option<Arc<Vectors>>,
+    /// The number of changes of the newest index at its last save.
+    written: AtomicU64,
 }
 
 impl RecallIndex {
@@ -87,6 +90,7 @@ impl RecallIndex {
             return done;
         }
         self.slots.lock().forget_damaged();
+        self.written.store(0, Ordering::Relaxed);
         let built = Arc::new(Indexed::build(view, Content::new(None))?);
         self.slots.lock().newest.get_or_insert(Arc::clone(&built));
         read(&built, Reached::Built)
@@ -124,11 +128,8 @@ impl RecallIndex {
         if let Some(vectors) = &self.vectors {
             return vectors.keep(memory, &indexed.view, &indexed.value().embedded);
         }
-        drop(indexed);
-        let newest = &mut self.slots.lock().newest;
-        newest
-            .as_mut()
-            .map_or(Ok(false), |newest| Arc::make_mut(newest).keep(memory))
+        // Hold no lock during the write, so that readers do not wait for the disk.
+        indexed.keep(memory, &self.written)
     }
 }
 

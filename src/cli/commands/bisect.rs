@@ -92,6 +92,12 @@ impl Verb for Bisect {
 impl Bisect {
     /// Returns the good and the bad state.
     fn ends(&self, context: &Context, memory: &Memory) -> Result<[View; 2]> {
+        if self.bad.is_some() && context.options.at.is_some() {
+            return Err(usage_error(
+                "--at cannot be combined with --bad",
+                "name the bad state with one of them",
+            ));
+        }
         let good = context.view_of(memory, &self.good)?;
         let bad = match &self.bad {
             Some(bad) => context.view_of(memory, bad)?,
@@ -318,16 +324,31 @@ fn answer(
     };
     context.answer(&answer, |answer, context| {
         let seq = answer.first_bad.seq;
+        let after_gap = match answer.thinned {
+            0 => "",
+            _ => " that is kept",
+        };
         context.line(format_args!(
-            "seq:{seq} is the first bad commit, found in {found_in}"
+            "seq:{seq} is the first bad commit{after_gap}, found in {found_in}"
         ))?;
         show_commit(&answer.first_bad, found.first_bad.lane(), context)?;
         show(&sides, context)?;
         if answer.thinned > 0 {
             let what = counted(answer.thinned, "thinned commit");
-            context.note("thinned", format!("{what} before it may have made the change"));
+            let note = format!(
+                "{what} between seq:{} and it may have made the change",
+                answer.last_good
+            );
+            context.note("thinned", note);
         }
-        let next = format!("remove exactly its changes with: treering revert --commit seq:{seq}");
+        // A revert of a commit does not reach what thinned commits before it wrote.
+        let next = match answer.thinned {
+            0 => format!("remove exactly its changes with: treering revert --commit seq:{seq}"),
+            _ => format!(
+                "see what changed since the last good state: treering diff seq:{} seq:{seq}",
+                answer.last_good
+            ),
+        };
         context.output.note_for_people("next", next);
         Ok(())
     })

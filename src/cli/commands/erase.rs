@@ -64,7 +64,7 @@ impl Verb for Erase {
         }
         let sum = preview(context, erasing)?;
         if self.dry_run {
-            context.note("dry_run", "nothing was changed");
+            context.note_dry_run(true);
             return Ok(DONE);
         }
         let text = format!("nothing was erased; with --yes, {sum} would be erased permanently");

@@ -77,7 +77,7 @@ impl Verb for Gc {
             }
         }
         if self.dry_run {
-            context.note("dry_run", "nothing was changed");
+            context.note_dry_run(true);
             return Ok(DONE);
         }
         let memory = context.open_to_write()?;

@@ -79,7 +79,7 @@ impl Verb for Restore {
             }
             let counts = context.counts_line(answer.counts);
             context.line(format_args!("would restore: {counts}"))?;
-            context.note("dry_run", "nothing was changed");
+            context.note_dry_run(true);
             Ok(())
         })
     }

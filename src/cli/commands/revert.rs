@@ -8,19 +8,20 @@ use super::prelude::*;
 use super::written_by::check_known;
 use crate::answers::commits::Reverted;
 use crate::cli::human::change_lines;
-use crate::engine::{self, ChangeKind, Conflicts, RevertedObject, Selection, WrittenBy};
+use crate::engine::{self, ChangeKind, Conflicts, KeptBecause, RevertedObject, Selection, WrittenBy};
 
 /// The number of lines of each list, except in a dry run.
 const LINES: usize = 20;
 
 /// Take back what a session wrote
 ///
-/// Each object that the selected commits wrote gets its newest version by anybody else, or goes if there is none. An
-/// object that they removed comes back. Later versions by others stay.
+/// Each object that the selected commits wrote gets its newest version by anybody else, or is removed if there is none.
+/// An object that they removed comes back. Later versions by others stay.
 ///
 /// # Notes
 /// A commit is selected if it meets every given condition. A repeated option selects the commits of each value. A
-/// version that undo, redo, rollback, restore or revert brought back counts as written by whoever wrote it first.
+/// version that undo, redo, rollback, restore or revert brought back counts as written by whoever wrote it first, and
+/// what these verbs replaced does not return. An object whose earlier parent was removed by others is removed too.
 ///
 /// The revert is one commit without a session, so treering undo takes it back.
 ///
@@ -56,7 +57,7 @@ pub(crate) struct Revert {
     /// Also take back what others derived from the selected versions
     #[arg(long)]
     with_derived: bool,
-    /// What happens with later versions by others: they stay, go too, or stop the revert
+    /// Later work of others stays (keep), is taken back too (revert), or stops the revert (fail)
     #[arg(long, value_name = "WHAT", default_value = "keep", value_parser = args::one_of(Conflicts::ALL, Conflicts::name))]
     conflicts: Conflicts,
     /// Print what would change, and change nothing
@@ -73,10 +74,8 @@ impl Verb for Revert {
         } else {
             context.open_to_write()?
         };
-        if context.options.reason.is_none() {
-            context.options.reason = Some(self.told());
-        }
-        let reverted = self.revert(context, &memory);
+        let selection = self.selection(context, &memory)?;
+        let reverted = self.revert(context, &memory, selection);
         let reverted = reverted.map_err(|error| self.with_nearest(&memory, error))?;
         let answer = Reverted::of(&reverted, self.dry_run);
         context.answer(&answer, |_, context| {
@@ -84,9 +83,8 @@ impl Verb for Revert {
             let lines = lines(context, &memory, &reverted, self.dry_run, self.with_derived)?;
             lines.iter().try_for_each(|line| context.line(line))
         })?;
-        if self.dry_run {
-            context.note("dry_run", "nothing was changed");
-        } else if reverted.committed.changed {
+        context.note_dry_run(self.dry_run);
+        if reverted.committed.changed {
             let lane = context.kept.as_ref().map(|kept| kept.lane.clone());
             let back = lane.unwrap_or_default().way_back("undo");
             context
@@ -98,8 +96,8 @@ impl Verb for Revert {
 }
 
 impl Revert {
-    fn revert(&self, context: &Context, memory: &Memory) -> Result<engine::Reverted> {
-        let revert = memory.revert(self.selection(memory)?).conflicts(self.conflicts);
+    fn revert(&self, context: &Context, memory: &Memory, selection: Selection) -> Result<engine::Reverted> {
+        let revert = memory.revert(selection).conflicts(self.conflicts);
         let revert = if self.with_derived {
             revert.with_derived()
         } else {
@@ -113,35 +111,38 @@ impl Revert {
         }
     }
 
-    fn selection(&self, memory: &Memory) -> Result<Selection> {
+    /// Returns the selection. It names each commit by its digest and each time as such, because `@` and `2d` mean something
+    /// else after the next commit. Without another reason, the reason of the writer describes the selection.
+    fn selection(&self, context: &mut Context, memory: &Memory) -> Result<Selection> {
         let now = memory.view().now();
-        let commits = self.commit.iter().map(|commit| commit.parse());
-        Ok(Selection {
-            commits: commits.collect::<Result<_>>()?,
-            sessions: self.session.clone(),
-            actors: self.actor.clone(),
-            sources: self.source.clone(),
-            since: time::given(self.since.as_deref(), now)?,
-            until: time::given(self.until.as_deref(), now)?,
-        })
-    }
-
-    /// Describes the selection, as the reason of a revert without another reason.
-    fn told(&self) -> String {
-        let named = [
-            ("commit", &self.commit),
+        let commits = self.commit.iter();
+        let commits = commits.map(|commit| Ok(context.view_of(memory, commit)?.commit()));
+        let commits = commits.collect::<Result<Vec<_>>>()?;
+        let [since, until] = [&self.since, &self.until].map(|time| time::given(time.as_deref(), now));
+        let (since, until) = (since?, until?);
+        let mut parts: Vec<String> = commits
+            .iter()
+            .map(|commit| format!("commit seq:{}", commit.commit.seq))
+            .collect();
+        for (what, names) in [
             ("session", &self.session),
             ("source", &self.source),
             ("actor", &self.actor),
-        ];
-        let named = named
-            .iter()
-            .flat_map(|(what, names)| names.iter().map(move |name| format!("{what} {name}")));
-        let times = [("since", &self.since), ("until", &self.until)];
-        let times = times
-            .iter()
-            .filter_map(|(what, time)| Some(format!("{what} {}", time.as_ref()?)));
-        format!("reverts {}", named.chain(times).collect::<Vec<_>>().join(", "))
+        ] {
+            parts.extend(names.iter().map(|name| format!("{what} {name}")));
+        }
+        let times = [("since", since), ("until", until)].into_iter();
+        parts.extend(times.filter_map(|(what, time)| Some(format!("{what} {}", time?))));
+        let reason = || format!("reverts {}", parts.join(", "));
+        context.options.reason.get_or_insert_with(reason);
+        Ok(Selection {
+            commits: commits.iter().map(|commit| commit.digest.into()).collect(),
+            sessions: self.session.clone(),
+            actors: self.actor.clone(),
+            sources: self.source.clone(),
+            since,
+            until,
+        })
     }
 
     /// Adds the most similar names to the error for an unknown name.
@@ -149,21 +150,18 @@ impl Revert {
         if error.code() != ErrorCode::NothingSelected {
             return error;
         }
-        let name = |name: &String| Some(name.clone());
-        let sessions = self.session.iter().map(|session| WrittenBy {
-            session: name(session),
-            ..WrittenBy::default()
+        let all = [&self.session, &self.actor, &self.source].into_iter().enumerate();
+        let mut names = all.flat_map(|(what, names)| names.iter().map(move |name| (what, name)));
+        let unknown = names.find_map(|(what, name)| {
+            let [session, actor, source] = [0, 1, 2].map(|wanted| (wanted == what).then(|| name.clone()));
+            let by = WrittenBy {
+                actor,
+                session,
+                source,
+            };
+            check_known(memory, &by).err()
         });
-        let actors = self.actor.iter().map(|actor| WrittenBy {
-            actor: name(actor),
-            ..WrittenBy::default()
-        });
-        let sources = self.source.iter().map(|source| WrittenBy {
-            source: name(source),
-            ..WrittenBy::default()
-        });
-        let mut names = sessions.chain(actors).chain(sources);
-        match names.find_map(|by| check_known(memory, &by).err()) {
+        match unknown {
             Some(unknown) => unknown.with_code(ErrorCode::NothingSelected),
             None => error,
         }
@@ -193,10 +191,16 @@ fn lines(
 ) -> Result<Vec<String>> {
     let gists = Gists::new(context, memory, false);
     let changed = reverted.reverted.iter().map(|object| {
-        if dry_run && !context.output.is_compact() {
-            return Ok(whole(context, memory, object)?.join("\n"));
-        }
-        short_line(context, memory, &gists, object)
+        let lines = if dry_run && !context.output.is_compact() {
+            whole(context, memory, object)?.join("\n")
+        } else {
+            short_line(context, memory, &gists, object)?
+        };
+        Ok([lines]
+            .into_iter()
+            .chain(why(object))
+            .collect::<Vec<_>>()
+            .join("\n"))
     });
     let most = if dry_run { usize::MAX } else { LINES };
     let mut lines = some_of(changed, most)?;
@@ -204,10 +208,15 @@ fn lines(
         let by = object.by.as_ref();
         let by = by.map(|by| format!("{}, seq {}", by.lane(), by.commit.seq));
         let by = by.unwrap_or_else(|| "a thinned commit".to_owned());
-        Ok(one_line(&format!("= {}  {by}", object.id)))
+        let why = match &object.because {
+            KeptBecause::Below(other) => format!(" (put {other} below it)"),
+            KeptBecause::NoParent(other) => format!(" (removed its parent {other})"),
+            _ => String::new(),
+        };
+        Ok(one_line(&format!("= {}  {by}{why}", object.id)))
     });
     if !reverted.kept.is_empty() {
-        lines.push("kept, because others changed it later:".to_owned());
+        lines.push("kept, because of later work of others:".to_owned());
         lines.extend(some_of(kept, most)?);
     }
     if !reverted.derived.is_empty() {
@@ -232,6 +241,19 @@ fn some_of(lines: impl ExactSizeIterator<Item = Result<String>>, most: usize) ->
         some.push(format!("  and {more} more; --json lists all"));
     }
     Ok(some)
+}
+
+/// Returns why an object is removed, or gets an old version, although others wrote a newer one.
+fn why(object: &RevertedObject) -> Option<String> {
+    let removed = |parent: &Id| {
+        format!(
+            "    removed, because its parent {} is gone",
+            one_line(parent.as_str())
+        )
+    };
+    let missing = || "    thinned commits may have written a newer version, which is lost".to_owned();
+    let why = object.gone_with.as_ref().map(removed);
+    why.or_else(|| object.thinned.then(missing))
 }
 
 fn version(memory: &Memory, digest: Option<ObjectDigest>) -> Result<Option<Object>> {

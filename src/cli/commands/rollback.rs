@@ -64,7 +64,7 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
         if let Some(refused) = refused {
             context.note("needs", format!("this rollback needs --all: {refused}"));
         }
-        context.note("dry_run", "nothing was changed");
+        context.note_dry_run(true);
         Ok(())
     })
 }

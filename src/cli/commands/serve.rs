@@ -12,7 +12,9 @@ use crate::agent::Agent;
 use crate::agent::refuse_secret_name;
 use crate::cli::args::LaneOptions;
 #[cfg(feature = "http")]
-use crate::serve::http::{self, Listening, Token};
+use crate::cli::token_file::{new_token, token_in};
+#[cfg(feature = "http")]
+use crate::serve::http::{self, Listening};
 use crate::serve::operations::Profile;
 use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
 use crate::serve::{Caller, Server, Service, mcp};
@@ -188,8 +190,8 @@ impl HttpOptions {
         address: SocketAddr,
     ) -> Result<()> {
         let token = match &self.token_file {
-            Some(file) => Token::of_file(file, memory)?,
-            None => Token::random(memory)?,
+            Some(file) => token_in(file, memory)?,
+            None => new_token(memory)?,
         };
         let listening = Listening {
             address,

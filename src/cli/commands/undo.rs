@@ -81,7 +81,7 @@ fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
     context.answer(&answer, |_, context| {
         context.line(format_args!("would {op} {}:", heading(&target)))?;
         show_changes(&mut context.output, &head, &state, &changes, usize::MAX)?;
-        context.note("dry_run", "nothing was changed");
+        context.note_dry_run(true);
         Ok(())
     })
 }

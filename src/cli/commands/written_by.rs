@@ -49,9 +49,12 @@ pub(super) fn check_known(memory: &Memory, by: &WrittenBy) -> Result<()> {
         return Ok(());
     };
     let what = unknown.what;
-    let hint = match nearest(&unknown.name, unknown.known) {
-        Some(names) => format!("the nearest names are {names}"),
-        None => format!("the {what}s of commits are in treering log --json; treering lanes lists the lanes"),
+    let hint = match (unknown.other, nearest(&unknown.name, unknown.known)) {
+        (Some(other), _) => format!("the name belongs to {other}s: use --{other}"),
+        (None, Some(names)) => format!("the nearest names are {names}"),
+        (None, None) => {
+            format!("the {what}s of commits are in treering log --json; treering lanes lists the lanes")
+        }
     };
     let name = cut(&one_line(&unknown.name), 100);
     Err(Error::not_found(format!("nothing was written by the {what} '{name}'")).with_hint(hint))

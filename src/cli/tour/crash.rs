@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::cli::commands::prelude::*;
+use crate::cli::context::AT_VARIABLE;
 use crate::object::NewObject;
 
 /// The number of acknowledged commits before the process is killed.
@@ -123,6 +124,7 @@ fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
     let failed = |error| Error::io("running a second process of treering", error);
     let program = std::env::current_exe().map_err(failed)?;
     let mut child = Command::new(program)
+        .env_remove(AT_VARIABLE)
         .args("crash-test --writer --json --session second-process --store".split(' '))
         .arg(store)
         .stdin(Stdio::null())

@@ -194,6 +194,7 @@ impl<'a> Guide<'a> {
         options.json |= self.context.options.json;
         let mut context = Context::new(self.context.verbs, options);
         context.is_temporary = true;
+        context.forget_at();
         let capture = Capture::default();
         context.output.redirect(Some(Box::new(capture.clone())))?;
         let done = parsed.run(&mut context);

@@ -11,6 +11,8 @@
 //! - BLM-1: a part counts for the first writer of the version that had it first, also after an undo, a rollback or
 //!   another change brought that version back.
 //! - BLM-2: the parts of an object that was removed and written again count for the later writer.
+//! - BLM-3: if thinned commits may have held a version between two compared ones, the writer of the parts that are new
+//!   in the newer one is unknown.
 //!
 //! # Limits
 //! - An erased or lost version is passed over: its parts cannot be compared.
@@ -20,7 +22,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::history::changes_of;
+use super::history::{changes_of, thinned_in};
 use super::lines::common_lines;
 use super::{HistoryEntry, View};
 use crate::digest::ObjectDigest;
@@ -79,7 +81,8 @@ pub struct BlamedPart {
     pub part: Part,
     /// The value of the part. A line is a text without its line break.
     pub value: Value,
-    /// The first change to the version that had the part first.
+    /// The first change to the version that had the part first. It is `thinned` also if an older version, which is not
+    /// kept, may have had the part.
     pub change: HistoryEntry,
     /// The origin of that version.
     pub trust: Origin,
@@ -142,6 +145,7 @@ pub(crate) fn blame(view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
     let versions = changes.iter().zip(0_usize..);
     let versions = versions.filter_map(|(change, index)| Some((change.digest?, index)));
     let first_writes: HashMap<ObjectDigest, usize> = versions.collect();
+    let created = view.state.entry_at(&view.key(id))?.map(|entry| entry.created);
     let mut blamed = Vec::new();
     let mut waiting = Waiting {
         fields: fields_of(&object),
@@ -162,6 +166,11 @@ pub(crate) fn blame(view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
             written.ok_or_else(|| Error::internal("history does not contain the version of a state"))?;
         let older = version_before(store, &changes[written + 1..])?;
         let own = waiting.part_from(&newer, older.as_ref());
+        let mut change = changes[written].clone();
+        // BLM-3: the commit is behind a gap, and the object is older than the commit.
+        let seq = change.commit.commit.seq;
+        let is_behind_gap = thinned_in(store, &(seq.saturating_sub(1)..seq)) > 0;
+        change.thinned |= is_behind_gap && created.is_some_and(|created| created < change.time.as_micros());
         let lines = own.lines.into_iter().map(|(line, _)| {
             let text = content.get(line).copied().unwrap_or_default();
             (Part::Line(line + 1), Value::from(text))
@@ -173,7 +182,7 @@ pub(crate) fn blame(view: &View, id: &Id) -> Result<Vec<BlamedPart>> {
                 .map(|(part, value)| BlamedPart {
                     part,
                     value,
-                    change: changes[written].clone(),
+                    change: change.clone(),
                     trust: newer.origin(),
                 }),
         );

@@ -150,7 +150,7 @@ impl Version<'_> {
 pub(crate) struct Derived<T> {
     state: State,
     pub(super) value: T,
-    /// The number of objects added or removed since the value was last written to its file.
+    /// The number of objects that were added or removed, since the value was loaded if it was.
     pub(crate) changes: u64,
 }
 
@@ -216,7 +216,10 @@ impl<T: Derive> Derived<T> {
             self.state = state;
             return Ok(self);
         }
-        Self::build(opened, state, empty())
+        let changes = self.changes;
+        let mut built = Self::build(opened, state, empty())?;
+        built.changes += changes;
+        Ok(built)
     }
 
     /// Applies every change between the two states. Returns false if a change cannot be applied.

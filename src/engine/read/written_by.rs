@@ -28,6 +28,8 @@ pub(crate) struct UnknownWriter {
     /// What the name should be: `actor`, `session` or `source`.
     pub(crate) what: &'static str,
     pub(crate) name: String,
+    /// What else has the name: an `actor`, a `session` or a `source`.
+    pub(crate) other: Option<&'static str>,
     /// The names of that sort that the store knows.
     pub(crate) known: BTreeSet<String>,
 }
@@ -107,15 +109,27 @@ impl WrittenBy {
             // The source is known, even if its text was erased.
             sources.extend(source.cloned());
         }
-        let mut wanted = [
-            ("session", &self.session, sessions),
-            ("actor", &self.actor, actors),
-            ("source", &self.source, sources),
-        ]
-        .into_iter();
-        Ok(wanted.find_map(|(what, name, known)| {
-            let name = name.clone().filter(|name| !known.contains(name))?;
-            Some(UnknownWriter { what, name, known })
+        let is_source = |name: &str| digests.contains(&hash_text(suite, name.as_bytes()));
+        let is_known = |what: &str, name: &str| match what {
+            "session" => sessions.contains(name),
+            "actor" => actors.contains(name),
+            _ => is_source(name),
+        };
+        let sorts = ["session", "actor", "source"];
+        let wanted = sorts.into_iter().zip([&self.session, &self.actor, &self.source]);
+        let mut wanted = wanted.filter_map(|(what, name)| Some((what, name.clone()?)));
+        let Some((what, name)) = wanted.find(|(what, name)| !is_known(what, name)) else {
+            return Ok(None);
+        };
+        Ok(Some(UnknownWriter {
+            what,
+            other: sorts.into_iter().find(|sort| is_known(sort, &name)),
+            known: match what {
+                "session" => sessions,
+                "actor" => actors,
+                _ => sources,
+            },
+            name,
         }))
     }
 }

@@ -101,3 +101,41 @@ fn an_untrusted_put_replaces_nothing_trusted() -> Result<()> {
     assert_eq!(memory.view().root(), before);
     Ok(())
 }
+
+/// INVARIANT STN-3: what a trusted writer took back stays taken back, even if only untrusted objects changed.
+#[test]
+fn an_untrusted_writer_takes_back_no_commit_of_a_trusted_one() -> Result<()> {
+    let (tool, person) = (Writer::of(Origin::Import), Writer::user());
+    let page = || -> Result<Memory> {
+        let memory = Memory::in_memory()?;
+        drop(memory.put(note("page", "one"), &tool)?);
+        Ok(memory)
+    };
+    let refuses = |memory: &Memory, done: Result<Committed>| {
+        assert_eq!(done.unwrap_err().code(), ErrorCode::LessTrusted);
+        assert!(!memory.view().contains(&id("page")).unwrap());
+    };
+    let memory = page()?;
+    drop(
+        memory
+            .revert(Selection::default().commit("seq:1".parse::<Revision>()?))
+            .by(&person)?,
+    );
+    refuses(&memory, memory.undo(&tool));
+    refuses(&memory, memory.rollback("seq:1").by(&tool));
+    let revert = memory.revert(Selection::default().commit("seq:2".parse::<Revision>()?));
+    refuses(&memory, revert.by(&tool).map(|reverted| reverted.committed));
+    drop(memory.undo(&person)?);
+    assert!(memory.view().contains(&id("page"))?);
+
+    let memory = page()?;
+    drop(memory.undo(&person)?);
+    refuses(&memory, memory.redo(&tool));
+    // Its own commits it may take back, and bring back.
+    let memory = page()?;
+    drop(memory.undo(&tool)?);
+    drop(memory.redo(&tool)?);
+    drop(memory.rollback("seq:0").by(&tool)?);
+    assert!(memory.view().is_empty());
+    Ok(())
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::{id, note, put};
 use crate::Result;
@@ -110,12 +111,13 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     }
     memory.commit(draft, "put")?;
     let view = memory.view();
-    let mut value = Derived::build(view.opened(), view.state(), Texts::default())?;
-    assert!(keep(&memory, &mut value, &view)?);
-    assert!(!keep(&memory, &mut value, &view)?, "nothing changed since");
+    let value = Derived::build(view.opened(), view.state(), Texts::default())?;
+    let written = AtomicU64::default();
+    assert!(keep(&memory, &value, &view, &written)?);
+    assert!(!keep(&memory, &value, &view, &written)?, "nothing changed since");
     put(&memory, "n1", "other");
     assert!(
-        keep(&memory, &mut value, &memory.view()).is_err(),
+        keep(&memory, &value, &memory.view(), &written).is_err(),
         "of another state"
     );
     let loaded = Derived::<Texts>::load(memory.view().opened()).unwrap();
@@ -127,5 +129,17 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
     keep_derived(&memory, Texts::NAME, b"", &memory.view())?;
     assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
+    // A value that cannot follow over an erasure is built again, and so is written again.
+    let erasing = Erasing {
+        targets: vec!["n2".to_owned()],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::user())?;
+    let past = memory.view_at(&Revision::Seq(view.commit().commit.seq), "")?;
+    let value = Derived::build(past.opened(), past.state(), Texts::default())?;
+    let written = AtomicU64::new(value.changes);
+    let view = memory.view();
+    let value = value.follow(view.opened(), view.state(), Texts::default)?;
+    assert!(keep(&memory, &value, &view, &written)?);
     Ok(())
 }

@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 5.
 
+#[cfg(feature = "agent")]
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::disk::if_there;
@@ -118,20 +120,25 @@ pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout,
     Ok(true)
 }
 
-/// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether the call wrote
-/// the file.
+/// Writes a derived value of `view` to its file if enough changed since the last write. `written` is the number of
+/// changes at that write, which a write updates. Returns whether the call wrote the file.
 ///
 /// # Errors
 /// The errors of [`keep_derived`]; `InvalidInput` if the value belongs to another state than the view.
 #[cfg(feature = "agent")]
-pub(crate) fn keep<T: Keep>(memory: &Memory, value: &mut Derived<T>, view: &View) -> Result<bool> {
+pub(crate) fn keep<T: Keep>(
+    memory: &Memory,
+    value: &Derived<T>,
+    view: &View,
+    written: &AtomicU64,
+) -> Result<bool> {
     if value.root() != view.root() {
         return Err(Error::invalid(
             "the derived value belongs to another state than the view",
         ));
     }
     let enough = (value.value().len() / SHARE).clamp(CHANGES_MIN, CHANGES_MAX);
-    if value.changes < enough {
+    if value.changes.saturating_sub(written.load(Ordering::Relaxed)) < enough {
         return Ok(false);
     }
     let mut image = Builder::default();
@@ -146,7 +153,7 @@ pub(crate) fn keep<T: Keep>(memory: &Memory, value: &mut Derived<T>, view: &View
     }
     let kept = keep_as(memory, T::NAME, &image.finish(), Layout::Image, view)?;
     if kept {
-        value.changes = 0;
+        written.store(value.changes, Ordering::Relaxed);
     }
     Ok(kept)
 }

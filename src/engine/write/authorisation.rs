@@ -12,14 +12,17 @@
 //! - STN-1: an untrusted writer's remove, undo, redo, rollback and restore change no object that is more trusted than
 //!   the writer. This rule applies to the version that leaves the state and to the version that enters it. So an
 //!   untrusted writer cannot bring back an object that a person removed.
-//! - STN-3: in a memory that is opened for a server, STN-1 holds for undo, redo, rollback, restore and revert by every
-//!   writer, so a model takes back nothing that a person wrote.
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
+//! - STN-3: an untrusted writer takes back no commit of a more trusted writer, by undo, redo, rollback or revert, even if
+//!   the commit changed only untrusted objects. What a person took back stays taken back.
+//! - STN-4: in a memory that is opened for a server, STN-1 and STN-3 hold for the undo, redo, rollback, restore and revert
+//!   of every writer but the person. So a model takes back nothing that a person wrote.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
 use super::{Draft, StagedChange, named};
+use crate::store::CommitEntry;
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
 /// See [`Draft::authorise`].
@@ -102,7 +105,7 @@ impl Draft {
 }
 
 /// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted.
-/// `is_strict` comes from the settings of the store (STN-3).
+/// `is_strict` comes from the settings of the store (STN-4).
 pub(crate) fn is_restricted(is_strict: bool, class: Origin) -> bool {
     if is_strict {
         class != Origin::DirectUser
@@ -129,6 +132,21 @@ pub(crate) fn check_return(
         Some(version) => Err(less_trusted(class, vec![version.id().to_string()])),
         None => Ok(()),
     }
+}
+
+/// Returns an error if a writer of class `class` is [restricted](is_restricted), and the `commit` to take back is more
+/// trusted (STN-3).
+///
+/// # Errors
+/// `Denied` (code `less_trusted`).
+pub(crate) fn check_takes_back(is_strict: bool, class: Origin, commit: &CommitEntry) -> Result<()> {
+    if !is_restricted(is_strict, class) || !commit.commit.trust.is_above(class) {
+        return Ok(());
+    }
+    let seq = commit.seq();
+    let text = format!("a writer of class {class} may not take back the more trusted commit seq:{seq}");
+    Err(Error::denied(ErrorCode::LessTrusted, text)
+        .with_hint("nothing was changed; a writer that is as trusted as the commit may take it back"))
 }
 
 /// Returns an error if `class` is untrusted, for an operation that only trusted writers may do (STN-2). `act` names the

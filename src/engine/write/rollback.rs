@@ -26,7 +26,8 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
 use super::{
-    Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return, is_restricted,
+    Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return, check_takes_back,
+    is_restricted,
 };
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
@@ -118,6 +119,13 @@ impl Inner {
                 let TrieChange { old, new, .. } = change?;
                 check_change(is_strict, &now, writer, old, new)?;
             }
+            let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
+            for index in first..store.kept() {
+                let commit = store.commit_at(index)?;
+                commit.map_or(Ok(()), |commit| {
+                    check_takes_back(is_strict, writer.trust, &commit)
+                })?;
+            }
         }
         if target.commit.root == head.commit.root {
             return Ok(Committed::of(&head, false));
@@ -142,7 +150,7 @@ impl Inner {
     pub(super) fn plan_reversal(&self, op: &str, writer: &Writer) -> Result<(Reversing, Draft)> {
         let base = self.view();
         let (head, store) = (&base.state, &base.state.store);
-        let (target, before) = to_reverse(store, op, writer)?;
+        let [taken_back, target, before] = to_reverse(store, op, writer)?;
         // Undo changes the commit's state to its parent's state; redo changes the parent's state to the commit's state.
         let (from, to) = if op == Op::UNDO {
             (Arc::clone(&target), before)
@@ -178,6 +186,7 @@ impl Inner {
                 erased.get_or_insert(object);
             }
         }
+        check_takes_back(self.settings().strict_reversals, writer.trust, &taken_back)?;
         // ROL-2: changes all ids or no id.
         let hint = instead(op, target.seq(), writer);
         check_obstacles(store, target.seq(), changed, erased.as_ref(), hint)?;
@@ -336,15 +345,17 @@ fn check_obstacles(
         .with_hint(hint))
 }
 
-/// Returns the commit to undo or redo, and the commit before it.
-fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEntry>, Arc<CommitEntry>)> {
+/// Returns the commit that an undo or redo takes back, the commit that it undoes or redoes, and the commit before that
+/// one. A redo takes back an undo.
+fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<[Arc<CommitEntry>; 3]> {
     let lane = writer.lane();
     let (found, code) = if op == Op::UNDO {
-        (store.to_undo(lane)?, ErrorCode::NothingToUndo)
+        let undone = store.to_undo(lane)?.map(|undone| [Arc::clone(&undone), undone]);
+        (undone, ErrorCode::NothingToUndo)
     } else {
         (store.to_redo(lane)?, ErrorCode::NothingToRedo)
     };
-    let Some(target) = found else {
+    let Some([taken_back, target]) = found else {
         return Err(Error::not_found(format!("lane {lane} has nothing to {op}"))
             .with_code(code)
             .with_hint("choose the lane with --session or --actor; `log` shows who made each commit"));
@@ -352,7 +363,9 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
     // If the commit before the target was thinned, a comparison with an older commit would also reverse the changes of
     // thinned commits.
     match store.before(&target)? {
-        Some(before) if target.commit.parents.first() == Some(&before.digest) => Ok((target, before)),
+        Some(before) if target.commit.parents.first() == Some(&before.digest) => {
+            Ok([taken_back, target, before])
+        }
         _ => {
             let seq = target.seq();
             Err(Error::not_found(format!(

@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::compact::append;
-use crate::tables::{Image, u32_at};
+use super::compact::grow;
+use crate::tables::{Image, partition_point, u32_at};
 
 /// A value of fixed width.
 pub(super) trait Fixed: Copy + Default {
@@ -41,8 +41,10 @@ pub(super) struct Column<T> {
     base: Option<(Arc<Image>, usize)>,
     base_len: u32,
     limits: Limits,
+    /// The values that differ from those of the image.
     changed: HashMap<u32, T>,
-    more: Vec<T>,
+    /// The values that are not in the image, as an image contains them.
+    more: Vec<u8>,
 }
 
 impl<T> Default for Column<T> {
@@ -72,7 +74,7 @@ impl<T: Fixed> Column<T> {
     /// Returns the number of values.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.base_len as usize + self.more.len()
+        self.base_len as usize + self.more.len() / T::BYTES
     }
 
     /// Returns the value with a number.
@@ -82,7 +84,9 @@ impl<T: Fixed> Column<T> {
             let changed = (!self.changed.is_empty()).then(|| self.changed.get(&number));
             return changed.flatten().copied().unwrap_or_else(|| self.in_base(number));
         };
-        self.more.get(at as usize).copied().unwrap_or_default()
+        let start = at as usize * T::BYTES;
+        let bytes = self.more.get(start..start + T::BYTES);
+        bytes.map_or_else(T::default, T::read)
     }
 
     #[inline]
@@ -108,19 +112,22 @@ impl<T: Fixed> Column<T> {
 
     /// Replaces the value with a number.
     pub(super) fn set(&mut self, number: u32, value: T) {
-        match number.checked_sub(self.base_len) {
-            None => drop(self.changed.insert(number, value)),
-            Some(at) => {
-                if let Some(cell) = self.more.get_mut(at as usize) {
-                    *cell = value;
-                }
-            }
+        let Some(at) = number.checked_sub(self.base_len) else {
+            self.changed.insert(number, value);
+            return;
+        };
+        let start = at as usize * T::BYTES;
+        if let Some(bytes) = self.more.get_mut(start..start + T::BYTES) {
+            let mut new = Vec::with_capacity(T::BYTES);
+            value.write(&mut new);
+            bytes.copy_from_slice(&new);
         }
     }
 
     /// Appends a value.
     pub(super) fn push(&mut self, value: T) {
-        append(&mut self.more, value);
+        grow(&mut self.more, T::BYTES);
+        value.write(&mut self.more);
     }
 }
 
@@ -128,33 +135,25 @@ impl<T: Fixed> Column<T> {
 /// little, however long the run is.
 #[derive(Clone, Default)]
 pub(super) struct Spliced {
-    run: Run,
+    run: Option<Run>,
     /// How many numbers of the run are still the first ones.
     kept: usize,
     tail: Vec<u32>,
 }
 
-/// Numbers of an image.
-#[derive(Clone, Default)]
-pub(super) enum Run {
-    /// No numbers.
-    #[default]
-    None,
-    /// Successive numbers from the first one.
-    From(u32),
-    /// The numbers in a section, from a place on. A number is hostile unless it is below the limit.
-    In {
-        image: Arc<Image>,
-        section: usize,
-        start: u32,
-        limit: u32,
-    },
+/// The numbers in a section of an image, from a place on. A number is hostile unless it is below the limit.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) image: Arc<Image>,
+    pub(super) section: usize,
+    pub(super) start: u32,
+    pub(super) limit: u32,
 }
 
 impl Spliced {
     /// No numbers.
     pub(super) const EMPTY: Self = Self {
-        run: Run::None,
+        run: None,
         kept: 0,
         tail: Vec::new(),
     };
@@ -162,7 +161,7 @@ impl Spliced {
     /// Returns the first `length` numbers of a run.
     pub(super) fn of(run: Run, length: u32) -> Self {
         Self {
-            run,
+            run: Some(run),
             kept: length as usize,
             tail: Vec::new(),
         }
@@ -179,42 +178,27 @@ impl Spliced {
     /// Returns the number at a place.
     #[inline]
     pub(super) fn get(&self, at: usize) -> Option<u32> {
-        match at.checked_sub(self.kept) {
-            Some(at) => self.tail.get(at).copied(),
-            None => match &self.run {
-                Run::None => None,
-                Run::From(first) => Some(first.wrapping_add(at as u32)),
-                Run::In {
-                    image,
-                    section,
-                    start,
-                    limit,
-                } => number_below(image, *section, (*start as usize).checked_add(at)?, *limit),
-            },
+        if let Some(at) = at.checked_sub(self.kept) {
+            return self.tail.get(at).copied();
         }
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.len()).filter_map(|at| self.get(at))
+        let run = self.run.as_ref()?;
+        let at = (run.start as usize).checked_add(at)?.checked_mul(4)?;
+        let number = u32_at(run.image.read(run.section, at, 4)?, 0);
+        if number < run.limit {
+            return Some(number);
+        }
+        run.image.fail();
+        None
     }
 
     /// Returns the number of first numbers for which `is_before` is true.
     pub(super) fn partition_point(&self, is_before: impl Fn(u32) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.get(middle).is_some_and(&is_before) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        partition_point(0..self.len(), |at| self.get(at).is_some_and(&is_before))
     }
 
     pub(super) fn insert(&mut self, at: usize, number: u32) {
         self.own_from(at);
-        super::compact::grow(&mut self.tail, 1);
+        grow(&mut self.tail, 1);
         self.tail.insert((at - self.kept).min(self.tail.len()), number);
     }
 
@@ -225,20 +209,6 @@ impl Spliced {
         }
     }
 
-    /// Removes and returns the numbers from a place on.
-    pub(super) fn split_off(&mut self, at: usize) -> Self {
-        self.own_from(at);
-        Self {
-            tail: self.tail.split_off((at - self.kept).min(self.tail.len())),
-            ..Self::default()
-        }
-    }
-
-    /// Moves the numbers of `other` to the end.
-    pub(super) fn append(&mut self, other: &Self) {
-        self.tail.extend(other.iter());
-    }
-
     /// Moves the numbers of the run from a place on to the tail.
     fn own_from(&mut self, at: usize) {
         if at < self.kept {
@@ -247,24 +217,4 @@ impl Spliced {
             drop(self.tail.splice(0..0, moved));
         }
     }
-}
-
-/// Returns the number at a place of a section.
-#[inline]
-pub(super) fn number_in(image: &Image, section: usize, at: usize) -> Option<u32> {
-    image
-        .read(section, at.checked_mul(4)?, 4)
-        .map(|bytes| u32_at(bytes, 0))
-}
-
-/// Returns the number at a place of a section. Returns `None` and marks the image as damaged if the number is not below
-/// the limit.
-#[inline]
-pub(super) fn number_below(image: &Image, section: usize, at: usize, limit: u32) -> Option<u32> {
-    let number = number_in(image, section, at)?;
-    if number < limit {
-        return Some(number);
-    }
-    image.fail();
-    None
 }

@@ -31,73 +31,64 @@ pub(crate) const HAS_SPANS: Marks = 128;
 
 /// The largest distance of a day from 1970. No time is further away.
 const DAYS_MAX: Day = 1 << 40;
+/// The number that stands in an image for no session.
+const NO_SESSION: u32 = u32::MAX;
 
-/// A document with the values of all columns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) key: Key,
-    pub(crate) time: i64,
-    pub(crate) order: u32,
-    pub(crate) session: u32,
+/// The fields that the base score reads, for each document with a word of a question.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Scored {
+    /// The named session of the document.
+    pub(crate) session: Option<u32>,
+    /// The speaker, who belongs to one scope.
     pub(crate) speaker: u32,
-    pub(crate) scope: u32,
     /// The length of the document: the sum of the counts of its terms, in units of a quarter.
     pub(crate) length: u32,
     pub(crate) flags: Marks,
 }
 
-/// The fields that the base score reads, for each document with a word of a question.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Scored {
-    pub(crate) session: u32,
-    pub(crate) scope: u32,
-    pub(crate) length: u32,
-    pub(crate) flags: Marks,
-}
-
 impl Fixed for Scored {
-    const BYTES: usize = 16;
+    const BYTES: usize = 13;
 
     #[inline]
     fn read(bytes: &[u8]) -> Self {
+        let session = u32_at(bytes, 0);
         Self {
-            session: u32_at(bytes, 0),
-            scope: u32_at(bytes, 4),
+            session: (session != NO_SESSION).then_some(session),
+            speaker: u32_at(bytes, 4),
             length: u32_at(bytes, 8),
-            flags: u32_at(bytes, 12) as Marks,
+            flags: bytes.get(12).copied().unwrap_or_default(),
         }
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {
-        for number in [self.session, self.scope, self.length, u32::from(self.flags)] {
+        for number in [self.session.unwrap_or(NO_SESSION), self.speaker, self.length] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
+        bytes.push(self.flags);
     }
 
     #[inline]
     fn is_within(&self, limits: &Limits) -> bool {
-        self.session < limits.sessions && self.scope < limits.scopes
+        self.session.is_none_or(|session| session < limits.sessions) && self.speaker < limits.speakers
     }
 }
 
-/// The other fields.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Told {
-    key: Key,
-    time: i64,
-    order: u32,
-    speaker: u32,
+/// The key of a document, and its place in time.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) time: i64,
+    pub(crate) order: u32,
+    pub(crate) key: Key,
 }
 
-impl Fixed for Told {
-    const BYTES: usize = 32;
+impl Fixed for Stamp {
+    const BYTES: usize = 28;
 
     fn read(bytes: &[u8]) -> Self {
         Self {
             key: bytes.first_chunk().map_or_else(Key::default, |key| Key(*key)),
             time: u64_at(bytes, 16).cast_signed(),
             order: u32_at(bytes, 24),
-            speaker: u32_at(bytes, 28),
         }
     }
 
@@ -105,31 +96,10 @@ impl Fixed for Told {
         bytes.extend_from_slice(&self.key.0);
         bytes.extend_from_slice(&self.time.to_le_bytes());
         bytes.extend_from_slice(&self.order.to_le_bytes());
-        bytes.extend_from_slice(&self.speaker.to_le_bytes());
     }
 
-    fn is_within(&self, limits: &Limits) -> bool {
-        self.speaker < limits.speakers
-    }
-}
-
-impl Row {
-    pub(super) fn scored(&self) -> Scored {
-        Scored {
-            session: self.session,
-            scope: self.scope,
-            length: self.length,
-            flags: self.flags,
-        }
-    }
-
-    pub(super) fn told(&self) -> Told {
-        Told {
-            key: self.key,
-            time: self.time,
-            order: self.order,
-            speaker: self.speaker,
-        }
+    fn is_within(&self, _: &Limits) -> bool {
+        true
     }
 }
 
@@ -137,11 +107,11 @@ impl Row {
 #[derive(Clone, Default)]
 pub(crate) struct Columns {
     scored: Column<Scored>,
-    told: Column<Told>,
+    stamps: Column<Stamp>,
     /// The days that documents mention: the number of the document, the place of the span, its first and last day.
     pub(super) spans: SortedRows<21>,
-    /// The key and the number of each document of the image.
-    numbers: SortedRows<20>,
+    /// The start of the key and the number of each document of the image.
+    numbers: SortedRows<NUMBER_ROW>,
     /// The numbers of the live documents that are not in the image, by key.
     table: HashTable<u32>,
     hasher: RandomState,
@@ -152,7 +122,7 @@ impl Columns {
     pub(super) fn of(image: &Arc<Image>, first: usize, documents: u32, limits: Limits) -> Option<Self> {
         Some(Self {
             scored: Column::of(image, first + Section::Scored as usize, documents, limits)?,
-            told: Column::of(image, first + Section::Told as usize, documents, limits)?,
+            stamps: Column::of(image, first + Section::Stamps as usize, documents, limits)?,
             spans: SortedRows::of(image, first + Section::Spans as usize),
             numbers: SortedRows::of(image, first + Section::Numbers as usize),
             ..Self::default()
@@ -161,7 +131,7 @@ impl Columns {
 
     /// Returns how many document numbers exist, live and vacant.
     pub(crate) fn len(&self) -> usize {
-        self.told.len()
+        self.stamps.len()
     }
 
     /// Returns the number of a live document.
@@ -172,36 +142,36 @@ impl Columns {
     }
 
     fn find_in_image(&self, key: &Key) -> Option<u32> {
-        let (first, last) = begin_with(&key.0);
-        let found = self.numbers.range(first, last).next()?;
-        let number = found.last_chunk().map(|number| u32_of_rising(*number))?;
-        // In a hostile file, the number may be of another document.
-        let is_it = number < self.told.base_len() && self.key(number) == *key;
-        (is_it && self.is_live(number)).then_some(number)
+        let (first, last) = begin_with(&key.0[..KEY_START]);
+        let found = self.numbers.range(first, last);
+        let mut numbers = found.filter_map(|row| row.last_chunk().map(|number| u32_of_rising(*number)));
+        // In a hostile file, the number may be of no document of the image.
+        let is_it = |&number: &u32| number < self.stamps.base_len() && self.key(number) == *key;
+        numbers.find(is_it).filter(|&number| self.is_live(number))
     }
 
     /// Appends a document and returns its number.
-    pub(super) fn push(&mut self, mut of: Row, spans: &[Span]) -> u32 {
+    pub(super) fn push(&mut self, mut scored: Scored, stamp: Stamp, spans: &[Span]) -> u32 {
         debug_assert!(
-            self.find(&of.key).is_none(),
+            self.find(&stamp.key).is_none(),
             "COL-2: the old number of a key is vacated before the key is added again"
         );
         let number = self.len() as u32;
         let spoken = if spans.is_empty() { 0 } else { HAS_SPANS };
-        of.flags |= LIVE | spoken;
-        self.scored.push(of.scored());
-        self.told.push(of.told());
+        scored.flags |= LIVE | spoken;
+        self.scored.push(scored);
+        self.stamps.push(stamp);
         debug_assert!(
-            self.scored.len() == self.told.len(),
+            self.scored.len() == self.stamps.len(),
             "COL-1: all columns grow together"
         );
         for (place, span) in (0..).zip(spans) {
             self.spans.insert(span_row(number, place, *span));
         }
-        let hash = self.hasher.hash_one(of.key);
-        let (told, hasher) = (&self.told, &self.hasher);
+        let hash = self.hasher.hash_one(stamp.key);
+        let (stamps, hasher) = (&self.stamps, &self.hasher);
         self.table
-            .insert_unique(hash, number, |&number| hasher.hash_one(told.get(number).key));
+            .insert_unique(hash, number, |&number| hasher.hash_one(stamps.get(number).key));
         number
     }
 
@@ -216,13 +186,6 @@ impl Columns {
         self.scored.set(number, scored);
     }
 
-    /// Moves a document to another session.
-    pub(super) fn set_session(&mut self, number: u32, session: u32) {
-        let mut scored = self.scored.get(number);
-        scored.session = session;
-        self.scored.set(number, scored);
-    }
-
     pub(crate) fn is_live(&self, number: u32) -> bool {
         self.scored.get(number).flags & LIVE != 0
     }
@@ -233,43 +196,21 @@ impl Columns {
         self.scored.get(number)
     }
 
+    /// Returns the key and the place in time.
+    pub(crate) fn stamp(&self, number: u32) -> Stamp {
+        self.stamps.get(number)
+    }
+
     pub(crate) fn key(&self, number: u32) -> Key {
-        self.told.get(number).key
-    }
-
-    pub(crate) fn time(&self, number: u32) -> i64 {
-        self.told.get(number).time
-    }
-
-    pub(crate) fn speaker(&self, number: u32) -> u32 {
-        self.told.get(number).speaker
-    }
-
-    pub(crate) fn session(&self, number: u32) -> u32 {
-        self.scored.get(number).session
+        self.stamp(number).key
     }
 
     pub(crate) fn day(&self, number: u32) -> Day {
-        day_at(self.time(number))
-    }
-
-    /// Returns a document with all its columns.
-    pub(crate) fn row(&self, number: u32) -> Row {
-        let (scored, told) = (self.scored.get(number), self.told.get(number));
-        Row {
-            key: told.key,
-            time: told.time,
-            order: told.order,
-            session: scored.session,
-            speaker: told.speaker,
-            scope: scored.scope,
-            length: scored.length,
-            flags: scored.flags,
-        }
+        day_at(self.stamp(number).time)
     }
 
     /// Returns the days that a document mentions.
-    pub(crate) fn spans_of(&self, number: u32) -> Vec<(u32, Span)> {
+    pub(crate) fn spans_of(&self, number: u32) -> Vec<Span> {
         if self.scored.get(number).flags & HAS_SPANS == 0 {
             return Vec::new();
         }
@@ -277,18 +218,17 @@ impl Columns {
         let rows = self.spans.range(first, last);
         // In a hostile file, a day may be so far away that counting from it would overflow.
         let day = |found: &[u8], at| u64_at(found, at).cast_signed().clamp(-DAYS_MAX, DAYS_MAX);
-        let span = |found: [u8; 21]| Span {
+        let spans = rows.map(|found| Span {
             first: day(&found, 5),
             last: day(&found, 13),
-        };
-        let spans = rows.map(|found| (number, span(found)));
-        spans.filter(|(_, span)| span.first <= span.last).collect()
+        });
+        spans.filter(|span| span.first <= span.last).collect()
     }
 
     /// Returns whether a document comes before another one in the order of [`Self::chronology`]. COL-3 spares reading two
-    /// documents of an image.
-    pub(super) fn is_before(&self, one: u32, two: u32) -> bool {
-        if one.max(two) < self.told.base_len() {
+    /// documents of an image. The order is not total in a hostile file, so a sort may not use it.
+    pub(crate) fn is_before(&self, one: u32, two: u32) -> bool {
+        if one.max(two) < self.stamps.base_len() {
             return one < two;
         }
         self.chronology(one, two).is_lt()
@@ -297,12 +237,22 @@ impl Columns {
     /// Compares two documents by time, then by the order that the caller gave, then by key. The order is total even in a
     /// hostile file.
     pub(crate) fn chronology(&self, one: u32, two: u32) -> Ordering {
-        let (one, two) = (self.told.get(one), self.told.get(two));
+        let (one, two) = (self.stamp(one), self.stamp(two));
         one.time
             .cmp(&two.time)
             .then_with(|| one.order.cmp(&two.order))
             .then_with(|| one.key.cmp(&two.key))
     }
+}
+
+/// The number of bytes of a key in the row of its number. So few documents have an equal start that each is compared.
+const KEY_START: usize = 4;
+/// The length of the row of a number.
+pub(super) const NUMBER_ROW: usize = KEY_START + 4;
+
+/// Returns the row of a number. Bytes that sort like the keys and the numbers.
+pub(super) fn number_row(key: &Key, number: u32) -> [u8; NUMBER_ROW] {
+    row([&key.0[..KEY_START], &rising_u32(number)])
 }
 
 /// Returns the row of a span. Only the number and the place decide the order of rows.

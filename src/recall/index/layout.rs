@@ -8,8 +8,8 @@
 pub(super) enum Section {
     /// The fields of documents that the base score reads.
     Scored,
-    /// The other fields of documents.
-    Told,
+    /// The keys of documents, and their places in time.
+    Stamps,
     /// The number of each key.
     Numbers,
     /// The days that documents mention.

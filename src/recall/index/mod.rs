@@ -34,8 +34,8 @@ use crate::recall::text::calendar::{Span, day_at};
 use crate::recall::text::marks::Marks;
 use crate::tables::{Builder, Image};
 
-pub(crate) use columns::{Columns, LIVE};
-use columns::{Row, TITLED};
+pub(crate) use columns::{Columns, LIVE, Scored};
+use columns::{Stamp, TITLED};
 pub use key::Key;
 use links::Links;
 pub(crate) use people::People;
@@ -53,7 +53,7 @@ pub struct Document<'a> {
     pub key: Key,
     /// The scope of the document.
     pub scope: &'a str,
-    /// The session of the document. Documents without a session are grouped into sessions by pauses.
+    /// The session of the document, if it has one.
     pub session: Option<&'a str>,
     /// The speaker or subject of the document; empty if unknown.
     pub speaker: &'a str,
@@ -143,8 +143,8 @@ impl Index {
 
     /// Returns the scope of the document with this number.
     pub(crate) fn scope_of_number(&self, number: u32) -> Option<&str> {
-        let scope = self.columns.scored(number).scope as usize;
-        Some(&self.people.scopes.get(scope)?.name)
+        let scope = self.people.scope_of(self.columns.scored(number).speaker);
+        Some(&self.people.scopes.get(scope as usize)?.name)
     }
 
     /// Returns whether the index was read from a damaged image, so that its answers may be wrong.
@@ -209,21 +209,18 @@ impl Index {
     fn admit(&mut self, entry: &Entry<'_>) -> u32 {
         let scope = self.people.scope(entry.scope);
         let speaker = self.people.speaker(scope, entry.speaker);
-        let session = match entry.session {
-            Some(name) => self.sessions.intern(scope, name),
-            None => self.sessions.unnamed_at(scope, entry.time, &mut self.columns),
-        };
-        let row = Row {
-            key: entry.key,
-            time: entry.time,
-            order: entry.order,
-            session,
+        let scored = Scored {
+            session: entry.session.map(|name| self.sessions.intern(scope, name)),
             speaker,
-            scope,
             length: entry.length,
             flags: entry.marks,
         };
-        let number = self.columns.push(row, &entry.spans);
+        let stamp = Stamp {
+            time: entry.time,
+            order: entry.order,
+            key: entry.key,
+        };
+        let number = self.columns.push(scored, stamp, &entry.spans);
         self.sessions.insert(number, &self.columns);
         self.people.add_calls(number, speaker, &entry.calls);
         self.people.add_document(speaker, entry.length);
@@ -239,11 +236,11 @@ impl Index {
         let Some(number) = self.columns.find(key) else {
             return false;
         };
-        let row = self.columns.row(number);
+        let scored = self.columns.scored(number);
         self.links.remove(key);
-        self.people.remove_calls(number, row.speaker);
-        self.people.remove_document(row.speaker, row.length);
-        self.sessions.remove(number, &mut self.columns);
+        self.people.remove_calls(number, scored.speaker);
+        self.people.remove_document(scored.speaker, scored.length);
+        self.sessions.remove(number, &self.columns);
         self.columns.vacate(number);
         self.live = self.live.saturating_sub(1);
         let vacant = self.columns.len() - self.live;
@@ -272,24 +269,31 @@ impl Index {
         *self = dense;
     }
 
-    /// Returns a function that maps an offset to the neighbour of a document in its named session. A document without
-    /// a named session has no neighbours: the documents stored at the same time may have nothing to do with it.
+    /// Returns a function that maps an offset to the neighbour of a document in its session. A document without a
+    /// session has no neighbours: the documents stored at the same time may have nothing to do with it.
     pub(crate) fn neighbours(&self, number: u32) -> impl Fn(isize) -> Option<u32> {
-        let session = self.columns.session(number);
-        let is_named = self.sessions.is_named(session);
-        let place = is_named.then(|| self.sessions.place(session, number, &self.columns));
-        move |offset| self.sessions.member(session, place?, offset)
+        let found = self.columns.scored(number).session.map(|session| {
+            let place = self.sessions.place(session, number, &self.columns);
+            (self.sessions.members(session), place)
+        });
+        move |offset| {
+            let (members, place) = found.as_ref()?;
+            members.get(place.checked_add_signed(offset)?)
+        }
     }
 
-    /// Returns whether the first document was said later than the second one in the same named session: at a later
+    /// Returns whether the first document was said later than the second one in the same session: at a later
     /// time, or at the same time and later in the given order.
     pub(crate) fn is_later_in_session(&self, new: &Key, old: &Key) -> bool {
         let (Some(new), Some(old)) = (self.columns.find(new), self.columns.find(old)) else {
             return false;
         };
-        let (new, old) = (self.columns.row(new), self.columns.row(old));
-        let is_named = self.sessions.is_named(new.session);
-        is_named && new.session == old.session && (new.time, new.order) > (old.time, old.order)
+        let session = |number| self.columns.scored(number).session;
+        let place = |number| {
+            let stamp = self.columns.stamp(number);
+            (stamp.time, stamp.order)
+        };
+        session(new).is_some() && session(new) == session(old) && place(new) > place(old)
     }
 
     /// Returns the live documents that supersede the document with this number.

@@ -170,6 +170,14 @@ impl People {
         number
     }
 
+    /// Returns the number of the scope of a speaker.
+    #[inline]
+    pub(crate) fn scope_of(&self, speaker: u32) -> u32 {
+        self.speakers
+            .get(speaker as usize)
+            .map_or(u32::MAX, |speaker| speaker.scope)
+    }
+
     /// Adds a document of `length` by a speaker to the sums.
     pub(crate) fn add_document(&mut self, speaker: u32, length: u32) {
         let speaker = &mut self.speakers[speaker as usize];

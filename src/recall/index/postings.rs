@@ -22,7 +22,7 @@ use hashbrown::HashTable;
 use super::compact::{append, grow};
 use super::layout::Section;
 use crate::recall::text::analysis::QUARTERS_PROSE;
-use crate::tables::{Image, u32_at, u64_at};
+use crate::tables::{Image, partition_point, row, u32_at, u64_at};
 
 /// A document that contains a term, and the count of the term in that document, in units of a quarter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,8 +130,14 @@ struct Base {
     documents: u32,
 }
 
-/// The length of the row of a term: the ends of its text u32 and of its postings u64.
-pub(super) const TERM_ROW: usize = 12;
+/// The length of the row of a term: the ends of its text, 4 bytes, and of its postings, 5 bytes.
+const TERM_ROW: usize = 9;
+
+/// Returns the row of a term.
+pub(super) fn term_row(text_end: usize, postings_end: usize) -> [u8; TERM_ROW] {
+    let (text, postings) = (text_end as u32, postings_end as u64);
+    row([&text.to_le_bytes(), &postings.to_le_bytes()])
+}
 
 impl Base {
     fn section(&self, section: Section) -> usize {
@@ -140,11 +146,14 @@ impl Base {
 
     /// Returns the ends of the text and the postings of a term; zeros before the first one.
     fn ends(&self, number: Option<u32>) -> (usize, usize) {
-        let row = number.and_then(|number| {
+        let bytes = number.and_then(|number| {
             let at = number as usize * TERM_ROW;
             self.image.read(self.section(Section::Terms), at, TERM_ROW)
         });
-        row.map_or((0, 0), |row| (u32_at(row, 0) as usize, u64_at(row, 4) as usize))
+        bytes.map_or((0, 0), |bytes| {
+            let postings: [u8; 8] = row([&bytes[4..]]);
+            (u32_at(bytes, 0) as usize, u64_at(&postings, 0) as usize)
+        })
     }
 
     fn part(&self, section: Section, start: usize, end: usize) -> &[u8] {
@@ -168,16 +177,7 @@ impl Base {
 
     /// Returns the number of terms for which `is_before` is true.
     fn partition_point(&self, is_before: impl Fn(&[u8]) -> bool) -> u32 {
-        let (mut low, mut high) = (0, self.terms);
-        while low < high {
-            let middle = low.midpoint(high);
-            if is_before(self.term(middle)) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        partition_point(0..self.terms as usize, |at| is_before(self.term(at as u32))) as u32
     }
 
     fn find(&self, term: &[u8]) -> Option<u32> {

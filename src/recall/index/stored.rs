@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 use super::Index;
 use super::column::{Fixed as _, Limits};
-use super::columns::{Columns, span_row};
+use super::columns::{Columns, number_row, span_row};
 use super::layout::Section;
 use super::links::Links;
 use super::people::{People, StoredPeople, call_row};
-use super::postings::{List, Posting, Postings};
+use super::postings::{List, Posting, Postings, term_row};
 use super::sessions::{Sessions, StoredSession};
-use crate::tables::{Builder, Image, SortedRows, rising_u32};
+use crate::tables::{Builder, Image, SortedRows};
 
 impl Index {
     /// The number of sections of an index in an image.
@@ -53,7 +53,7 @@ impl Index {
     pub(crate) fn read(image: &Arc<Image>, first: usize) -> Option<Self> {
         let people = first + Section::People as usize;
         let bytes = image.read(people, 0, image.length(people))?;
-        let (documents, terms, stored, sessions): (u32, u32, StoredPeople, Vec<(u32, u32)>) =
+        let (documents, terms, stored, sessions): (u32, u32, StoredPeople, Vec<(u32, u64)>) =
             postcard::from_bytes(bytes).ok()?;
         let calls = SortedRows::of(image, first + Section::Calls as usize);
         let people = People::of(stored, calls)?;
@@ -66,8 +66,7 @@ impl Index {
             scopes: people.scopes.len() as u32,
             speakers: people.speakers.len() as u32,
         };
-        let has_numbers = limits.sessions > 0 && limits.scopes > 0 && limits.speakers > 0;
-        (documents == 0 || has_numbers).then_some(())?;
+        (documents == 0 || limits.speakers > 0).then_some(())?;
         Some(Self {
             columns: Columns::of(image, first, documents, limits)?,
             postings: Postings::of(image, first, terms, documents)?,
@@ -95,8 +94,8 @@ struct Plan<'a> {
     /// The sessions in the order of the image.
     sessions: Vec<u32>,
     session_numbers: Numbers,
-    /// The numbers of unnamed and of named sessions of each scope.
-    sessions_of_scopes: Vec<(u32, u32)>,
+    /// The number of sessions of each scope, and the total length of their members.
+    sessions_of_scopes: Vec<(u32, u64)>,
 }
 
 /// The new number of each old number.
@@ -139,10 +138,9 @@ impl<'a> Plan<'a> {
         });
         let (mut sessions, mut sessions_of_scopes) = (Vec::new(), Vec::new());
         for &scope in &scopes {
-            let (unnamed, named) = index.sessions.of_scope_in_order(scope);
-            sessions_of_scopes.push((unnamed.len() as u32, named.len() as u32));
-            sessions.extend(unnamed);
-            sessions.extend(named);
+            let own = index.sessions.of_scope_in_order(scope);
+            sessions_of_scopes.push((own.len() as u32, index.sessions.sums(scope).1));
+            sessions.extend(own);
         }
         Self {
             index,
@@ -160,29 +158,23 @@ impl<'a> Plan<'a> {
 
     fn write_documents(&self, image: &mut Builder) {
         let columns = &self.index.columns;
-        let (mut told, mut numbers, mut spans) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut stamps, mut numbers, mut spans) = (Vec::new(), Vec::new(), Vec::new());
         image.section(|scored| {
             for (number, &old) in (0..).zip(&self.live) {
-                let mut row = columns.row(old);
-                row.session = self.session_numbers.get(row.session).unwrap_or_default();
-                row.scope = self.scope_numbers.get(row.scope).unwrap_or_default();
-                row.speaker = self.speaker_numbers.get(row.speaker).unwrap_or_default();
-                row.scored().write(scored);
-                row.told().write(&mut told);
-                numbers.push((row.key, number));
-                for (place, (_, span)) in (0..).zip(columns.spans_of(old)) {
+                let (mut of, stamp) = (columns.scored(old), columns.stamp(old));
+                of.session = of.session.and_then(|session| self.session_numbers.get(session));
+                of.speaker = self.speaker_numbers.get(of.speaker).unwrap_or_default();
+                of.write(scored);
+                stamp.write(&mut stamps);
+                numbers.push(number_row(&stamp.key, number));
+                for (place, span) in (0..).zip(columns.spans_of(old)) {
                     spans.extend_from_slice(&span_row(number, place, span));
                 }
             }
         });
-        image.section(|bytes| bytes.append(&mut told));
+        image.section(|bytes| bytes.append(&mut stamps));
         numbers.sort_unstable();
-        image.section(|bytes| {
-            for (key, number) in numbers {
-                bytes.extend_from_slice(&key.0);
-                bytes.extend_from_slice(&rising_u32(number));
-            }
-        });
+        image.section(|bytes| numbers.iter().for_each(|row| bytes.extend_from_slice(row)));
         image.section(|bytes| bytes.append(&mut spans));
     }
 
@@ -212,8 +204,7 @@ impl<'a> Plan<'a> {
                 }
                 texts.extend_from_slice(term);
                 lists.extend_from_slice(list.as_bytes());
-                rows.extend_from_slice(&(texts.len() as u32).to_le_bytes());
-                rows.extend_from_slice(&(lists.len() as u64).to_le_bytes());
+                rows.extend_from_slice(&term_row(texts.len(), lists.len()));
                 count += 1;
             }
         });
@@ -226,7 +217,7 @@ impl<'a> Plan<'a> {
         let people = &self.index.people;
         let mut callers: BTreeMap<&str, BTreeMap<u32, u32>> = BTreeMap::new();
         for &old in &self.live {
-            let speaker = self.speaker_numbers.get(self.index.columns.speaker(old));
+            let speaker = self.speaker_numbers.get(self.index.columns.scored(old).speaker);
             for name in people.calls_of(old) {
                 let counts = callers.entry(name).or_default();
                 *counts.entry(speaker.unwrap_or_default()).or_default() += 1;
@@ -269,34 +260,31 @@ impl<'a> Plan<'a> {
         image.section(|rows| {
             for &session in &self.sessions {
                 let own = of.members(session);
-                let own: Vec<u32> = own.iter().filter_map(|old| self.documents.get(old)).collect();
+                let own = (0..own.len()).filter_map(|at| self.documents.get(own.get(at)?));
+                let start = members.len();
+                members.extend(own);
                 let counts = of.speakers(session).into_iter();
                 let counts = counts.filter_map(|(old, count)| Some((self.speaker_numbers.get(old)?, count)));
                 let mut counts: Vec<(u32, u32)> = counts.collect();
                 counts.sort_unstable();
-                let name = of.name(session).unwrap_or_default();
+                let name = of.name(session);
                 let stored = StoredSession {
                     scope: self.scope_numbers.get(of.scope(session)).unwrap_or_default(),
-                    is_named: of.is_named(session),
                     length: of.length(session),
-                    members: (members.len() as u32, own.len() as u32),
-                    speakers: (speakers.len() as u32, counts.len() as u32),
+                    members: (start as u32, (members.len() - start) as u32),
+                    speakers: (speakers.len() as u32 / 2, counts.len() as u32),
                     name: (names.len() as u32, name.len() as u32),
                 };
                 stored.write(rows);
-                members.extend(own);
-                speakers.extend(counts);
+                speakers.extend(counts.into_iter().flat_map(|(speaker, count)| [speaker, count]));
                 names.extend_from_slice(name.as_bytes());
             }
         });
-        let numbers = |image: &mut Builder, numbers: &mut dyn Iterator<Item = u32>| {
-            image.section(|bytes| numbers.for_each(|number| bytes.extend_from_slice(&number.to_le_bytes())));
+        let numbers = |image: &mut Builder, numbers: Vec<u32>| {
+            image.section(|bytes| bytes.extend(numbers.into_iter().flat_map(u32::to_le_bytes)));
         };
-        numbers(image, &mut members.into_iter());
-        numbers(
-            image,
-            &mut speakers.into_iter().flat_map(|(speaker, count)| [speaker, count]),
-        );
+        numbers(image, members);
+        numbers(image, speakers);
         image.section(|bytes| bytes.append(&mut names));
     }
 }

@@ -7,11 +7,11 @@
 //! - BSC-1: a score depends only on the admitted documents, not on their numbers.
 //! - BSC-2: between two questions every cell of the [`Scratch`] is zero.
 
-use super::forms::{collect, collect_more};
+use super::forms::{Found, collect, collect_more};
 use super::question::Question;
 use super::relatives::nearly;
 use super::scope::Admission;
-use crate::recall::index::{Index, Posting};
+use crate::recall::index::Index;
 
 /// Parameter of BM25 for documents: how soon further repeats of a term stop raising the score.
 const K1: f32 = 1.2;
@@ -40,9 +40,9 @@ pub struct Scratch {
     pub(crate) session: Vec<f32>,
     pub(crate) sessions_touched: Vec<u32>,
     session_quarters: Vec<u32>,
-    /// The admitted postings of one term of the question; the next field is for one related term.
-    own: Vec<Posting>,
-    related: Vec<Posting>,
+    /// The admitted documents that contain one term of the question; the next field is for one related term.
+    own: Vec<Found>,
+    related: Vec<Found>,
     /// The documents that contain a term related to a term of the question. Each entry has the position of the term in
     /// the question, the document, and the weight.
     pub(crate) covered: Vec<(u32, u32, f32)>,
@@ -143,10 +143,10 @@ struct Pass<'a> {
 impl Pass<'_> {
     /// Returns the BM25 score of one term in one document.
     #[inline]
-    fn part(&self, posting: Posting, rarity: f32) -> f32 {
-        let length = self.index.columns.scored(posting.document).length as f32 + LENGTH_ADDED;
+    fn part(&self, found: Found, rarity: f32) -> f32 {
+        let length = found.length as f32 + LENGTH_ADDED;
         let length = length / (self.admission.document_length + LENGTH_ADDED);
-        bm25(rarity, posting.quarters, B, length)
+        bm25(rarity, found.quarters, B, length)
     }
 
     fn add(&self, relatives: &[(u32, f32)], scratch: &mut Scratch) {
@@ -154,14 +154,14 @@ impl Pass<'_> {
         let is_in_mask = self.place < MASK_TERMS;
         let bit = u32::from(is_in_mask) << (self.place % MASK_TERMS);
         let alone = relatives.is_empty();
-        for &posting in &scratch.own {
-            let score = self.part(posting, self.rarity);
-            let document = posting.document as usize;
+        for &found in &scratch.own {
+            let score = self.part(found, self.rarity);
+            let document = found.document as usize;
             if alone {
-                touch(base, touched, posting.document, self.weight * score);
+                touch(base, touched, found.document, self.weight * score);
             } else {
                 scratch.part[document] = score;
-                scratch.parts_touched.push(posting.document);
+                scratch.parts_touched.push(found.document);
             }
             scratch.mask[document] |= bit;
         }
@@ -169,16 +169,14 @@ impl Pass<'_> {
             scratch.related.clear();
             collect_more(self.index, self.admission, number, &mut scratch.related);
             let rarity = rarity(self.admission.documents, scratch.related.len()).min(self.rarity);
-            for &posting in &scratch.related {
-                let score = weight * self.part(posting, rarity);
-                let cell = &mut scratch.part[posting.document as usize];
+            for &found in &scratch.related {
+                let score = weight * self.part(found, rarity);
+                let cell = &mut scratch.part[found.document as usize];
                 if *cell == 0.0 {
-                    scratch.parts_touched.push(posting.document);
+                    scratch.parts_touched.push(found.document);
                 }
                 *cell = cell.max(score);
-                scratch
-                    .covered
-                    .push((self.place as u32, posting.document, weight));
+                scratch.covered.push((self.place as u32, found.document, weight));
             }
         }
         for document in scratch.parts_touched.drain(..) {
@@ -189,13 +187,13 @@ impl Pass<'_> {
 
     /// Adds the BM25 score of each session, taken as one text. Counts only the term itself, not related terms.
     fn add_sessions(&self, scratch: &mut Scratch) {
-        for posting in &scratch.own {
-            let session = self.index.columns.session(posting.document);
+        for found in &scratch.own {
+            let Some(session) = found.session else { continue };
             let cell = &mut scratch.session_quarters[session as usize];
             if *cell == 0 {
                 scratch.counted.push(session);
             }
-            *cell = cell.saturating_add(posting.quarters);
+            *cell = cell.saturating_add(found.quarters);
         }
         let rarity = rarity(self.admission.sessions, scratch.counted.len());
         let (cells, touched) = (&mut scratch.session, &mut scratch.sessions_touched);

@@ -174,11 +174,11 @@ pub(crate) fn dates(pieces: &[Piece<'_>]) -> Vec<Asked> {
 }
 
 /// Returns how well a document fits the dates: for its own `day`, and for the `spans` that it mentions.
-pub(crate) fn fit(asked: &[Asked], day: Day, spans: &[(u32, Span)]) -> (f32, f32) {
+pub(crate) fn fit(asked: &[Asked], day: Day, spans: &[Span]) -> (f32, f32) {
     let (mut date, mut event) = (0.0f32, 0.0f32);
     for asked in asked {
         date = date.max(fit_day(*asked, day));
-        for (_, span) in spans {
+        for span in spans {
             event = event.max(fit_span(*asked, *span));
         }
     }
@@ -289,13 +289,10 @@ mod tests {
         }
         let month = Asked::Month { year: 2023, month: 5 };
         assert!((at(month, day_of((2023, 6, 10))) - 0.4).abs() < 1e-6);
-        let spans = [(
-            0,
-            Span {
-                first: day - 5,
-                last: day + 5,
-            },
-        )];
+        let spans = [Span {
+            first: day - 5,
+            last: day + 5,
+        }];
         assert!((fit(&[Asked::Day(day)], day + 90, &spans).1 - 0.5).abs() < 1e-6);
         assert!((fit(&[month], day + 90, &spans).1 - 1.0).abs() < 1e-6);
         assert!((fit(&[Asked::Year(2023)], 0, &spans).1 - 0.5).abs() < 1e-6);

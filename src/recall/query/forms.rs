@@ -8,9 +8,21 @@ use crate::recall::index::{Index, Posting};
 use crate::recall::text::language::{Language, unusual_languages};
 use crate::recall::text::terms::term_of_language;
 
-/// Replaces the content of `into` by the admitted postings of a term, in the order of the documents. The caller reuses
+/// An admitted document that contains a term.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) document: u32,
+    /// The count of the term, in units of a quarter.
+    pub(super) quarters: u32,
+    /// The length of the document, in units of a quarter.
+    pub(super) length: u32,
+    /// The session of the document, if it has one.
+    pub(super) session: Option<u32>,
+}
+
+/// Replaces the content of `into` by the admitted documents that contain a term, in their order. The caller reuses
 /// `into`, because a new list for each term takes longer.
-pub(super) fn collect(index: &Index, admission: &Admission<'_>, forms: &[String], into: &mut Vec<Posting>) {
+pub(super) fn collect(index: &Index, admission: &Admission<'_>, forms: &[String], into: &mut Vec<Found>) {
     into.clear();
     for form in forms {
         if let Some(number) = index.postings.find(form.as_bytes()) {
@@ -19,16 +31,22 @@ pub(super) fn collect(index: &Index, admission: &Admission<'_>, forms: &[String]
     }
     if forms.len() > 1 {
         // A document that contains several forms counts the most frequent one.
-        into.sort_unstable_by_key(|posting| (posting.document, std::cmp::Reverse(posting.quarters)));
-        into.dedup_by_key(|posting| posting.document);
+        into.sort_unstable_by_key(|found| (found.document, std::cmp::Reverse(found.quarters)));
+        into.dedup_by_key(|found| found.document);
     }
 }
 
-/// Adds the admitted postings of the term with this number to `into`.
-pub(super) fn collect_more(index: &Index, admission: &Admission<'_>, number: u32, into: &mut Vec<Posting>) {
-    index.postings.for_each(number, |posting| {
-        if admission.has(posting.document) {
-            into.push(posting);
+/// Adds the admitted documents that contain the term with this number to `into`.
+pub(super) fn collect_more(index: &Index, admission: &Admission<'_>, number: u32, into: &mut Vec<Found>) {
+    index.postings.for_each(number, |Posting { document, quarters }| {
+        let of = index.columns.scored(document);
+        if admission.admits(&of) {
+            into.push(Found {
+                document,
+                quarters,
+                length: of.length,
+                session: of.session,
+            });
         }
     });
 }

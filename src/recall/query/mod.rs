@@ -63,6 +63,8 @@ pub struct Query<'a> {
     pub scopes: Option<&'a [&'a str]>,
     /// A further condition. The filter hides documents, but does not change any frequency.
     pub filter: Option<Filter<'a>>,
+    /// The documents to count, although the filter hides them.
+    pub hidden: Option<Filter<'a>>,
     /// Decides which successors are accepted. If it is `None`, every successor is accepted.
     pub is_successor: Option<IsSuccessor<'a>>,
     /// Decides which documents may come first for freshness. If it is `None`, the times and sessions in the index
@@ -160,6 +162,9 @@ impl Hit {
 pub struct Answer {
     /// The hits, best first.
     pub hits: Vec<Hit>,
+    /// The number of documents that contain a word of the question and that [`Query::hidden`] accepts, at most the limit
+    /// of hits.
+    pub hidden: usize,
     /// The terms of the question in all their forms, for [`snippet()`].
     pub terms: Vec<String>,
 }
@@ -169,6 +174,7 @@ impl Index {
     pub fn recall(&self, query: &Query<'_>, scratch: &mut Scratch) -> Answer {
         self.ranked(query, scratch, |ranking| Answer {
             hits: hits(ranking),
+            hidden: ranking.hidden(),
             terms: ranking
                 .question
                 .terms

@@ -70,6 +70,16 @@ impl Ranking<'_> {
         nearest.into_iter().map(key).collect()
     }
 
+    /// Returns the number of matches that [`Query::hidden`] accepts, at most the limit of hits.
+    pub(crate) fn hidden(&self) -> usize {
+        let Some(is_hidden) = self.query.hidden else {
+            return 0;
+        };
+        let matches = self.scratch.touched.iter();
+        let hidden = matches.filter(|&&document| is_hidden(&self.index.columns.key(document)));
+        hidden.take(self.query.limit).count()
+    }
+
     /// Returns the number of matches by scope, at most `count_max` of a scope.
     pub(crate) fn matches_by_scope(&self, count_max: usize) -> BTreeMap<String, usize> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -99,7 +109,8 @@ impl Ranking<'_> {
         match self.query.is_fresher {
             Some(is_fresher) => is_fresher(&new_key, &old_key),
             None => {
-                columns.time(new) > columns.time(old) || self.index.is_later_in_session(&new_key, &old_key)
+                columns.stamp(new).time > columns.stamp(old).time
+                    || self.index.is_later_in_session(&new_key, &old_key)
             }
         }
     }
@@ -119,15 +130,13 @@ impl Ranking<'_> {
     /// Returns 1 if the question names the speaker of the document. Returns 0 if not, or if the question names all
     /// speakers of the document's session.
     fn speaker(&self, document: u32) -> f32 {
-        let columns = &self.index.columns;
-        if self.question.who.is_empty() || !self.is_named(columns.speaker(document)) {
+        let of = self.index.columns.scored(document);
+        if self.question.who.is_empty() || !self.is_named(of.speaker) {
             return 0.0;
         }
-        let session = columns.session(document);
         let sessions = &self.index.sessions;
-        let is_apart =
-            !sessions.is_named(session) || sessions.has_speaker(session, |speaker| !self.is_named(speaker));
-        f32::from(u8::from(is_apart))
+        let has_another = |session| sessions.has_speaker(session, |speaker| !self.is_named(speaker));
+        f32::from(u8::from(of.session.is_none_or(has_another)))
     }
 
     fn date(&self, document: u32) -> (f32, f32) {
@@ -154,17 +163,23 @@ impl Ranking<'_> {
     fn best(&self, documents: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
         let order = |one: &(f32, u32), two: &(f32, u32)| self.order(*one, *two);
         let mut best: Vec<(f32, u32)> = Vec::with_capacity(count * 4);
-        let mut least = 0.0;
+        // The last of the best documents so far. Among documents with equal keys, the later ones are not read.
+        let mut last = (0.0, u32::MAX);
         for document in documents {
             let key = key(document);
-            if key < least || key <= 0.0 || !self.passes(document) {
+            let is_behind = match key.total_cmp(&last.0) {
+                Ordering::Less => true,
+                Ordering::Equal => self.index.columns.is_before(last.1, document),
+                Ordering::Greater => false,
+            };
+            if key <= 0.0 || is_behind || !self.passes(document) {
                 continue;
             }
             best.push((key, document));
             if best.len() == count * 4 {
                 best.select_nth_unstable_by(count, order);
                 best.truncate(count);
-                least = best.iter().fold(f32::MAX, |least, &(key, _)| least.min(key));
+                last = best.iter().copied().max_by(order).unwrap_or(last);
             }
         }
         best.sort_unstable_by(order);
@@ -233,11 +248,12 @@ impl Ranking<'_> {
 
     fn candidate(&self, number: u32) -> Hit {
         let columns = &self.index.columns;
-        let row = columns.row(number);
-        let conversation = self.index.sessions.is_conversation(row.session);
+        let (of, stamp) = (columns.scored(number), columns.stamp(number));
+        let sessions = &self.index.sessions;
+        let conversation = of.session.filter(|&session| sessions.is_conversation(session));
         let neighbour = self.index.neighbours(number);
         let base = self.base(Some(number));
-        let base_if = |mark: u8| if row.flags & mark == 0 { 0.0 } else { base };
+        let base_if = |mark: u8| if of.flags & mark == 0 { 0.0 } else { base };
         let asks = self.question.asks;
         let mut signals = [0.0; SIGNALS];
         let mut set = |signal: Signal, value: f32| signals[signal as usize] = value;
@@ -253,17 +269,18 @@ impl Ranking<'_> {
             set(Signal::Date, date);
             set(Signal::Event, event);
         }
-        if conversation {
-            set(Signal::Question, f32::from(u8::from(row.flags & QUESTION != 0)));
+        if let Some(session) = conversation {
+            set(Signal::Question, f32::from(u8::from(of.flags & QUESTION != 0)));
             set(Signal::PreviousTwo, self.base(neighbour(-2)));
             let asked = neighbour(-1).filter(|&before| {
-                columns.scored(before).flags & QUESTION != 0 && columns.speaker(before) != row.speaker
+                let before = columns.scored(before);
+                before.flags & QUESTION != 0 && before.speaker != of.speaker
             });
             set(Signal::Answer, self.base(asked));
             if self.session_max > 0.0 {
                 set(
                     Signal::Session,
-                    self.scratch.session[row.session as usize] / self.session_max,
+                    self.scratch.session[session as usize] / self.session_max,
                 );
             }
             set(Signal::Time, base_if(TIME));
@@ -279,13 +296,13 @@ impl Ranking<'_> {
         }
         let recency = self.query.now.map_or(0.0, |_| self.query.recency.max(0.0));
         if let Some(now) = self.query.now.filter(|_| recency > 0.0) {
-            set(Signal::Lately, base * lately(row.time, now));
+            set(Signal::Lately, base * lately(stamp.time, now));
         }
         Hit {
-            key: row.key,
+            key: stamp.key,
             score: 0.0,
             confidence: 0.0,
-            conversation,
+            conversation: conversation.is_some(),
             signals,
             moved: None,
             number,

@@ -6,7 +6,7 @@
 //! # Invariants
 //! - SCO-1: the sums and frequencies of a query count only admitted documents.
 
-use crate::recall::index::{Index, LIVE};
+use crate::recall::index::{Index, LIVE, Scored};
 
 /// The admitted scopes.
 pub(crate) struct Admission<'a> {
@@ -34,12 +34,15 @@ impl<'a> Admission<'a> {
             scopes.dedup();
             scopes
         });
-        let (mut documents, mut sessions, mut length) = (0u32, 0u32, 0u64);
+        let (mut documents, mut length) = (0u32, 0u64);
+        let (mut sessions, mut session_length) = (0u32, 0u64);
         for (number, scope) in index.people.scopes.iter().enumerate() {
             if admits(scopes.as_deref(), number as u32) {
                 documents = documents.saturating_add(scope.documents);
-                sessions = sessions.saturating_add(index.sessions.count(number as u32));
                 length = length.saturating_add(scope.length);
+                let (of_scope, length_of_scope) = index.sessions.sums(number as u32);
+                sessions = sessions.saturating_add(of_scope);
+                session_length = session_length.saturating_add(length_of_scope);
             }
         }
         Self {
@@ -50,7 +53,7 @@ impl<'a> Admission<'a> {
             sessions,
             // The minimum of one avoids a division by zero. A mean is smaller only if there is no document to find.
             document_length: (length as f32 / documents.max(1) as f32).max(1.0),
-            session_length: (length as f32 / sessions.max(1) as f32).max(1.0),
+            session_length: (session_length as f32 / sessions.max(1) as f32).max(1.0),
         }
     }
 
@@ -62,11 +65,13 @@ impl<'a> Admission<'a> {
     /// Returns whether a document is admitted.
     #[inline]
     pub(crate) fn has(&self, number: u32) -> bool {
-        if self.is_all {
-            return true;
-        }
-        let of = self.index.columns.scored(number);
-        of.flags & LIVE != 0 && admits(self.scopes.as_deref(), of.scope)
+        self.is_all || self.admits(&self.index.columns.scored(number))
+    }
+
+    /// Returns whether a document with these fields is admitted.
+    #[inline]
+    pub(crate) fn admits(&self, of: &Scored) -> bool {
+        self.is_all || of.flags & LIVE != 0 && self.has_scope(self.index.people.scope_of(of.speaker))
     }
 }
 

@@ -14,6 +14,7 @@
 use std::error::Error as _;
 use std::iter::successors;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest as _, Request, State};
@@ -24,7 +25,7 @@ use axum::response::{IntoResponse, Response};
 use tower_http::timeout::TimeoutError;
 
 use super::answer::Refusal;
-use super::{Listening, Shared, Token};
+use super::token::Token;
 use crate::agent::refuse_secret_name;
 use crate::error::{Error, ErrorCode, Result};
 use crate::serve::Caller;
@@ -40,6 +41,16 @@ const SESSION_CHARS_MAX: usize = 128;
 #[derive(Clone)]
 pub(super) struct ChosenSession(pub(super) Option<String>);
 
+/// Where a server listens, and whom it admits.
+pub(crate) struct Listening {
+    pub(crate) address: SocketAddr,
+    pub(crate) token: Token,
+    /// The values of `Host` besides the ones of the bound address.
+    pub(crate) hosts: Vec<String>,
+    /// The values of `Origin` that are admitted.
+    pub(crate) origins: Vec<String>,
+}
+
 /// Whom a server admits.
 pub(super) struct Admission {
     hosts: Vec<String>,
@@ -50,9 +61,13 @@ pub(super) struct Admission {
 }
 
 /// Admits a request, or answers it.
-pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
+pub(super) async fn admit(
+    State(admission): State<Arc<Admission>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
-    match shared.admission.check(method, uri, headers) {
+    match admission.check(method, uri, headers) {
         Ok(session) => {
             request.extensions_mut().insert(session);
             next.run(request).await

@@ -4,12 +4,10 @@
 //! Layer 9, part of serve.
 
 use axum::body::{Body, to_bytes};
-use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::Shared;
 use crate::answers::json::to_json;
 use crate::answers::program::{self, Refused};
 use crate::error::{Error, ErrorCode, ErrorKind};
@@ -214,9 +212,9 @@ pub(super) fn json(document: &impl Serialize) -> Response {
     }
 }
 
-/// Finishes every answer: an error of axum, tower-http or rmcp becomes JSON (HTP-2), no cache keeps an answer, and the
-/// metrics count it.
-pub(super) async fn finish(State(shared): State<Shared>, response: Response) -> Response {
+/// Returns an answer as a client gets it: an error of axum, tower-http or rmcp becomes JSON (HTP-2), and no cache keeps
+/// it.
+pub(super) async fn finished(response: Response) -> Response {
     let status = response.status();
     let is_json = response
         .headers()
@@ -239,7 +237,6 @@ pub(super) async fn finish(State(shared): State<Shared>, response: Response) -> 
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     );
-    shared.metrics.count(status);
     response
 }
 

@@ -10,10 +10,10 @@ use axum::{Extension, Json, Router};
 use serde_json::{Map, Value, json};
 
 use super::admission::ChosenSession;
-use super::{Shared, answer};
+use super::answer;
 use crate::error::{Error, ErrorCode, Result};
-use crate::serve::Caller;
 use crate::serve::operations::{self, Effect, Entry, Profile, printable};
+use crate::serve::{Caller, Server};
 
 /// Returns the path of an operation.
 pub(super) fn path_of(operation: &Entry) -> String {
@@ -21,15 +21,15 @@ pub(super) fn path_of(operation: &Entry) -> String {
 }
 
 /// Returns the routes of the operations of a profile. An operation that changes nothing has `GET`, too.
-pub(super) fn routes(profile: Profile) -> Router<Shared> {
+pub(super) fn routes(profile: Profile) -> Router<Server> {
     let mut router = Router::new();
     for operation in operations::of_profile(profile) {
-        let posted = move |state: State<Shared>,
+        let posted = move |state: State<Server>,
                            session: Extension<ChosenSession>,
                            Json(arguments): Json<Map<String, Value>>| {
             call(operation, state.0, session.0, arguments)
         };
-        let asked = move |state: State<Shared>,
+        let asked = move |state: State<Server>,
                           session: Extension<ChosenSession>,
                           Query(pairs): Query<Vec<(String, String)>>| async move {
             match arguments_of(pairs, &(operation.arguments)()) {
@@ -48,17 +48,17 @@ pub(super) fn routes(profile: Profile) -> Router<Shared> {
 
 async fn call(
     operation: &'static Entry,
-    shared: Shared,
+    server: Server,
     session: ChosenSession,
     arguments: Map<String, Value>,
 ) -> Response {
-    let caller = caller(&shared, session);
-    answer::of(shared.server.call(caller, operation.name, arguments).await)
+    let caller = caller(&server, session);
+    answer::of(server.call(caller, operation.name, arguments).await)
 }
 
 /// Returns the caller of a request: all clients are one, but for the session that each may choose.
-fn caller(shared: &Shared, session: ChosenSession) -> Caller {
-    let mut caller = shared.server.caller().clone();
+fn caller(server: &Server, session: ChosenSession) -> Caller {
+    let mut caller = server.caller().clone();
     match session.0 {
         Some(chosen) => caller.session = chosen,
         None if caller.names_session => caller.session = format!("http-{}", caller.session),

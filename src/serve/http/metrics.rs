@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
+use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use parking_lot::Mutex;
 
-use super::Shared;
-use super::answer::Refusal;
+use super::answer::{Refusal, finished};
+use crate::serve::Server;
+use crate::threads::Mutex;
 
 /// The type of the format of Prometheus.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -21,11 +22,11 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 #[derive(Default)]
 pub(super) struct Metrics(Mutex<BTreeMap<u16, u64>>);
 
-impl Metrics {
-    /// Counts an answer.
-    pub(super) fn count(&self, status: StatusCode) {
-        *self.0.lock().entry(status.as_u16()).or_default() += 1;
-    }
+/// Finishes an answer, and counts it.
+pub(super) async fn count(State(metrics): State<Arc<Metrics>>, response: Response) -> Response {
+    let response = finished(response).await;
+    *metrics.0.lock().entry(response.status().as_u16()).or_default() += 1;
+    response
 }
 
 /// A text that grows by one metric after another.
@@ -52,9 +53,9 @@ impl Text {
 }
 
 /// Answers `/metrics`.
-pub(super) async fn show(State(shared): State<Shared>) -> Response {
-    let caller = shared.server.caller().clone();
-    let read = shared.server.run(caller, |service| {
+pub(super) async fn show(server: Server, metrics: Arc<Metrics>) -> Response {
+    let caller = server.caller().clone();
+    let read = server.run(caller, |service| {
         let view = service.head()?;
         Ok((view.commit().commit.seq, view.len(), service.memory().sizes()?))
     });
@@ -83,7 +84,7 @@ pub(super) async fn show(State(shared): State<Shared>) -> Response {
         "The bytes of all files of the store.",
         alone(bytes),
     );
-    let counts = shared.server.counts().all();
+    let counts = server.counts().all();
     let labels = |(operation, code): &(&str, &str)| format!("{{operation=\"{operation}\",code=\"{code}\"}}");
     let rows = counts.iter().map(|(key, calls)| (labels(key), calls.count));
     text.add(
@@ -101,7 +102,7 @@ pub(super) async fn show(State(shared): State<Shared>) -> Response {
         "The time of these calls.",
         rows,
     );
-    let statuses = shared.metrics.0.lock().clone();
+    let statuses = metrics.0.lock().clone();
     let rows = statuses
         .iter()
         .map(|(status, count)| (format!("{{status=\"{status}\"}}"), count));

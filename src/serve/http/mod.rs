@@ -40,6 +40,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
 
+pub(crate) use self::admission::Listening;
 use self::admission::{Admission, ChosenSession};
 use self::answer::Refusal;
 use self::metrics::Metrics;
@@ -64,24 +65,6 @@ const SESSIONS_MAX: usize = 256;
 /// The number of characters of an MCP session that the name of a lane keeps.
 const SUFFIX_CHARS: usize = 8;
 
-/// Where a server listens, and whom it admits.
-pub(crate) struct Listening {
-    pub(crate) address: SocketAddr,
-    pub(crate) token: Token,
-    /// The values of `Host` besides the ones of the bound address.
-    pub(crate) hosts: Vec<String>,
-    /// The values of `Origin` that are admitted.
-    pub(crate) origins: Vec<String>,
-}
-
-/// What every request needs.
-#[derive(Clone)]
-struct Shared {
-    server: Server,
-    admission: Arc<Admission>,
-    metrics: Arc<Metrics>,
-}
-
 /// Answers clients until the process gets SIGTERM or SIGINT. Then requests that are read are answered (HTP-3). Calls
 /// `listens` with the bound address.
 ///
@@ -101,14 +84,10 @@ pub(crate) fn serve(
     runtime()?.block_on(async {
         let stopped = stopped()?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let shared = Shared {
-            admission: Arc::new(Admission::new(listening, bound, server.caller())),
-            metrics: Arc::default(),
-            server,
-        };
+        let admission = Arc::new(Admission::new(listening, bound, server.caller()));
         let config = mcp_config();
         let sessions = config.cancellation_token.clone();
-        let router = router(&shared, config);
+        let router = router(server, admission, config);
         listens(bound)?;
         listen::until(listener, router, stopped, move || sessions.cancel()).await;
         Ok(())
@@ -116,14 +95,16 @@ pub(crate) fn serve(
 }
 
 /// Returns the routes, with what is around each of them.
-fn router(shared: &Shared, config: StreamableHttpServerConfig) -> Router {
-    let document = openapi::document(shared.server.profile());
+fn router(server: Server, admission: Arc<Admission>, config: StreamableHttpServerConfig) -> Router {
+    let document = openapi::document(server.profile());
+    let metrics = Arc::<Metrics>::default();
+    let (counted, counting) = (server.clone(), Arc::clone(&metrics));
     Router::new()
-        .merge(api::routes(shared.server.profile()))
-        .route("/mcp", mcp(&shared.server, config))
+        .merge(api::routes(server.profile()))
+        .route("/mcp", mcp(&server, config))
         .route("/openapi.json", get(|| async move { answer::json(&document) }))
         .route("/health", get(health))
-        .route("/metrics", get(metrics::show))
+        .route("/metrics", get(move || metrics::show(counted, counting)))
         .fallback(|| async { StatusCode::NOT_FOUND })
         .layer(from_fn(admission::read_body))
         // The limit of tower-http holds for every route, so axum needs none of its own.
@@ -134,11 +115,11 @@ fn router(shared: &Shared, config: StreamableHttpServerConfig) -> Router {
             StatusCode::GATEWAY_TIMEOUT,
             ANSWER_TIME_MAX,
         ))
-        .layer(from_fn_with_state(shared.clone(), admission::admit))
-        .layer(map_response_with_state(shared.clone(), answer::finish))
+        .layer(from_fn_with_state(admission, admission::admit))
+        .layer(map_response_with_state(metrics, metrics::count))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
-        .with_state(shared.clone())
+        .with_state(server)
 }
 
 /// Returns the settings of MCP. Its token ends the sessions of the protocol.
@@ -151,7 +132,7 @@ fn mcp_config() -> StreamableHttpServerConfig {
 }
 
 /// Returns MCP over HTTP. The newest revision has no session; a client of an older one gets a session of the protocol.
-fn mcp(server: &Server, config: StreamableHttpServerConfig) -> MethodRouter<Shared> {
+fn mcp(server: &Server, config: StreamableHttpServerConfig) -> MethodRouter<Server> {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
     let sessions = Arc::new(sessions);
@@ -191,18 +172,14 @@ fn connection(extensions: &Extensions) -> Option<Connection> {
 }
 
 /// Says whether the memory can be read. The only route without a token, so it says nothing else.
-async fn health(State(shared): State<Shared>) -> Response {
-    let caller = shared.server.caller().clone();
-    match shared
-        .server
-        .run(caller, |service| service.head().map(drop))
-        .await
-    {
+async fn health(State(server): State<Server>) -> Response {
+    let caller = server.caller().clone();
+    match server.run(caller, |service| service.head().map(drop)).await {
         Ok(()) => answer::json(&serde_json::json!({ "status": "ok" })),
-        Err(error) => {
-            let mut refused = Refusal::from(&error);
-            refused.status = StatusCode::SERVICE_UNAVAILABLE;
-            refused.into_response()
+        // The reason may name files, which a client without the token need not know.
+        Err(_) => {
+            let why = "the memory cannot be read";
+            Refusal::of_status(StatusCode::SERVICE_UNAVAILABLE, why).into_response()
         }
     }
 }

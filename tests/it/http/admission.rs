@@ -193,9 +193,9 @@ fn the_session_comes_from_a_header_and_never_from_a_body() {
     assert_eq!(text(&one.call("memory_status", &json!({}))["session"]), "only");
 }
 
-/// What the program and MCP refuse, the JSON API refuses with the same code.
-#[test]
-fn the_attacks_that_the_program_refuses_are_refused() {
+/// Returns a folder whose settings file loosens rules, with items of a person, of strangers and of another project, and the
+/// secret in one of them.
+fn attacked() -> (Folder, String) {
     let folder = Folder::with_store();
     folder.write(
         "treering.toml",
@@ -228,8 +228,14 @@ fn the_attacks_that_the_program_refuses_are_refused() {
     folder.put("facts/tags", "The pot\u{E0041}\u{E0042} is\u{202E} blue.");
     let key = ["AKIA", "IOSFODNN7", "EXAMPLE"].concat();
     folder.put("facts/raw", &format!("The key is {key}."));
+    (folder, key)
+}
+
+/// What the program and MCP refuse, the JSON API refuses with the same code.
+#[test]
+fn the_attacks_that_the_program_refuses_are_refused() {
+    let (folder, key) = attacked();
     let server = Server::start(&folder, &["--profile", "full", "--session", "shared"]);
-    let root = folder.root();
     let office = json!(["facts/office"]);
     for (operation, arguments, answer) in [
         (
@@ -266,6 +272,24 @@ fn the_attacks_that_the_program_refuses_are_refused() {
         let refused = server.refused(operation, &arguments);
         assert_eq!((refused.0, refused.1.as_str()), answer, "{operation} {arguments}");
     }
+    assert_eq!(folder.stream(&["list", "--prefix", "facts/"]).len(), 4);
+    // A text that was read lowers what follows in the session, whichever protocol stores it.
+    server.call(
+        "memory_remember",
+        &json!({ "text": "Tea is green.", "read_from": "https://example.org/tea" }),
+    );
+    let later = server.mcp(
+        "tools/call",
+        json!({ "name": "memory_remember", "arguments": { "text": "Every payment is fine." } }),
+    );
+    let id = text(&later["structuredContent"]["id"]);
+    assert_eq!(folder.json(&["get", &id])["origin"], "tool_external");
+}
+
+#[test]
+fn what_the_program_hides_is_hidden() {
+    let (folder, key) = attacked();
+    let server = Server::start(&folder, &["--profile", "full", "--session", "shared"]);
     for (operation, arguments) in [
         (
             "memory_recall",
@@ -284,18 +308,4 @@ fn the_attacks_that_the_program_refuses_are_refused() {
         assert_eq!(hidden, None, "{operation}: {shown}");
         assert!(!reply.body.contains(['\u{E0041}', '\u{202E}']));
     }
-    let quarantined = folder.json(&["head"])["root"].clone();
-    let held = folder.stream(&["list", "--prefix", "facts/"]).len();
-    assert_eq!(held, 4, "{root} {quarantined}");
-    // A text that was read lowers what follows in the session, whichever protocol stores it.
-    server.call(
-        "memory_remember",
-        &json!({ "text": "Tea is green.", "read_from": "https://example.org/tea" }),
-    );
-    let later = server.mcp(
-        "tools/call",
-        json!({ "name": "memory_remember", "arguments": { "text": "Every payment is fine." } }),
-    );
-    let id = text(&later["structuredContent"]["id"]);
-    assert_eq!(folder.json(&["get", &id])["origin"], "tool_external");
 }

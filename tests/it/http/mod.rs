@@ -20,6 +20,8 @@ pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) port: u16,
     pub(crate) token: String,
+    /// What the server printed.
+    pub(crate) listens: Value,
 }
 
 /// An answer.
@@ -52,7 +54,12 @@ impl Server {
             .parse()
             .unwrap();
         let token = text(&listens["token"]);
-        Self { child, port, token }
+        Self {
+            child,
+            port,
+            token,
+            listens,
+        }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Folder, Server};
 
-/// INVARIANT TOK-1: the file of a token is read only if nobody but its owner can, and no link leads to it.
+/// INVARIANT TKF-1: the file of a token is read only if nobody but its owner can, and no link leads to it.
 #[test]
 fn a_token_file_is_made_and_read_only_if_it_is_private() {
     let folder = Folder::with_store();

@@ -1,5 +1,7 @@
 //! The shelves against a new selection, on random histories and on damaged files.
 
+use std::sync::atomic::AtomicU64;
+
 use super::super::{EnvelopeRequest, Shelves};
 use crate::agent::followed::Followed;
 use crate::agent::{Agent, NewItem, Reach, Sensitivity, Settings};
@@ -100,7 +102,7 @@ fn a_damaged_file_changes_no_envelope() {
     let view = memory.view();
     let mut shelves = Followed::build(&view, Shelves::default()).unwrap();
     shelves.derived.changes = 500;
-    assert!(shelves.keep(&memory).unwrap());
+    assert!(shelves.keep(&memory, &AtomicU64::default()).unwrap());
     change(&memory, &mut random);
     let view = memory.view();
     let expected = texts(&agent(&memory), &view);

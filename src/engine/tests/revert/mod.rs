@@ -2,12 +2,18 @@
 
 mod cost;
 mod model;
+mod thinned;
+mod tree;
 
-use super::gc::{on_disk, options};
-use super::{by, child, content, id, note, put};
-use crate::engine::{Conflicts, Erasing, Memory, Retention, Reverted, Selection, VerifyDepth, View, Writer};
-use crate::object::{NewObject, Op, Origin};
-use crate::testing::sim_disk::SimDisk;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
+
+use super::{by, content, id, note, put};
+use crate::engine::{
+    Conflicts, Erasing, Memory, Options, Progress, Reverted, Selection, VerifyDepth, View, Writer,
+};
+use crate::object::{Op, Origin};
 use crate::{Committed, ErrorCode, ErrorKind, Result};
 
 fn write(memory: &Memory, session: &str, name: &str, text: &str) -> Committed {
@@ -143,6 +149,45 @@ fn a_version_that_was_brought_back_counts_for_its_first_writer() {
     }
 }
 
+/// INVARIANT WTH-2: what undo, rollback, restore or revert took back stays taken back.
+#[test]
+fn a_version_that_was_taken_back_does_not_return() {
+    type Way = fn(&Memory);
+    let ways: [(&str, Way); 4] = [
+        ("undo", |memory| drop(memory.undo(&by("eve")).unwrap())),
+        ("rollback", |memory| {
+            drop(memory.rollback("seq:2").across_lanes().by(&by("owner")).unwrap());
+        }),
+        ("restore", |memory| {
+            let mut draft = memory.draft(&by("owner"));
+            draft.restore(&id("a"), &memory.at("seq:2").unwrap()).unwrap();
+            drop(memory.commit(draft, Op::RESTORE).unwrap());
+        }),
+        ("revert", |memory| drop(revert(memory, session("eve")).unwrap())),
+    ];
+    for (name, take_back) in ways {
+        let memory = Memory::in_memory().unwrap();
+        write(&memory, "day", "a", "good");
+        write(&memory, "night", "a", "bad");
+        write(&memory, "eve", "a", "bad too");
+        take_back(&memory);
+        assert_eq!(content(&memory.view(), "a").as_deref(), Some("bad"), "{name}");
+        let reverted = revert(&memory, session("night")).unwrap();
+        assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"), "{name}");
+        assert!(reverted.kept.is_empty(), "{name}");
+        // A selected commit decides nothing: if `night` itself brings its version back, the version of `eve` stands.
+        let memory = Memory::in_memory().unwrap();
+        write(&memory, "day", "a", "good");
+        write(&memory, "night", "a", "bad");
+        write(&memory, "eve", "a", "better");
+        let mut draft = memory.draft(&by("night"));
+        draft.restore(&id("a"), &memory.at("seq:2").unwrap()).unwrap();
+        drop(memory.commit(draft, Op::RESTORE).unwrap());
+        revert(&memory, session("night")).unwrap();
+        assert_eq!(content(&memory.view(), "a").as_deref(), Some("better"), "{name}");
+    }
+}
+
 #[test]
 fn the_same_text_again_by_somebody_else_stays() {
     let memory = Memory::in_memory().unwrap();
@@ -236,48 +281,6 @@ fn later_work_stays_goes_or_stops_the_revert() {
     write(&memory, "night", "b", "bad");
     let fail = memory.revert(session("night")).conflicts(Conflicts::Fail);
     assert!(fail.by(&by("owner")).unwrap().committed.changed);
-}
-
-#[test]
-fn an_object_that_others_need_stays() {
-    let memory = Memory::in_memory().unwrap();
-    let put = |object: NewObject, session: &str| drop(memory.put(object, &by(session)).unwrap());
-    put(note("doc", "by night"), "night");
-    put(child("doc/one", "doc"), "night");
-    put(child("doc/two", "doc"), "day");
-    let reverted = revert(&memory, session("night")).unwrap();
-    assert_eq!(told(&reverted).0, ["doc/one"]);
-    assert_eq!(told(&reverted).1, [kept("doc", "day", 3)]);
-    memory.undo(&by("owner")).unwrap();
-    // If later work goes too, what is below goes.
-    let all = memory.revert(session("night")).conflicts(Conflicts::Revert);
-    assert_eq!(
-        told(&all.by(&by("owner")).unwrap()).0,
-        ["doc", "doc/one", "doc/two"]
-    );
-    assert!(memory.view().is_empty());
-
-    // An object cannot come back below a parent that somebody else removed.
-    let memory = Memory::in_memory().unwrap();
-    let put = |object: NewObject, session: &str| drop(memory.put(object, &by(session)).unwrap());
-    put(note("doc", ""), "day");
-    put(child("doc/one", "doc"), "day");
-    memory.remove(&id("doc/one"), &by("night")).unwrap();
-    memory.remove(&id("doc"), &by("eve")).unwrap();
-    let reverted = revert(&memory, session("night")).unwrap();
-    assert!(!reverted.committed.changed);
-    assert_eq!(told(&reverted).1, [kept("doc/one", "eve", 4)]);
-
-    // Nor below itself.
-    let memory = Memory::in_memory().unwrap();
-    let put = |object: NewObject, session: &str| drop(memory.put(object, &by(session)).unwrap());
-    put(note("b", ""), "day");
-    put(child("a", "b"), "day");
-    put(note("a", ""), "night");
-    put(child("b", "a"), "eve");
-    let reverted = revert(&memory, session("night")).unwrap();
-    assert!(!reverted.committed.changed);
-    assert_eq!(told(&reverted).1, [kept("a", "eve", 4)]);
 }
 
 #[test]
@@ -376,13 +379,7 @@ fn a_revert_keeps_classes_and_an_untrusted_writer_reverts_nothing_trusted() {
 
 #[test]
 fn what_was_erased_never_comes_back() {
-    let memory = Memory::on_disk(
-        std::sync::Arc::new(crate::disk::MemDisk::new()),
-        crate::engine::Options::new(),
-        true,
-        None,
-    )
-    .unwrap();
+    let memory = Memory::on_disk(Arc::new(crate::disk::MemDisk::new()), Options::new(), true, None).unwrap();
     write(&memory, "day", "a", "oldest");
     let secret = write(&memory, "day", "a", "secret");
     write(&memory, "night", "a", "bad");
@@ -403,26 +400,6 @@ fn what_was_erased_never_comes_back() {
     assert_eq!(told(&reverted).0, ["a", "gone"]);
     assert_eq!(state(&memory.view()), [("a".to_owned(), "oldest".to_owned())]);
     assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
-}
-
-#[test]
-fn a_change_behind_a_gap_counts_only_for_its_known_writer() {
-    let disk = SimDisk::new(1);
-    let memory = on_disk(&disk, options(1_000_000), true).unwrap();
-    write(&memory, "day", "b", "good");
-    write(&memory, "eve", "b", "thinned");
-    write(&memory, "night", "a", "bad");
-    drop(memory.snapshot(Some("night"), &Writer::user()).unwrap());
-    write(&memory, "day", "c", "good");
-    memory.gc(&Retention::nothing(), None).unwrap();
-    assert!(
-        memory.at("seq:2").is_err(),
-        "the commit before the selected one is thinned"
-    );
-    let reverted = revert(&memory, session("night")).unwrap();
-    // WTH-3: the version of `b` belongs to a thinned commit, so it stays.
-    assert_eq!(told(&reverted).0, ["a"]);
-    assert_eq!(content(&memory.view(), "b").as_deref(), Some("thinned"));
 }
 
 #[test]
@@ -450,4 +427,40 @@ fn a_revert_is_an_operation_of_the_engine() {
     assert_eq!(error.code(), ErrorCode::ReservedOp);
     let shown = format!("{:?}", memory.revert(session("day")));
     assert!(shown.contains("day"), "{shown}");
+}
+
+/// INVARIANT RVT-5: others write while a revert is planned, and no plan is written on another head.
+#[test]
+fn others_write_while_a_revert_is_planned() {
+    let (memory, plans) = (Arc::new(OnceLock::<Memory>::new()), Arc::new(AtomicUsize::new(0)));
+    let (other, planned) = (Arc::clone(&memory), Arc::clone(&plans));
+    let options = Options::new()
+        .automatic_gc(None)
+        .progress(Arc::new(move |progress: Progress| {
+            let Some(other) = other.get().filter(|_| progress.doing == "commits") else {
+                return;
+            };
+            let plan = planned.fetch_add(1, Ordering::Relaxed);
+            if plan >= super::super::write::revert::PLANS_MAX {
+                return;
+            }
+            let (other, (done, wait)) = (other.clone(), mpsc::channel());
+            std::thread::spawn(move || {
+                write(&other, "eve", &format!("meanwhile {plan}"), "good");
+                done.send(()).unwrap();
+            });
+            let written = wait.recv_timeout(Duration::from_secs(20));
+            assert!(written.is_ok(), "the plan {plan} holds the lock");
+        }));
+    let disk = Arc::new(crate::disk::MemDisk::new());
+    let opened = Memory::on_disk(disk, options, true, None).unwrap();
+    write(&opened, "day", "a", "good");
+    write(&opened, "night", "a", "bad");
+    let opened = memory.get_or_init(|| opened);
+    let reverted = revert(opened, session("night")).unwrap();
+    // Each plan but the last one was outdated, and the last one was made under the lock.
+    assert_eq!(plans.load(Ordering::Relaxed), 4);
+    assert_eq!(reverted.committed.commit.commit.seq, 6);
+    assert_eq!(content(&opened.view(), "a").as_deref(), Some("good"));
+    assert_eq!(content(&opened.view(), "meanwhile 2").as_deref(), Some("good"));
 }

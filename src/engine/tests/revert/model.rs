@@ -8,7 +8,9 @@ use std::sync::Arc;
 use super::super::{by, id, note};
 use crate::digest::Root;
 use crate::disk::MemDisk;
-use crate::engine::{Conflicts, Erasing, Memory, Options, Revert, Reverted, Selection, VerifyDepth};
+use crate::engine::{
+    Conflicts, Erasing, KeptBecause, Memory, Options, Revert, Reverted, Selection, VerifyDepth,
+};
 use crate::object::{Id, Op};
 use crate::testing::random::SplitMix64;
 use crate::{ErrorCode, Result, Revision};
@@ -141,11 +143,16 @@ fn one_of(random: &mut SplitMix64, names: &[&'static str]) -> &'static str {
 }
 
 /// Makes one random change. A change that the engine refuses is left out.
-fn act(memory: &Memory, random: &mut SplitMix64, with_parents: bool, erased: &mut BTreeSet<String>) {
+pub(super) fn act(
+    memory: &Memory,
+    random: &mut SplitMix64,
+    with_parents: bool,
+    erased: &mut BTreeSet<String>,
+) {
     let session = *random.pick(&SESSIONS);
     let writer = by(session);
-    let head = memory.view().commit().commit.seq;
-    let some_seq = Revision::Seq(random.below(head as usize + 1) as u64);
+    let seqs: Vec<u64> = memory.commits().map(|info| info.unwrap().commit.seq).collect();
+    let some_seq = *random.pick(&seqs);
     let done: Result<()> = match random.below(20) {
         0..=8 => {
             let mut draft = memory.draft(&writer);
@@ -162,9 +169,13 @@ fn act(memory: &Memory, random: &mut SplitMix64, with_parents: bool, erased: &mu
         9 | 10 => memory.remove(&id(one_of(random, &IDS)), &writer).map(drop),
         11 | 12 => memory.undo(&writer).map(drop),
         13 => memory.redo(&writer).map(drop),
-        14 => memory.rollback(some_seq).across_lanes().by(&writer).map(drop),
+        14 => memory
+            .rollback(Revision::Seq(some_seq))
+            .across_lanes()
+            .by(&writer)
+            .map(drop),
         15 | 16 => {
-            let from = memory.at(some_seq).unwrap();
+            let from = memory.at(Revision::Seq(some_seq)).unwrap();
             let mut draft = memory.draft(&writer);
             let restored = draft.restore(&id(one_of(random, &IDS)), &from);
             restored.and_then(|_| memory.commit(draft, Op::RESTORE).map(drop))
@@ -174,7 +185,7 @@ fn act(memory: &Memory, random: &mut SplitMix64, with_parents: bool, erased: &mu
             memory.revert(selection).by(&writer).map(drop)
         }
         _ if random.one_in(3) => {
-            let past = versions(memory, random.below(head as usize + 1) as u64);
+            let past = versions(memory, some_seq);
             let Some(version) = past.values().next().cloned() else {
                 return;
             };
@@ -330,21 +341,62 @@ fn check_case(seed: u64) {
     check_answer(&reverted, &before, &after);
     let kept = ids(reverted.kept.iter().map(|kept| kept.id.clone()));
     assert!(stays.is_subset(&kept));
+    let takes_later = conflicts == Conflicts::Revert;
     for id in IDS {
         let (now, then) = (after.get(id), before.get(id));
-        if with_parents && kept.contains(id) {
+        let object = reverted.reverted.iter().find(|object| object.id.as_str() == id);
+        if kept.contains(id) {
             assert_eq!(now, then, "what is kept stays as it is");
-        } else if !(with_parents && conflicts == Conflicts::Revert && now.is_none()) {
+        } else if let Some(gone_with) = object.and_then(|object| object.gone_with.as_ref()) {
+            assert_eq!((now, after.get(gone_with.as_str())), (None, None), "{id}");
+            let parent = expected.get(id).and_then(|version| parent_of(&memory, version));
+            assert!(
+                parent.is_none_or(|parent| !after.contains_key(&parent)),
+                "{id} has a parent"
+            );
+        } else if takes_later && history.last_selected(id).is_none() {
+            // What is in the way goes, or gets a version that it had.
+            let was = |moment: &Moment| moment.state.get(id) == now;
+            assert!(now.is_none() || history.moments.iter().any(was), "{id}");
+        } else {
             // RVT-4: the reference leaves every id alone that no selected commit changed.
             assert_eq!(now, expected.get(id), "{id}");
         }
     }
+    check_causes(&memory, &reverted, &after);
     assert!(with_parents || kept == stays);
     if reverted.committed.changed {
         check_way_back(&memory, &revert, &reverted, root);
     }
     if random.one_in(20) {
         assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
+    }
+}
+
+fn parent_of(memory: &Memory, version: &str) -> Option<String> {
+    let object = memory.version(version.parse().unwrap()).unwrap()?;
+    object.parent().map(str::to_owned)
+}
+
+/// Checks that the tree is whole (STL-1), and that each named object is in the way of the one that stays.
+fn check_causes(memory: &Memory, reverted: &Reverted, after: &State) {
+    for version in after.values() {
+        let parent = parent_of(memory, version);
+        assert!(parent.is_none_or(|parent| after.contains_key(&parent)));
+    }
+    for kept in &reverted.kept {
+        match &kept.because {
+            KeptBecause::Changed => {}
+            KeptBecause::Below(below) => {
+                let parent = after
+                    .get(below.as_str())
+                    .and_then(|version| parent_of(memory, version));
+                assert_eq!(parent.as_deref(), Some(kept.id.as_str()), "{below} is below it");
+            }
+            KeptBecause::NoParent(parent) => {
+                assert!(!after.contains_key(kept.id.as_str()) && !after.contains_key(parent.as_str()));
+            }
+        }
     }
 }
 

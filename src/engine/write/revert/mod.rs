@@ -1,7 +1,9 @@
 //! Revert: takes back what selected commits wrote, while the work of everybody else stays.
 //!
-//! Each object that the selected commits wrote gets its newest version by anybody else, or goes if there is none. An
-//! object that they removed comes back. A revert is one commit, so an undo or another revert takes it back.
+//! The result is the state as if the selected commits had written nothing. Each object that they wrote gets its newest
+//! version by anybody else that still holds, or is removed. An object that they removed comes back. A version
+//! no longer holds after others replaced it by undo, redo, rollback, restore or revert: nothing that somebody took back
+//! returns with a revert. A revert is one commit, so an undo or another revert takes it back.
 //!
 //! 1. [`Selection`] finds the commits.
 //! 2. [`Without`] finds the version that each id would have without the commits.
@@ -15,9 +17,11 @@
 //! - RVT-1: a revert only brings back versions that history keeps, each with its own origin. It writes no new version,
 //!   no taint and no reference.
 //! - RVT-2: a revert brings back no version that was erased, and no version whose content was erased.
-//! - RVT-3: an untrusted writer reverts no commit of a more trusted writer, and no more trusted version.
-//! - RVT-4: a revert changes only ids that the selected commits changed, or ids below them if later versions by others
-//!   go too.
+//! - RVT-3: an untrusted writer reverts no commit of a more trusted writer (STN-3), and no more trusted version.
+//! - RVT-4: a revert changes only ids that the selected commits changed. If later versions by others go too, it also
+//!   changes the ids above and below them.
+//! - RVT-5: the plan is made before the lock, so others write meanwhile. It is written only on the head that it was made
+//!   for. If that head moved three times, the plan is made under the lock.
 //!
 //! # Limits
 //! - A thinned commit is never selected, because its writer is unknown.
@@ -36,9 +40,14 @@ use crate::object::{Id, Op};
 use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
 
-use super::{Committed, Draft, Note, Writer, check_return, is_restricted, named};
-use settle::{GivenUp, Plan, Planned};
-use without::{Without, is_same};
+use super::{
+    Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, is_restricted, named,
+};
+use settle::{Plan, Planned};
+use without::{Standing, Without, is_same};
+
+/// The number of plans that are made before the lock.
+pub(crate) const PLANS_MAX: usize = 3;
 
 named! {
     /// The treatment of versions that others wrote after the selected commits.
@@ -48,7 +57,8 @@ named! {
         /// They stay, and the answer names them.
         #[default]
         Keep => "keep",
-        /// They go too. Each object gets the version that stands at the newest selected change of the object.
+        /// They are taken back too. Each object gets the version that stands at the newest selected change of the object. So does
+        /// an object of others above or below it, if it is in the way.
         Revert => "revert",
         /// The revert fails and changes nothing.
         Fail => "fail",
@@ -63,8 +73,12 @@ pub struct RevertedObject {
     pub id: Id,
     /// The version before the revert; `None` if the object was absent.
     pub from: Option<ObjectDigest>,
-    /// The version after the revert; `None` if the object goes.
+    /// The version after the revert; `None` if the object is removed.
     pub to: Option<ObjectDigest>,
+    /// The parent of the version that would stand, if the object is removed because that parent is gone.
+    pub gone_with: Option<Id>,
+    /// Whether thinned commits may have written a newer version, which history no longer keeps.
+    pub thinned: bool,
 }
 
 /// An object that the selected commits wrote, and that stays as it is because of later work of others.
@@ -73,8 +87,22 @@ pub struct RevertedObject {
 pub struct KeptObject {
     /// The id of the object.
     pub id: Id,
+    /// The later work.
+    pub because: KeptBecause,
     /// The commit of the later work. `None` if that commit was thinned.
     pub by: Option<CommitInfo>,
+}
+
+/// The later work of others because of which an object stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeptBecause {
+    /// They changed the object.
+    Changed,
+    /// They put this object below it.
+    Below(Id),
+    /// They removed this object, the parent of the version that would come back.
+    NoParent(Id),
 }
 
 /// The result of a revert, or of its preview.
@@ -168,19 +196,46 @@ impl Revert<'_> {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn by(&self, writer: &Writer) -> Result<Reverted> {
-        self.inner.write_as(writer, |writing| {
-            let (mut reverted, draft) = self.plan(writer)?;
-            if draft.is_empty() {
+        self.inner.check_writer(writer)?;
+        self.inner.follow()?;
+        for _ in 0..PLANS_MAX {
+            // RVT-5
+            let (reverted, draft) = self.plan(writer)?;
+            let planned_on = draft.base().entry.digest;
+            let written = self.inner.write_as(writer, |writing| {
+                let is_head = self.inner.store().head()?.digest == planned_on;
+                is_head
+                    .then(|| self.write(writing, reverted, &draft, writer))
+                    .transpose()
+            })?;
+            if let Some(reverted) = written {
                 return Ok(reverted);
             }
-            let note = Note::new(Op::REVERT, None, writer);
-            let (store, head, mut tip) = self.inner.tip(writing)?;
-            let ready = self.inner.stage(&store, &mut tip, &head, &draft, &note, true);
-            drop(tip);
-            let ready = ready?.ok_or_else(|| Error::internal("a revert was not staged"))?;
-            reverted.committed = self.inner.write_one(writing, ready)?;
-            Ok(reverted)
+        }
+        self.inner.write_as(writer, |writing| {
+            let (reverted, draft) = self.plan(writer)?;
+            self.write(writing, reverted, &draft, writer)
         })
+    }
+
+    /// Commits a plan on its head, unless it changes nothing.
+    fn write(
+        &self,
+        writing: &mut LogHandle,
+        mut reverted: Reverted,
+        draft: &Draft,
+        writer: &Writer,
+    ) -> Result<Reverted> {
+        if draft.is_empty() {
+            return Ok(reverted);
+        }
+        let note = Note::new(Op::REVERT, None, writer);
+        let (store, head, mut tip) = self.inner.tip(writing)?;
+        let ready = self.inner.stage(&store, &mut tip, &head, draft, &note, true);
+        drop(tip);
+        let ready = ready?.ok_or_else(|| Error::internal("a revert was not staged"))?;
+        reverted.committed = self.inner.write_one(writing, ready)?;
+        Ok(reverted)
     }
 
     /// Returns what the revert would do. Changes nothing.
@@ -197,33 +252,40 @@ impl Revert<'_> {
         let store = Arc::clone(&base.state.store);
         let selected = self.selection.chosen(&store)?;
         let is_strict = self.inner.settings().strict_reversals;
-        check_commits(is_strict, &store, &selected, writer)?;
+        for seq in selected.iter().filter(|_| is_restricted(is_strict, writer.trust)) {
+            // RVT-3
+            let commit = store.by_seq(*seq)?;
+            commit.map_or(Ok(()), |commit| {
+                check_takes_back(is_strict, writer.trust, &commit)
+            })?;
+        }
         let without = Without::of(&store, &selected, self.with_derived, self.inner.settings())?;
-        let mut plan = Plan::new(&base, self.conflicts == Conflicts::Revert);
+        let mut plan = Plan::new(&base, &without.tracks, self.conflicts == Conflicts::Revert);
         let mut kept = self.changes(&base, &without, &mut plan)?;
         plan.settle()?;
-        for given_up in &plan.given_up {
-            kept.push(kept_because(&base, given_up)?);
-        }
+        let (changes, kept_by_tree) = settled(&base, plan)?;
+        kept.extend(kept_by_tree);
         kept.sort_unstable_by(|one, other| one.id.cmp(&other.id));
-        if self.conflicts == Conflicts::Fail && !kept.is_empty() {
-            return Err(changed_later(&kept));
+        if self.conflicts == Conflicts::Fail {
+            check_no_conflict(&kept, &changes)?;
         }
-        let mut changes: Vec<Planned> = plan.changes.into_values().collect();
-        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         let mut draft = Draft::new(base.clone(), writer.clone());
-        for Planned { now, then, .. } in &changes {
+        for change in &changes {
             // RVT-3
-            let load = |entry: &Option<Entry>| entry.map(|entry| base.state.load(&entry)).transpose();
-            check_return(is_strict, writer.trust, || Ok([load(now)?, load(then)?]))?;
+            let load = |entry: Option<Entry>| entry.map(|entry| base.state.load(&entry)).transpose();
+            check_return(is_strict, writer.trust, || {
+                Ok([load(change.now)?, load(change.then())?])
+            })?;
             // RVT-1: the draft links versions of history and adds none.
-            draft.stage_entry(*now, *then)?;
+            draft.stage_entry(change.now, change.then())?;
         }
         let digest = |entry: Option<Entry>| entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
         let reverted = changes.into_iter().map(|change| RevertedObject {
-            id: change.id,
             from: digest(change.now),
-            to: digest(change.then),
+            to: digest(change.then()),
+            thinned: without.misses(base.key(&change.id)),
+            id: change.id,
+            gone_with: change.gone_with,
         });
         let reverted = Reverted {
             committed: Committed {
@@ -252,11 +314,16 @@ impl Revert<'_> {
             let mut versions = now.into_iter().chain(then).chain(track.versions());
             let id = id_of(base, &mut versions)?;
             if !is_same(now, then) {
-                plan.add(id, *key, now, then)?;
+                plan.add(id, now, then, track.last_selected_seq)?;
             } else if is_later && self.conflicts != Conflicts::Revert {
-                let by = base.state.store.by_seq(track.standing().since)?;
-                let by = by.map(|by| CommitInfo::of(&by));
-                kept.push(KeptObject { id, by });
+                let Standing { entry, by, .. } = track.standing();
+                let store = &base.state.store;
+                let by = by.map_or_else(|| writer_of(store, key, entry), |seq| store.by_seq(seq))?;
+                kept.push(KeptObject {
+                    id,
+                    because: KeptBecause::Changed,
+                    by: by.map(|by| CommitInfo::of(&by)),
+                });
             }
         }
         Ok(kept)
@@ -276,39 +343,40 @@ fn id_of(base: &View, versions: &mut dyn Iterator<Item = Entry>) -> Result<Id> {
     unknown.ok_or_else(|| Error::internal("an id of a revert has no version"))
 }
 
-/// Returns an error if a restricted writer would revert commits of more trusted writers (RVT-3).
-fn check_commits(is_strict: bool, store: &Store, selected: &BTreeSet<u64>, writer: &Writer) -> Result<()> {
-    if !is_restricted(is_strict, writer.trust) {
-        return Ok(());
+/// Returns the changes of a settled plan, sorted by id, and the objects that stay because of another object.
+fn settled(base: &View, plan: Plan<'_>) -> Result<(Vec<Planned>, Vec<KeptObject>)> {
+    let (mut changes, mut kept) = (Vec::new(), Vec::new());
+    let store = &base.state.store;
+    let mut keep = |id, because, (other, version): (&Id, Option<Entry>)| -> Result<()> {
+        let by = writer_of(store, &base.key(other), version)?;
+        let by = by.map(|by| CommitInfo::of(&by));
+        kept.push(KeptObject { id, because, by });
+        Ok(())
+    };
+    for given_up in plan.given_up.into_values() {
+        let because = KeptBecause::Below(given_up.below.clone());
+        keep(given_up.id, because, (&given_up.below, given_up.version))?;
     }
-    for seq in selected {
-        let trust = store.by_seq(*seq)?.map(|entry| entry.commit.trust);
-        if trust.is_some_and(|trust| trust.is_above(writer.trust)) {
-            let class = writer.trust;
-            let text = format!("a writer of class {class} may not revert the more trusted commit seq:{seq}");
-            return Err(Error::denied(ErrorCode::LessTrusted, text).with_hint(
-                "nothing was changed; a writer that is as trusted as these commits may revert them",
-            ));
+    for change in plan.changes.into_values() {
+        match &change.gone_with {
+            _ if !is_same(change.now, change.then()) => changes.push(change),
+            Some(parent) => {
+                let because = KeptBecause::NoParent(parent.clone());
+                keep(change.id, because, (parent, None))?;
+            }
+            None => {}
         }
     }
-    Ok(())
+    changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+    Ok((changes, kept))
 }
 
-/// Returns the object that stays because of another object, with the commit that wrote or removed the other object.
-fn kept_because(base: &View, given_up: &GivenUp) -> Result<KeptObject> {
-    let store = &base.state.store;
-    let by = match base.state.entry_at(&given_up.because_of)? {
-        Some(entry) => store.writer_of(&entry)?,
-        None => remover(store, &given_up.because_of)?,
-    };
-    Ok(KeptObject {
-        id: given_up.id.clone(),
-        by: by.map(|by| CommitInfo::of(&by)),
-    })
-}
-
-/// Returns the commit that removed an id last.
-fn remover(store: &Arc<Store>, key: &KeyPath) -> Result<Option<Arc<CommitEntry>>> {
+/// Returns the commit that wrote the version of an id or, without a version, removed the id last. Returns `None` if that
+/// commit was thinned.
+fn writer_of(store: &Arc<Store>, key: &KeyPath, version: Option<Entry>) -> Result<Option<Arc<CommitEntry>>> {
+    if let Some(version) = version {
+        return store.writer_of(&version);
+    }
     let newest = IdChanges::new(Arc::clone(store), *key)?.next()?;
     Ok(newest
         .filter(|change| !change.is_behind_gap)
@@ -331,12 +399,21 @@ fn derived(base: &View, without: &Without) -> Result<Vec<Id>> {
     Ok(ids)
 }
 
-/// Returns the error for a revert that fails because of later work of others.
-fn changed_later(kept: &[KeptObject]) -> Error {
-    let ids: Vec<String> = kept.iter().map(|kept| kept.id.to_string()).collect();
-    let text = format!("others changed {} after the selected commits", named(&ids));
-    Error::conflict(text)
+/// Returns an error if objects stay or go because of later work of others.
+fn check_no_conflict(kept: &[KeptObject], changes: &[Planned]) -> Result<()> {
+    let gone = changes.iter().filter(|change| change.gone_with.is_some());
+    let ids = kept
+        .iter()
+        .map(|kept| &kept.id)
+        .chain(gone.map(|change| &change.id));
+    let ids: BTreeSet<String> = ids.map(Id::to_string).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let ids = Vec::from_iter(ids);
+    let text = format!("later work of others is in the way of {}", named(&ids));
+    Err(Error::conflict(text)
         .with_code(ErrorCode::ChangedSince)
         .with_ids(ids)
-        .with_hint("nothing was done; `--conflicts keep` keeps these later versions, `--conflicts revert` takes them back too")
+        .with_hint("nothing was done; `--conflicts keep` keeps this later work, `--conflicts revert` takes it back too"))
 }

@@ -10,9 +10,10 @@
 //! # Invariants
 //! - WTH-1: a selected commit leaves the standing version of every id as it is.
 //! - WTH-2: a version that undo, redo, rollback, restore or revert brought back counts as written by whoever wrote it
-//!   first: the id gets the version that stood when the id last had that version.
-//! - WTH-3: a change behind a gap counts as selected only if the version itself names the selected commit as its writer,
-//!   because thinned commits may have made it.
+//!   first: the version stands that stood when the id last had that version. Versions in between were taken back, so
+//!   they stand no longer.
+//! - WTH-3: thinned commits may have made a change behind a gap. It counts for the commit only if the commit wrote the
+//!   version itself. Else its writer is unknown, so never selected, and an earlier version counts as brought back.
 //!
 //! # Cost
 //! Proportional to the number of changes since the first selected commit. The size of the state and older commits do
@@ -31,11 +32,14 @@ use crate::trie::{Change, Entry, Trie};
 
 type Digest = [u8; 32];
 
-/// The version that stands for an id, or `None` if the id is absent, and the seq of the commit that it counts for.
+/// The version that stands for an id, or `None` if the id is absent.
 #[derive(Clone, Copy)]
 pub(super) struct Standing {
     pub(super) entry: Option<Entry>,
-    pub(super) since: u64,
+    /// The seq of the commit that made the version current. `None` if only the version itself tells its writer.
+    pub(super) by: Option<u64>,
+    /// Whether thinned commits may have written a newer version.
+    pub(super) thinned: bool,
 }
 
 /// An id after a commit that changed it.
@@ -48,8 +52,12 @@ struct Moment {
 pub(super) struct Track {
     /// The first moment is before the first selected change.
     moments: Vec<Moment>,
+    /// The seq of the newest commit that cannot have a moment.
+    before: u64,
     /// The index of the newest moment that a selected commit made.
     last_selected: usize,
+    /// The seq of that commit.
+    pub(super) last_selected_seq: u64,
 }
 
 /// The histories of the ids that the selected commits changed.
@@ -102,25 +110,27 @@ impl Without {
             let follows = commit.commit.parents.first().copied() == parent;
             for change in trie.diff(&after, &**store) {
                 let change = change?;
-                let is_selected = is_selected && (follows || is_writer(store, &commit, &change)?);
-                without.note(store, &commit, &change, is_selected)?;
+                without.note(store, &commit, &change, follows, is_selected)?;
             }
             (trie, parent) = (after, Some(commit.digest));
         }
         Ok(without)
     }
 
-    /// Notes one change of a commit.
+    /// Notes one change of a commit. `follows` is false if thinned commits are between the commit and the one before.
     fn note(
         &mut self,
         store: &Arc<Store>,
         commit: &CommitEntry,
         change: &Change,
+        follows: bool,
         is_selected: bool,
     ) -> Result<()> {
         let seq = commit.seq();
+        // WTH-3
+        let is_known = follows || is_writer(store, commit, change)?;
         let is_selected = match change.new {
-            Some(new) if is_selected => {
+            Some(new) if is_selected && is_known => {
                 if is_writer(store, commit, change)? {
                     self.written.insert(new.digest);
                 }
@@ -130,21 +140,22 @@ impl Without {
                 self.derived_ids.insert(change.key);
                 self.with_derived
             }
-            _ => is_selected,
+            _ => is_selected && is_known,
         };
         let track = match self.tracks.get_mut(&change.key) {
             Some(track) => track,
             None if is_selected => {
-                let since = seq.saturating_sub(1);
-                let track = Track::starting(change.old, since);
+                let track = Track::starting(change.old, seq.saturating_sub(1));
                 self.tracks.entry(change.key).or_insert(track)
             }
             None => return Ok(()),
         };
         let standing = if is_selected {
             // WTH-1
-            track.newest().standing
-        } else if brings_back(commit.commit.op.as_str())
+            let mut standing = track.newest().standing;
+            standing.thinned |= !follows && is_rewritten(commit, change);
+            standing
+        } else if (!is_known || brings_back(commit.commit.op.as_str()))
             && let Some(earlier) = track
                 .moments
                 .iter()
@@ -155,13 +166,14 @@ impl Without {
         } else {
             Standing {
                 entry: change.new,
-                since: seq,
+                by: is_known.then_some(seq),
+                thinned: false,
             }
         };
         let actual = change.new;
         track.moments.push(Moment { actual, standing });
         if is_selected {
-            track.last_selected = track.moments.len() - 1;
+            (track.last_selected, track.last_selected_seq) = (track.moments.len() - 1, seq);
         }
         Ok(())
     }
@@ -185,6 +197,13 @@ impl Without {
         Ok(is_derived)
     }
 
+    /// Returns whether thinned commits may have written a newer version of the id than the one that stands.
+    pub(super) fn misses(&self, key: KeyPath) -> bool {
+        self.tracks
+            .get(&key)
+            .is_some_and(|track| track.standing().thinned)
+    }
+
     /// Returns whether the state has a derived version of the id.
     pub(super) fn has_derived(&self, entry: &Entry) -> bool {
         self.derived.contains(&entry.digest)
@@ -192,15 +211,20 @@ impl Without {
 }
 
 impl Track {
-    fn starting(before: Option<Entry>, since: u64) -> Self {
-        let standing = Standing { entry: before, since };
-        let moments = vec![Moment {
-            actual: before,
-            standing,
-        }];
+    fn starting(entry: Option<Entry>, before: u64) -> Self {
+        let first = Moment {
+            actual: entry,
+            standing: Standing {
+                entry,
+                by: None,
+                thinned: false,
+            },
+        };
         Self {
-            moments,
+            moments: vec![first],
+            before,
             last_selected: 0,
+            last_selected_seq: before,
         }
     }
 
@@ -239,11 +263,10 @@ impl Track {
             }
         }
         // Every version since was erased, so the newest older one that is left stands.
-        let oldest = self.moments[0].standing.since;
         let mut changes = IdChanges::new(Arc::clone(&state.store), *key)?;
         while let Some(change) = changes.next()? {
             match change.entry {
-                _ if change.commit.seq() > oldest => {}
+                _ if change.commit.seq() > self.before => {}
                 Some(entry) if is_erased(state, &entry)? => {}
                 entry => return Ok(entry),
             }
@@ -261,6 +284,12 @@ impl Track {
 fn is_writer(store: &Store, commit: &CommitEntry, change: &Change) -> Result<bool> {
     let writer = change.new.map_or(Ok(None), |new| store.writer_of(&new))?;
     Ok(writer.is_some_and(|writer| writer.digest == commit.digest))
+}
+
+/// Returns whether the id existed before the commit, according to the version that the commit wrote.
+fn is_rewritten(commit: &CommitEntry, change: &Change) -> bool {
+    let created = change.new.map(|new| new.created);
+    created.is_some_and(|created| created < commit.commit.time.as_micros())
 }
 
 /// Returns whether commits of the operation bring versions back, and write none.

@@ -178,6 +178,33 @@ fn documents_without_a_session_have_no_neighbours() {
 }
 
 #[test]
+fn few_of_many_equal_documents_are_read() {
+    let mut index = Index::new();
+    for at in 0..3_000 {
+        let document = Document {
+            session: None,
+            ..document(at, ("s", "", "", 1, "tea"))
+        };
+        index.put(&document).unwrap();
+    }
+    let read = std::cell::Cell::new(0);
+    let filter = |_: &Key| {
+        read.set(read.get() + 1);
+        true
+    };
+    let query = Query {
+        filter: Some(&filter),
+        ..Query::new("tea")
+    };
+    let hits = index.recall(&query, &mut Scratch::default()).hits;
+    assert!(
+        hits.iter().map(|hit| place(hit.key)).eq(0..10),
+        "the oldest first"
+    );
+    assert!(read.get() < 1_000, "{}", read.get());
+}
+
+#[test]
 fn words_of_the_title_count_twice_and_words_above_once() {
     let mut index = Index::new();
     for (at, (title, above)) in [("apple", "pear"), ("pear", "apple"), ("", "")]

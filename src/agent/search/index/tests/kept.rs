@@ -1,13 +1,15 @@
 //! Tests of the index on disk.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::super::*;
 use super::kept_bytes;
-use crate::agent::{Agent, NewItem, Reach, RecallQuery, RememberOptions, Settings};
-use crate::engine::{self, Keep, Layout, Writer};
+use crate::agent::{Agent, EnvelopeRequest, NewItem, Reach, RecallQuery, RememberOptions, Settings};
+use crate::engine::{self, Keep, Layout, Options, Writer};
 use crate::object::{Id, Origin, Time};
 use crate::recall::Embedder;
+use crate::testing::sim_disk::SimDisk;
 
 fn agent(memory: &Memory) -> Agent {
     Agent::new(memory.clone(), Settings::default())
@@ -189,4 +191,39 @@ fn the_next_process_embeds_only_what_is_new() {
     put_some(&memory, 600, 603);
     assert_eq!(embedded("one").0, 3);
     assert_eq!(embedded("two").0, 603);
+}
+
+#[test]
+fn readers_do_not_wait_for_a_save() {
+    let disk = SimDisk::new(1);
+    let memory = Memory::on_disk(Arc::new(disk.clone()), Options::default(), true, None).unwrap();
+    put_some(&memory, 0, 600);
+    let agent = Arc::new(agent(&memory));
+    let read = |agent: &Agent| {
+        let view = agent.memory().view();
+        drop(
+            agent
+                .recall(&view, &RecallQuery::new("note 7", Reach::All))
+                .unwrap(),
+        );
+        drop(agent.envelope(&view, &EnvelopeRequest::new(Reach::All)).unwrap());
+    };
+    read(&agent);
+    let (waits, reader) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&agent));
+    let counted = Arc::clone(&waits);
+    // Each call of the disk returns only after another thread has read.
+    disk.observe(Arc::new(move |_| {
+        let (sent, done) = std::sync::mpsc::channel();
+        let reader = Arc::clone(&reader);
+        std::thread::spawn(move || {
+            read(&reader);
+            sent.send(()).unwrap();
+        });
+        let is_done = done.recv_timeout(Duration::from_secs(20)).is_ok();
+        assert!(is_done, "a reader waits for the disk");
+        counted.fetch_add(1, Ordering::Relaxed);
+    }));
+    assert!(agent.keep_indexes().unwrap());
+    assert!(waits.load(Ordering::Relaxed) > 4);
+    disk.observe_no_more();
 }

@@ -285,7 +285,7 @@ impl Embedder for Asking {
             let query = crate::agent::RecallQuery::new(text, crate::agent::Reach::All);
             let found = agent.recall(&agent.memory().view(), &query).unwrap();
             assert!(!found.hits.is_empty(), "words find the text");
-            self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            self.asked.fetch_add(1, Ordering::Relaxed);
         }
         vec![1.0, text.len() as f32]
     }
@@ -304,7 +304,7 @@ fn an_embedder_may_recall() {
     });
     assert_ne!(hits, 0);
     // The embedder embedded both texts and the question.
-    assert_eq!(asking.asked.load(std::sync::atomic::Ordering::Relaxed), 3);
+    assert_eq!(asking.asked.load(Ordering::Relaxed), 3);
 }
 
 /// An embedder that waits for a signal before it embeds a text that contains `slow`.
