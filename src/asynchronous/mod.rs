@@ -102,10 +102,10 @@ impl<H: Send + Sync + 'static> Async<H> {
         .await
     }
 
-    /// Waits until a call may start at once.
+    /// Waits until `calls` more calls may run.
     #[cfg(feature = "mcp")]
-    pub(crate) async fn ready(&self) {
-        drop(self.turns.acquire().await);
+    pub(crate) async fn ready(&self, calls: u32) {
+        drop(self.turns.acquire_many(calls).await);
     }
 }
 

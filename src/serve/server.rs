@@ -21,7 +21,8 @@ use crate::asynchronous::Async;
 use crate::error::{Error, Result};
 
 /// The number of operations that run at the same time.
-pub(crate) const CALLS_MAX: NonZeroUsize = NonZeroUsize::new(32).expect("32 is not zero");
+pub(crate) const CALLS_MAX: u32 = 32;
+const CALLS: NonZeroUsize = NonZeroUsize::new(CALLS_MAX as usize).expect("32 is not zero");
 
 /// What the clients of a server share. Cheap to clone.
 #[derive(Clone)]
@@ -36,7 +37,7 @@ impl Server {
     /// Returns a server. A missing actor of `caller`, and a session that nobody named, are named after each client.
     pub(crate) fn new(agent: Agent, caller: Caller, profile: Profile) -> Self {
         Self {
-            agent: Async::with_calls(agent, CALLS_MAX),
+            agent: Async::with_calls(agent, CALLS),
             caller: Arc::new(caller),
             profile,
             counts: Arc::default(),
@@ -58,7 +59,13 @@ impl Server {
 
     /// Waits until fewer than [`CALLS_MAX`] operations run.
     pub(crate) async fn ready(&self) {
-        self.agent.ready().await;
+        self.agent.ready(1).await;
+    }
+
+    /// Waits until no operation runs.
+    #[cfg(feature = "http")]
+    pub(crate) async fn idle(&self) {
+        self.agent.ready(CALLS_MAX).await;
     }
 
     /// Does `work` for a client off the runtime (SRV-4).
@@ -72,7 +79,7 @@ impl Server {
     ) -> Result<T> {
         let call = move |agent: &Agent| {
             let service = Service::new(agent.clone(), caller);
-            // A panic leaves no lock poisoned and no state half changed: the engine commits or does not.
+            // The locks are never poisoned, and a change is committed whole or not at all.
             catch_unwind(AssertUnwindSafe(|| work(&service)))
                 .unwrap_or_else(|_| Err(Error::internal("an operation failed")))
         };

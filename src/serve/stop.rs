@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// `Io` if the system has no resources for it.
 pub(super) fn runtime() -> Result<Runtime> {
     let mut builder = Builder::new_current_thread();
-    let builder = builder.enable_all().max_blocking_threads(CALLS_MAX.get());
+    let builder = builder.enable_all().max_blocking_threads(CALLS_MAX as usize);
     builder.build().map_err(failed)
 }
 

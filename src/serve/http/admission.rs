@@ -95,12 +95,10 @@ impl Admission {
     pub(super) fn new(listening: Listening, bound: SocketAddr, caller: &Caller) -> Self {
         let port = bound.port();
         let mut hosts = listening.hosts;
-        for host in [
-            "localhost".to_owned(),
-            "127.0.0.1".to_owned(),
-            "[::1]".to_owned(),
-            address(bound),
-        ] {
+        let named = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        // A server on all addresses has none of its own.
+        let own = (!bound.ip().is_unspecified()).then(|| address(bound));
+        for host in named.into_iter().chain(own) {
             hosts.push(format!("{host}:{port}"));
             // A client leaves out the usual port of HTTP.
             hosts.extend((port == 80).then_some(host));

@@ -32,13 +32,13 @@ const END_TIME_MAX: Duration = Duration::from_secs(20);
 /// The pause after the system had no resources for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers the requests of connections until `stopped`. Then it accepts no more, calls `end`, and waits for the requests
-/// that are read.
+/// Answers the requests of connections until `stopped`. Then it accepts no more, and waits for the requests that are read,
+/// while `end` ends the streams.
 pub(super) async fn until(
     listener: TcpListener,
     router: Router,
     stopped: impl Future<Output = ()>,
-    end: impl FnOnce(),
+    end: impl Future<Output = ()>,
 ) {
     let turns = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let graceful = GracefulShutdown::new();
@@ -64,8 +64,8 @@ pub(super) async fn until(
         });
     }
     drop(listener);
-    end();
-    drop(timeout(END_TIME_MAX, graceful.shutdown()).await);
+    let ended = async { tokio::join!(graceful.shutdown(), end) };
+    drop(timeout(END_TIME_MAX, ended).await);
 }
 
 /// Waits for a turn and a connection.

@@ -36,6 +36,7 @@ use axum::routing::{MethodRouter, any_service, get};
 use rmcp::model::{Extensions, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::time::sleep;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
@@ -56,6 +57,8 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 const BODY_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long an answer may take. A writer waits 30 s for the lock unless `--wait` says otherwise.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
+/// How long the answer of an operation may take from its end to the network.
+const ANSWER_LEAVES: Duration = Duration::from_millis(200);
 /// How long an MCP session of the older revisions may be idle.
 const SESSION_IDLE_MAX: Duration = Duration::from_hours(1);
 /// The header with the session of MCP.
@@ -87,9 +90,16 @@ pub(crate) fn serve(
         let admission = Arc::new(Admission::new(listening, bound, server.caller()));
         let config = mcp_config();
         let sessions = config.cancellation_token.clone();
-        let router = router(server, admission, config);
+        let router = router(server.clone(), admission, config);
         listens(bound)?;
-        listen::until(listener, router, stopped, move || sessions.cancel()).await;
+        let end = async move {
+            // A stream of MCP does not end by itself. It is ended when no operation runs, and the last answer has left.
+            server.idle().await;
+            sleep(ANSWER_LEAVES).await;
+            server.idle().await;
+            sessions.cancel();
+        };
+        listen::until(listener, router, stopped, end).await;
         Ok(())
     })
 }

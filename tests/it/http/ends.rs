@@ -15,9 +15,37 @@ const CLIENTS: usize = 8;
 /// The number of acknowledged writes after which the server is ended.
 const WRITES: usize = 60;
 
+/// How the texts are stored.
+#[derive(Clone, Copy, Debug)]
+enum Protocol {
+    Api,
+    Mcp,
+}
+
+impl Protocol {
+    fn request(self, server: &Server, arguments: &Value) -> String {
+        match self {
+            Self::Api => server.posted("/v1/memory_remember", "", arguments),
+            Self::Mcp => {
+                let params = json!({ "name": "memory_remember", "arguments": arguments });
+                server.mcp_request("tools/call", params)
+            }
+        }
+    }
+
+    /// Returns the id of the text that an answer acknowledges.
+    fn id(self, reply: &Reply) -> String {
+        let answer = reply.json();
+        text(match self {
+            Self::Api => &answer["id"],
+            Self::Mcp => &answer["result"]["structuredContent"]["id"],
+        })
+    }
+}
+
 /// Stores texts from several clients until the server is ended by `signal`. Returns the ids that it acknowledged, and the
 /// server.
-fn ended_under_load(folder: &Folder, signal: &str) -> (BTreeSet<String>, Server) {
+fn ended_under_load(folder: &Folder, protocol: Protocol, signal: &str) -> (BTreeSet<String>, Server) {
     let server = Server::start(folder, &[]);
     let acknowledged = AtomicUsize::new(0);
     let ids = thread::scope(|scope| {
@@ -26,8 +54,7 @@ fn ended_under_load(folder: &Folder, signal: &str) -> (BTreeSet<String>, Server)
             for number in 0.. {
                 let id = format!("c{client}/{number}");
                 let arguments = json!({ "text": format!("Client {client} stores {number}."), "id": id });
-                let path = "/v1/memory_remember";
-                let request = server.posted(path, "", &arguments);
+                let request = protocol.request(&server, &arguments);
                 let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", server.port)) else {
                     break;
                 };
@@ -36,7 +63,7 @@ fn ended_under_load(folder: &Folder, signal: &str) -> (BTreeSet<String>, Server)
                 }
                 match Reply::read(&mut stream) {
                     Some(reply) if reply.status == 200 => {
-                        assert_eq!(reply.json()["id"], id);
+                        assert_eq!(protocol.id(&reply), id);
                         ids.push(id);
                         acknowledged.fetch_add(1, Ordering::SeqCst);
                     }
@@ -72,20 +99,26 @@ fn stored(folder: &Folder) -> BTreeSet<String> {
 
 #[test]
 fn a_killed_server_has_stored_every_text_that_it_acknowledged() {
-    let folder = Folder::with_store();
-    let (acknowledged, server) = ended_under_load(&folder, "-KILL");
-    drop(server);
-    let lost: Vec<_> = acknowledged.difference(&stored(&folder)).cloned().collect();
-    assert!(lost.is_empty() && acknowledged.len() >= WRITES, "{lost:?}");
-    assert_eq!(folder.json(&["verify"])["ok"], true);
+    for protocol in [Protocol::Api, Protocol::Mcp] {
+        let folder = Folder::with_store();
+        let (acknowledged, server) = ended_under_load(&folder, protocol, "-KILL");
+        drop(server);
+        let lost: Vec<_> = acknowledged.difference(&stored(&folder)).cloned().collect();
+        assert!(lost.is_empty() && acknowledged.len() >= WRITES, "{lost:?}");
+        assert_eq!(folder.json(&["verify"])["ok"], true);
+    }
 }
 
 /// INVARIANT HTP-3: the end of the server ends no operation that runs; an answer is sent only after the commit.
 #[test]
 fn a_stopped_server_answers_what_it_has_read_and_loses_nothing() {
-    for signal in ["-TERM", "-INT"] {
+    for (protocol, signal) in [
+        (Protocol::Api, "-TERM"),
+        (Protocol::Api, "-INT"),
+        (Protocol::Mcp, "-TERM"),
+    ] {
         let folder = Folder::with_store();
-        let (acknowledged, server) = ended_under_load(&folder, signal);
+        let (acknowledged, server) = ended_under_load(&folder, protocol, signal);
         let (code, err) = server.end();
         assert_eq!(code, Some(0), "{err}");
         // A request that was read is answered, so what is stored is also acknowledged.

@@ -121,7 +121,15 @@ impl Server {
     }
 
     /// Sends a message of MCP in the newest revision, which needs no handshake, and returns the result.
-    pub(crate) fn mcp(&self, method: &str, mut params: Value) -> Value {
+    pub(crate) fn mcp(&self, method: &str, params: Value) -> Value {
+        let reply = self.raw(&self.mcp_request(method, params));
+        let answer = reply.json();
+        assert!(answer["result"].is_object(), "{reply:?}");
+        answer["result"].clone()
+    }
+
+    /// Returns the request of [`Self::mcp`].
+    pub(crate) fn mcp_request(&self, method: &str, mut params: Value) -> String {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "Tea Client", "version": "1" },
@@ -138,10 +146,7 @@ impl Server {
             "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}"
         );
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let reply = self.post_with("/mcp", &more, &message);
-        let answer = reply.json();
-        assert!(answer["result"].is_object(), "{reply:?}");
-        answer["result"].clone()
+        self.posted("/mcp", &more, &message)
     }
 
     pub(crate) fn signal(&self, signal: &str) {
