@@ -1,12 +1,12 @@
 //! A handle for hosts that run on Tokio. Every call runs on a thread for blocking work, so no call blocks the runtime.
 //!
 //! # Layer
-//! Layer 8. It knows nothing about the handle that it wraps.
+//! Layer 8. Only `close` knows which handles there are.
 //!
 //! # Invariants
 //! - ASY-1: no call waits for a disk or a lock on a thread that runs tasks, not even the drop of the last handle.
-//! - ASY-2: a call that has started runs to its end, even if its future is dropped. A call that has not started never
-//!   starts after that.
+//! - ASY-2: a call that has got its turn runs to its end, even if its future is dropped. A call that still waits for its
+//!   turn never starts after that.
 
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
@@ -28,9 +28,9 @@ const CALLS: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not zero");
 /// use it directly.
 ///
 /// # Cancellation
-/// A call that has started runs to its end, even if its future is dropped: its change may be committed. If the future is
-/// dropped before the call has started, nothing happens. To learn what happened, read the head, or give the change an
-/// id of its own and read that.
+/// A call gets its turn at the first poll of its future, or later if many calls are running. From then on it runs to its
+/// end, even if its future is dropped: its change may be committed. If the future is dropped before, nothing happens. To
+/// learn what happened, read the head, or give the change an id of its own and read that.
 ///
 /// # Example
 /// ```
@@ -76,7 +76,8 @@ impl<H: Send + Sync + 'static> Async<H> {
     /// # Errors
     /// The errors of `open`, and those of [`Self::call`].
     pub async fn open(open: impl FnOnce() -> Result<H> + Send + 'static) -> Result<Self> {
-        blocking(open).await.map(Self::new)
+        // Wrapped at once, so that a handle that nobody waits for is dropped as ASY-1 demands.
+        blocking(move || open().map(Self::new)).await
     }
 
     /// Calls `work` with the wrapped handle on a thread for blocking work. Waits first if many calls are running.

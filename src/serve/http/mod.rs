@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state, map_response_with_state};
 use axum::response::{IntoResponse, Response};
@@ -170,15 +171,17 @@ async fn admit_session(
 }
 
 /// Returns what the request of a message says about its client.
-fn connection(extensions: &Extensions) -> Option<Connection> {
-    let request = extensions.get::<axum::http::request::Parts>()?;
+fn connection(extensions: &Extensions) -> Connection {
+    let Some(request) = extensions.get::<Parts>() else {
+        return Connection::default();
+    };
     let session = request.extensions.get::<ChosenSession>();
     let suffix = request.headers.get(MCP_SESSION);
     let suffix = suffix.and_then(|id| id.to_str().ok());
-    Some(Connection {
+    Connection {
         session: session.and_then(|session| session.0.clone()),
         suffix: suffix.map(|id| id.chars().take(SUFFIX_CHARS).collect()),
-    })
+    }
 }
 
 /// Says whether the memory can be read. The only route without a token, so it says nothing else.

@@ -39,6 +39,7 @@ const LIST_TTL_MS: u64 = 3_600_000;
 const NAME_CHARS: usize = 40;
 
 /// What the transport of a request knows about its client.
+#[derive(Default)]
 pub(crate) struct Connection {
     /// The session that the client's settings chose.
     pub(crate) session: Option<String>,
@@ -50,13 +51,13 @@ pub(crate) struct Connection {
 pub(crate) struct Handler {
     server: Server,
     /// Returns what the transport knows about the client of a request.
-    connection: fn(&Extensions) -> Option<Connection>,
+    connection: fn(&Extensions) -> Connection,
     /// The caller as its first call named it (SRV-1).
     named: OnceLock<Caller>,
 }
 
 impl Handler {
-    pub(crate) fn new(server: Server, connection: fn(&Extensions) -> Option<Connection>) -> Self {
+    pub(crate) fn new(server: Server, connection: fn(&Extensions) -> Connection) -> Self {
         Self {
             server,
             connection,
@@ -67,8 +68,7 @@ impl Handler {
     /// Returns the caller of a request. The session names the client, so that a revert of the session takes back exactly
     /// what this connection wrote.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        let connection = (self.connection)(&context.extensions);
-        let (session, suffix) = connection.map_or((None, None), |one| (one.session, one.suffix));
+        let Connection { session, suffix } = (self.connection)(&context.extensions);
         let named = self.named.get_or_init(|| {
             let name = context.client_info().and_then(|client| name_of(&client.name));
             let mut caller: Caller = self.server.caller().clone();

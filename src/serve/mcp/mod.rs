@@ -19,9 +19,7 @@ use std::io::{Read, Write};
 
 use rmcp::service::serve_directly;
 
-#[cfg(feature = "http")]
-pub(crate) use self::handler::Connection;
-pub(crate) use self::handler::Handler;
+pub(crate) use self::handler::{Connection, Handler};
 use self::transport::Lines;
 use super::stop::{runtime, stopped};
 use crate::error::Result;
@@ -40,7 +38,7 @@ pub(crate) fn serve(
     let lines = Lines::start(input, output, server.clone())?;
     runtime()?.block_on(async {
         let stopped = stopped()?;
-        let running = serve_directly(Handler::new(server, |_| None), lines, None);
+        let running = serve_directly(Handler::new(server, |_| Connection::default()), lines, None);
         let stop = running.cancellation_token();
         let stopped = async move {
             stopped.await;
