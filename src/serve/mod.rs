@@ -13,6 +13,7 @@
 //! - SRV-2: an answer has at most the caller's number of tokens, and says if it leaves something out.
 //! - SRV-3: an answer contains no item of a scope outside the caller's reach, and no untrusted text.
 
+pub(crate) mod errors;
 pub(crate) mod mcp;
 pub(crate) mod operations;
 pub(crate) mod service;

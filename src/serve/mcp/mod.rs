@@ -10,8 +10,10 @@
 //! - MCP-2: an error of an operation is an answer that a model can act on: its code, a sentence and the next step.
 
 mod handler;
+mod memory_files;
 mod memory_tool;
 mod prompts;
+mod requests;
 mod resources;
 mod transport;
 
@@ -21,7 +23,7 @@ use std::sync::Arc;
 use rmcp::service::serve_directly;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use self::handler::Handler;
 use self::transport::{Lines, REQUESTS_MAX};
@@ -55,27 +57,29 @@ pub(crate) fn serve(
         .build()
         .map_err(failed)?;
     let permits = Arc::new(Semaphore::new(REQUESTS_MAX));
-    let lines = Lines::start(input, output, Arc::clone(&permits))?;
+    let stop = Arc::new(Notify::new());
+    let (lines, written) = Lines::start(input, output, Arc::clone(&permits), Arc::clone(&stop))?;
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        let handler = Handler::new(serving, permits);
-        let running = serve_directly(handler, lines, None);
-        let stop = running.cancellation_token();
-        let stopped = async move {
+        let signalled = async {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            stop.cancel();
         };
-        let ended = running.waiting();
+        let ended = serve_directly(Handler::new(serving, permits), lines, None).waiting();
         tokio::pin!(ended);
         tokio::select! {
             _ = &mut ended => {}
-            () = stopped => drop(ended.await),
+            () = signalled => {
+                // A signal is like the end of the input (MCT-5).
+                stop.notify_one();
+                drop(ended.await);
+            }
         }
+        written.wait().await;
         Ok(())
     })
-    // The thread that reads the input may wait for a line for ever. Dropping the runtime does not wait for it.
+    // The thread that reads the input may wait for a line for ever, so nobody waits for it.
 }
