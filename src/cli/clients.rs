@@ -13,6 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::ser::PrettyFormatter;
 use serde_json::{Map, Serializer, Value as Json, json};
 
@@ -50,6 +51,32 @@ named! {
 pub(crate) struct Start {
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
+}
+
+impl Start {
+    /// Whether this starts the server.
+    pub(crate) fn is_server(&self) -> bool {
+        ["serve", "--mcp"]
+            .iter()
+            .all(|word| self.args.iter().any(|arg| arg == word))
+    }
+
+    /// Returns the options of the server, each with its value, without the store. Something else than the server has none.
+    pub(crate) fn options(&self) -> Vec<Vec<String>> {
+        let mut options: Vec<Vec<String>> = Vec::new();
+        for arg in self.args.iter().filter(|_| self.is_server()) {
+            match (arg.split_once('='), options.last_mut()) {
+                (Some((name, value)), _) if name.starts_with("--") => {
+                    options.push(vec![name.to_owned(), value.to_owned()]);
+                }
+                _ if arg.starts_with("--") => options.push(vec![arg.clone()]),
+                (_, Some(option)) => option.push(arg.clone()),
+                (_, None) => {}
+            }
+        }
+        options.retain(|option| !matches!(option[0].as_str(), "--mcp" | "--store"));
+        options
+    }
 }
 
 /// A settings file of a client.
@@ -131,13 +158,59 @@ impl Client {
     }
 }
 
-/// Returns the table of the server in TOML.
-fn toml_of(start: &Start) -> String {
+/// Returns the command and the arguments as values of TOML.
+fn toml_values(start: &Start) -> (String, String) {
     // A JSON string without control characters is a TOML string.
     let quoted = |text: &String| Json::String(text.clone()).to_string();
     let args: Vec<_> = start.args.iter().map(quoted).collect();
-    let (command, args) = (quoted(&start.command), args.join(", "));
-    format!("[mcp_servers.{SERVER}]\ncommand = {command}\nargs = [{args}]\n")
+    (quoted(&start.command), format!("[{}]", args.join(", ")))
+}
+
+/// Returns the table of the server in TOML.
+fn toml_of(start: &Start) -> String {
+    let (command, args) = toml_values(start);
+    format!("[mcp_servers.{SERVER}]\ncommand = {command}\nargs = {args}\n")
+}
+
+/// A TOML file with the places of what starts the server.
+#[derive(Deserialize)]
+struct TomlFile {
+    mcp_servers: TomlServers,
+}
+
+#[derive(Deserialize)]
+struct TomlServers {
+    treering: TomlEntry,
+}
+
+#[derive(Deserialize)]
+struct TomlEntry {
+    command: toml::Spanned<String>,
+    args: toml::Spanned<Vec<String>>,
+}
+
+/// Returns a TOML text with another command and other arguments of the server. Returns `None` if one of them is missing, or
+/// if anything else would change (CLT-1).
+fn edited_toml(old: &str, start: &Start) -> Option<String> {
+    let entry = toml::from_str::<TomlFile>(old).ok()?.mcp_servers.treering;
+    let (command, args) = toml_values(start);
+    let mut places = [(entry.command.span(), command), (entry.args.span(), args)];
+    places.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    let mut new = old.to_owned();
+    for (place, value) in places {
+        new.replace_range(place, &value);
+    }
+    // What the file says beside the two values.
+    let rest = |text: &str| {
+        let mut table: toml::Table = text.parse().ok()?;
+        let entry = table.get_mut("mcp_servers")?.get_mut(SERVER)?.as_table_mut()?;
+        let start = start_of_toml(&toml::Value::Table(entry.clone()))?;
+        entry.remove("command");
+        entry.remove("args");
+        Some((table, start))
+    };
+    let (before, (after, started)) = (rest(old)?.0, rest(&new)?);
+    (before == after && started == *start).then_some(new)
 }
 
 impl SettingsFile {
@@ -193,12 +266,18 @@ impl SettingsFile {
             .map(|all| all.entry(self.client.servers_key()).or_insert_with(|| json!({})));
         let servers = servers.and_then(Json::as_object_mut);
         let servers = servers.ok_or_else(|| self.not_kept(start, "the servers are not an object"))?;
-        servers.insert(SERVER.to_owned(), self.client.entry(start));
+        let (entry, new) = (servers.entry(SERVER), self.client.entry(start));
+        match (entry.or_insert_with(|| json!({})).as_object_mut(), new) {
+            // The other keys, such as `env`, stay.
+            (Some(entry), Json::Object(new)) => entry.extend(new),
+            _ => return Err(self.not_kept(start, "the server is not an object")),
+        }
         let indent = old.and_then(indent_of).unwrap_or("  ");
         Ok(pretty(&all, indent))
     }
 
-    /// Adds the table of the server at the end, because a TOML file has comments that a rewrite would lose.
+    /// Adds the table of the server at the end, or replaces its two values in place, because a TOML file has comments that a
+    /// rewrite would lose.
     fn with_toml(&self, old: &str, start: &Start) -> Result<String> {
         let table: toml::Table = old
             .parse()
@@ -215,7 +294,8 @@ impl SettingsFile {
                 Ok(format!("{old}{end}{gap}{}", toml_of(start)))
             }
             Some(known) if known.as_ref() == Some(start) => Ok(old.to_owned()),
-            Some(_) => Err(self.not_kept(start, "it already has the server with another command")),
+            Some(_) => edited_toml(old, start)
+                .ok_or_else(|| self.not_kept(start, "it already has the server with another command")),
         }
     }
 

@@ -14,6 +14,7 @@
 //! - SRV-3: an answer contains no item of a scope outside the caller's reach, and no untrusted text.
 
 mod counts;
+pub(crate) mod errors;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod mcp;

@@ -143,10 +143,7 @@ fn problem_of(start: &Start, store: &Path) -> Option<String> {
     if !is_found {
         return Some(format!("the program {} does not exist", start.command));
     }
-    if !["serve", "--mcp"]
-        .iter()
-        .all(|word| start.args.iter().any(|arg| arg == word))
-    {
+    if !start.is_server() {
         return Some("the arguments do not start serve --mcp".to_owned());
     }
     let named = start

@@ -26,8 +26,9 @@ enum McpVerb {
     /// Add the server to the settings of a client
     ///
     /// # Notes
-    /// Shows the change, and writes it after a yes. Everything else in the file stays. --scope, --session, --actor and --trust
-    /// become options of the server. A client that serves many projects gets the path of the present store.
+    /// Shows the change, and writes it after a yes. Everything else in the file stays, and so do the other options of the
+    /// server. --scope, --session, --actor and --trust become options of the server. A client that serves many projects
+    /// gets the path of the present store.
     ///
     /// # Examples
     /// ```text
@@ -73,8 +74,10 @@ impl Verb for Mcp {
             dry_run,
             yes,
         } = self.verb;
-        let start = start_of(context, client, scope)?;
         let file = client.file()?;
+        // A file that cannot be parsed is refused below, with the entry to paste.
+        let known = file.start().ok().flatten();
+        let start = start_of(context, client, scope, known.as_ref())?;
         let old = file.read()?;
         let new = file.with_server(old.as_deref(), &start)?;
         let before = old.as_deref().unwrap_or_default();
@@ -111,8 +114,14 @@ impl Verb for Mcp {
     }
 }
 
-/// Returns how the client starts the server with the options of the command.
-fn start_of(context: &Context, client: Client, scope: Option<String>) -> Result<Start> {
+/// Returns how the client starts the server with the options of the command, and the other options of `known`, which is the
+/// present entry.
+fn start_of(
+    context: &Context,
+    client: Client,
+    scope: Option<String>,
+    known: Option<&Start>,
+) -> Result<Start> {
     let program = env::current_exe().map_err(|error| Error::io("finding the program", error))?;
     let LaneOptions { session, actor } = context.lane_options();
     let store = match context.named_store() {
@@ -133,6 +142,12 @@ fn start_of(context: &Context, client: Client, scope: Option<String>) -> Result<
     ];
     for (option, value) in options {
         args.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
+    }
+    for option in known.map(Start::options).unwrap_or_default() {
+        let is_given = option.first().is_some_and(|name| args.contains(name));
+        if !is_given {
+            args.extend(option);
+        }
     }
     Ok(Start {
         command: shown(&program),

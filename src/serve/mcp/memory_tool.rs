@@ -10,30 +10,32 @@
 //! - MTL-1: a command reads and changes only items of the caller's scope below its prefix.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
+use super::memory_files::{TOP, listing, numbered, within};
 use crate::agent::trust::held_back;
 use crate::agent::{Forgetting, NewItem, RememberOptions, StoredText, refuse_secret_name};
 use crate::engine::{Query, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Object};
-use crate::recall::tokens;
 use crate::serve::Service;
+use crate::serve::errors::ErrorShown;
 use crate::serve::operations::{Sent, printable};
 use crate::{Authorisation, Origin};
 
 /// The name of the tool, as models know it.
 pub(super) const NAME: &str = "memory";
-/// The folder that holds every file.
-const TOP: &str = "/memories";
 /// The kind of the items.
 const KIND: &str = "file";
 /// The lines before and after an edit that its answer shows.
 const LINES_AROUND: usize = 4;
+/// The lines of a file that a view shows.
+const LINES_MAX: usize = 999_999;
+/// What most errors of the documentation begin with.
+const ERROR: &str = "Error: ";
 /// The commands, and the arguments that each needs.
 const COMMANDS: &str = "view (path), create (path, file_text), str_replace (path, old_str, new_str), \
                         insert (path, insert_line, insert_text), delete (path), rename (old_path, new_path)";
@@ -150,11 +152,18 @@ fn failed(text: String) -> Error {
     Error::invalid(text)
 }
 
-fn missing(path: &str) -> Error {
+/// Returns the error of a path that names nothing, in the words of the command.
+fn missing(path: &str, begin: &str, end: &str) -> Error {
     let path = printable(path);
-    Error::not_found(format!(
-        "The path {path} does not exist. Please provide a valid path."
-    ))
+    // The code keeps the hints about items away.
+    Error::not_found(format!("{begin}The path {path} does not exist{end}")).with_code(ErrorCode::NoFile)
+}
+
+/// Returns the answer of a command that failed. Its text begins as the documentation says, without a code.
+pub(super) fn failure(shown: ErrorShown) -> CallToolResult {
+    let next = shown.hint.map(|hint| format!("\nnext: {hint}"));
+    let text = shown.message + &next.unwrap_or_default();
+    CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
 impl<'a> Files<'a> {
@@ -198,8 +207,13 @@ impl<'a> Files<'a> {
         Ok(found.filter(|object| object.scope() == scope.as_str()))
     }
 
-    /// Returns the files below the folder `path` by their path below the top folder.
-    fn within(&self, path: &str) -> Result<BTreeMap<String, Object>> {
+    /// Returns what `take` takes of each file below the folder `path`, by the path of the file below the top folder.
+    fn within<T>(
+        &self,
+        path: &str,
+        limit: Option<usize>,
+        take: impl Fn(Object) -> T,
+    ) -> Result<BTreeMap<String, T>> {
         let rest = Self::below(path)?;
         let folder = if rest.is_empty() {
             self.prefix.clone()
@@ -209,13 +223,20 @@ impl<'a> Files<'a> {
         let query = Query {
             prefix: Some(folder),
             scope: Some(self.service.scope(None)?),
+            limit,
             ..Query::default()
         };
         let found = self.view.query(&query)?.map(|object| {
             let object = object?;
-            Ok((object.id().as_str()[self.prefix.len()..].to_owned(), object))
+            let name = object.id().as_str()[self.prefix.len()..].to_owned();
+            Ok((name, take(object)))
         });
         found.collect()
+    }
+
+    /// Whether `path` is a file or a folder.
+    fn is_taken(&self, path: &str) -> Result<bool> {
+        Ok(self.file(path)?.is_some() || !self.within(path, Some(1), drop)?.is_empty())
     }
 
     /// Returns the text of a file as an answer may show it.
@@ -241,6 +262,11 @@ impl<'a> Files<'a> {
             && let Some(object) = self.file(path)?
         {
             let text = self.text(path, &object)?;
+            if text.lines().nth(LINES_MAX).is_some() {
+                let path = printable(path);
+                let text = format!("File {path} exceeds maximum line limit of 999,999 lines.");
+                return Err(failed(text));
+            }
             let lines = numbered(&text);
             let (first, last) = match range {
                 None => (1, lines.len()),
@@ -259,24 +285,41 @@ impl<'a> Files<'a> {
                 printable(path)
             ));
         }
-        let files = self.within(path)?;
+        // Only the sizes are kept, so that one text at a time is in memory.
+        let files = self.within(path, None, |object| object.content().map_or(0, str::len))?;
         if files.is_empty() && !Self::below(path)?.is_empty() {
-            return Err(missing(path));
+            return Err(missing(path, "", ". Please provide a valid path."));
         }
         Ok(listing(path, Self::below(path)?, &files))
     }
 
     fn create(&self, path: &str, text: String) -> Result<String> {
         let path = path.trim_end_matches('/');
-        if self.file(path)?.is_some() || !self.within(path)?.is_empty() {
+        if self.is_taken(path)? {
             return Err(failed(format!("Error: File {} already exists", printable(path))));
         }
+        self.refuse_below_file(path)?;
         self.store(path, text, None)?;
         Ok(format!("File created successfully at: {}", printable(path)))
     }
 
+    /// Refuses a path below a file, so that no path is a file and a folder.
+    fn refuse_below_file(&self, path: &str) -> Result<()> {
+        let rest = Self::below(path)?;
+        for (at, _) in rest.match_indices('/') {
+            let folder = format!("{TOP}/{}", &rest[..at]);
+            if self.file(&folder)?.is_some() {
+                let text = format!("{ERROR}The path {} is a file, not a folder", printable(&folder));
+                return Err(failed(text));
+            }
+        }
+        Ok(())
+    }
+
     fn replace(&self, path: &str, old: &str, new: &str) -> Result<String> {
-        let object = self.file(path)?.ok_or_else(|| missing(path))?;
+        let object = self
+            .file(path)?
+            .ok_or_else(|| missing(path, ERROR, ". Please provide a valid path."))?;
         let text = self.text(path, &object)?;
         let places: Vec<usize> = if old.is_empty() {
             Vec::new()
@@ -312,7 +355,7 @@ impl<'a> Files<'a> {
     }
 
     fn insert(&self, path: &str, at: i64, new: &str) -> Result<String> {
-        let object = self.file(path)?.ok_or_else(|| missing(path))?;
+        let object = self.file(path)?.ok_or_else(|| missing(path, ERROR, ""))?;
         let text = self.text(path, &object)?;
         let mut lines: Vec<&str> = text.lines().collect();
         let line = usize::try_from(at).ok().filter(|line| *line <= lines.len()).ok_or_else(|| {
@@ -331,6 +374,11 @@ impl<'a> Files<'a> {
     }
 
     fn delete(&self, path: &str) -> Result<String> {
+        if Self::below(path)?.is_empty() {
+            return Err(failed(format!(
+                "{ERROR}The folder {TOP} itself cannot be deleted"
+            )));
+        }
         let ids = self
             .at(path)?
             .into_values()
@@ -356,9 +404,9 @@ impl<'a> Files<'a> {
         {
             return Ok(BTreeMap::from([(rest.to_owned(), object)]));
         }
-        let files = self.within(path)?;
+        let files = self.within(path, None, |object| object)?;
         if files.is_empty() {
-            Err(missing(path))
+            Err(missing(path, ERROR, ""))
         } else {
             Ok(files)
         }
@@ -374,12 +422,13 @@ impl<'a> Files<'a> {
                 printable(new)
             )));
         }
-        if self.file(new)?.is_some() || !self.within(new)?.is_empty() {
+        if self.is_taken(new)? {
             return Err(failed(format!(
                 "Error: The destination {} already exists",
                 printable(new)
             )));
         }
+        self.refuse_below_file(new)?;
         refuse_secret_name("the path", to)?;
         let mut draft = self
             .service
@@ -391,6 +440,9 @@ impl<'a> Files<'a> {
             renamed.id = Id::new(&format!("{}{to}{}", self.prefix, &path[from.len()..]))?;
             // A text does not become more trusted by a new name.
             renamed.derived_from = vec![object.digest()];
+            // Another writer may have changed the file, or taken the name, since this state.
+            draft.expect(object.id(), Some(object.digest()));
+            draft.expect(&renamed.id, None);
             draft.put(renamed)?;
             draft.remove(object.id())?;
         }
@@ -430,71 +482,4 @@ impl<'a> Files<'a> {
 
 fn at_least_one(line: i64) -> usize {
     usize::try_from(line).unwrap_or_default().max(1)
-}
-
-/// Returns the lines of a text behind their numbers.
-fn numbered(text: &str) -> Vec<String> {
-    let lines = (1..).zip(text.lines());
-    lines
-        .map(|(number, line)| format!("{number:>6}\t{}", printable(line)))
-        .collect()
-}
-
-/// Returns the list of the files and folders below `path`, two levels deep, with their sizes.
-fn listing(path: &str, rest: &str, files: &BTreeMap<String, Object>) -> String {
-    let mut sizes: BTreeMap<String, usize> = BTreeMap::from([(rest.to_owned(), 0)]);
-    let skipped = if rest.is_empty() {
-        0
-    } else {
-        rest.split('/').count()
-    };
-    for (name, object) in files {
-        let size = object.content().map_or(0, str::len);
-        let parts: Vec<&str> = name.split('/').collect();
-        let own = parts.get(skipped..).unwrap_or_default();
-        if own
-            .iter()
-            .any(|part| part.starts_with('.') || *part == "node_modules")
-        {
-            continue;
-        }
-        for depth in 0..=own.len().min(2) {
-            *sizes.entry(parts[..skipped + depth].join("/")).or_default() += size;
-        }
-    }
-    let shown = printable(path.trim_end_matches('/'));
-    let mut text = format!(
-        "Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items and node_modules:"
-    );
-    for (name, size) in sizes {
-        let name = if name.is_empty() {
-            TOP.to_owned()
-        } else {
-            format!("{TOP}/{name}")
-        };
-        let _ = write!(text, "\n{}\t{}", human(size), printable(&name));
-    }
-    text
-}
-
-/// Formats a number of bytes as `du -h` does.
-fn human(bytes: usize) -> String {
-    let kibibytes = bytes as f64 / 1024.0;
-    if kibibytes < 1.0 {
-        format!("{bytes}B")
-    } else if kibibytes < 1024.0 {
-        format!("{kibibytes:.1}K")
-    } else {
-        format!("{:.1}M", kibibytes / 1024.0)
-    }
-}
-
-/// Cuts a text at the caller's limit (SRV-2).
-fn within(text: &str, tokens_max: usize) -> String {
-    if tokens(text) <= tokens_max {
-        return text.to_owned();
-    }
-    let note = "\n(shortened to the limit of tokens: view_range shows other lines)";
-    let room = tokens_max.saturating_mul(4).saturating_sub(note.len());
-    text.chars().take(room).chain(note.chars()).collect()
 }

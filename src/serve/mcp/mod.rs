@@ -10,14 +10,18 @@
 //! - MCP-2: an error of an operation is an answer that a model can act on: its code, a sentence and the next step.
 
 mod handler;
+mod memory_files;
 mod memory_tool;
 mod prompts;
+mod requests;
 mod resources;
 mod transport;
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use rmcp::service::serve_directly;
+use tokio::sync::Notify;
 
 pub(crate) use self::handler::{Connection, Handler};
 use self::transport::Lines;
@@ -35,22 +39,22 @@ pub(crate) fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> Result<()> {
-    let lines = Lines::start(input, output, server.clone())?;
+    let stop = Arc::new(Notify::new());
+    let (lines, written) = Lines::start(input, output, server.clone(), Arc::clone(&stop))?;
     runtime()?.block_on(async {
         let stopped = stopped()?;
-        let running = serve_directly(Handler::new(server, |_| Connection::default()), lines, None);
-        let stop = running.cancellation_token();
-        let stopped = async move {
-            stopped.await;
-            stop.cancel();
-        };
-        let ended = running.waiting();
+        let ended = serve_directly(Handler::new(server, |_| Connection::default()), lines, None).waiting();
         tokio::pin!(ended);
         tokio::select! {
             _ = &mut ended => {}
-            () = stopped => drop(ended.await),
+            () = stopped => {
+                // A signal is like the end of the input (MCT-5).
+                stop.notify_one();
+                drop(ended.await);
+            }
         }
+        written.wait().await;
         Ok(())
     })
-    // The thread that reads the input may wait for a line for ever. Dropping the runtime does not wait for it.
+    // The thread that reads the input may wait for a line for ever, so nobody waits for it.
 }

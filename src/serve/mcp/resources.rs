@@ -22,7 +22,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::answers::history::SnapshotLine;
 use crate::answers::json::to_json;
 use crate::engine::Query;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::serve::Service;
 use crate::serve::operations::{Profile, find, printable};
 
@@ -77,6 +77,7 @@ pub(super) fn read(service: &Service, uri: &str) -> Result<ReadResourceResult> {
     let unknown = || {
         let known = "memory://status, memory://envelope, memory://object/ID, memory://snapshot/REV, memory://diff/REV..REV";
         Error::not_found(format!("there is no resource '{}'", printable(uri)))
+            .with_code(ErrorCode::Usage)
             .with_hint(format!("use {known}"))
     };
     let path = uri.strip_prefix(SCHEME).ok_or_else(unknown)?;

@@ -9,27 +9,46 @@
 //! Layer 9, part of serve.
 //!
 //! # Invariants
-//! - MCT-1: each line of the output is one JSON-RPC message.
+//! - MCT-1: each line of the output is one JSON-RPC message, or the array that answers a batch.
 //! - MCT-2: each line of the input that is no message is answered by an error, and the server goes on.
 //! - MCT-3: no line takes more memory than [`LINE_BYTES_MAX`], and at most [`LINES_AHEAD`] lines wait to be read.
+//! - MCT-4: no line is taken while [`REQUESTS_MAX`] answers are missing or unwritten, or while the output has no room. A
+//!   client that does not read stops the server, and does not fill its memory.
+//! - MCT-5: after the end of the input, or a signal to stop, each request that was read is answered before the streams end,
+//!   if that takes no longer than [`LAST_ANSWERS`].
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, JsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::{Value as Json, json};
-use tokio::sync::{mpsc, oneshot};
+use serde_json::{Map, Value as Json, json};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::{Instant, timeout, timeout_at};
 
+use super::requests::Requests;
 use crate::answers::json::to_json;
 use crate::error::{Error, Result};
 use crate::serve::Server;
+use crate::serve::server::CALLS_MAX;
 use crate::threads::Builder;
 
 /// The longest line that is read: 16 MiB.
 const LINE_BYTES_MAX: usize = 16 << 20;
 /// The number of lines that the reading thread reads ahead.
 const LINES_AHEAD: usize = 4;
+/// The number of requests that are answered at the same time.
+const REQUESTS_MAX: usize = CALLS_MAX as usize;
+/// The number of messages in a batch.
+const BATCH_MAX: usize = 100;
+/// How long the last answers may take. A request waits up to 30 seconds for the lock of the store.
+const LAST_ANSWERS: Duration = Duration::from_secs(60);
+/// How long the output may take for what waits to be written when the server ends.
+const LAST_LINES: Duration = Duration::from_secs(5);
 
 /// The codes of JSON-RPC.
 const PARSE_ERROR: i32 = -32_700;
@@ -41,8 +60,9 @@ enum Line {
     TooLong,
 }
 
-/// A message to write, and whom to tell that it is written.
+/// A line to write, and whom to tell that it is written.
 type Outgoing = (String, oneshot::Sender<io::Result<()>>);
+type Message = RxJsonRpcMessage<RoleServer>;
 
 /// The streams of one client.
 pub(super) struct Lines {
@@ -50,12 +70,30 @@ pub(super) struct Lines {
     output: mpsc::Sender<Outgoing>,
     /// The answer to a line that was no message, until it is handed over.
     answer: Option<String>,
-    /// No line is read while as many operations run as may.
+    /// The messages of a batch that are not handed over yet.
+    batch: VecDeque<Message>,
+    requests: Arc<Requests>,
+    /// No message is handed over while as many operations run as may.
     server: Server,
+    /// Tells that nothing more is read.
+    stop: Arc<Notify>,
+    /// When the streams end at the latest, since the input ended.
+    last: Option<Instant>,
+}
+
+/// The end of the writing thread.
+pub(super) struct Written(oneshot::Receiver<()>);
+
+impl Written {
+    /// Waits until everything is written, or [`LAST_LINES`] have passed. Nobody may hold the [`Lines`] any more.
+    pub(super) async fn wait(self) {
+        // Nothing is sent. The thread drops the other end when it ends.
+        drop(timeout(LAST_LINES, self.0).await);
+    }
 }
 
 impl Lines {
-    /// Starts to read `input` and to write `output`, each in a thread.
+    /// Starts to read `input` and to write `output`, each in a thread. `stop` ends the reading.
     ///
     /// # Errors
     /// `Io` if the system starts no thread.
@@ -63,22 +101,116 @@ impl Lines {
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
         server: Server,
-    ) -> Result<Self> {
+        stop: Arc<Notify>,
+    ) -> Result<(Self, Written)> {
         let (lines, read) = mpsc::channel(LINES_AHEAD);
         let (write, messages) = mpsc::channel(LINES_AHEAD);
+        let (writing, written) = oneshot::channel();
         let failed = |error| Error::io("starting a thread of the server", error);
         Builder::new()
             .spawn(move || read_lines(BufReader::new(input), &lines))
             .map_err(failed)?;
-        Builder::new()
-            .spawn(move || write_lines(output, messages))
-            .map_err(failed)?;
-        Ok(Self {
+        let write_all = move || {
+            write_lines(output, messages);
+            drop::<oneshot::Sender<()>>(writing);
+        };
+        Builder::new().spawn(write_all).map_err(failed)?;
+        let lines = Self {
             input: read,
             output: write,
             answer: None,
+            batch: VecDeque::new(),
+            requests: Arc::default(),
             server,
-        })
+            stop,
+            last: None,
+        };
+        Ok((lines, Written(written)))
+    }
+
+    /// Returns the next message; `None` at the end of the input.
+    ///
+    /// The future may be dropped and made again: an answer that is not handed over yet stays in `answer`.
+    async fn next(&mut self) -> Option<Message> {
+        loop {
+            let room = self.output.reserve().await.ok()?;
+            if let Some(answer) = self.answer.take() {
+                room.send((answer, oneshot::channel().0));
+                continue;
+            }
+            drop(room);
+            self.server.ready().await;
+            if let Some(message) = self.batch.pop_front() {
+                return Some(message);
+            }
+            self.requests.fewer_than(REQUESTS_MAX).await;
+            let line = self.input.recv().await?;
+            if let Some(message) = self.take(&line) {
+                return Some(message);
+            }
+        }
+    }
+
+    /// Takes a line of the input: returns its message, or keeps its batch or the answer to it.
+    fn take(&mut self, line: &Line) -> Option<Message> {
+        let read = match line {
+            Line::TooLong => {
+                let most = LINE_BYTES_MAX >> 20;
+                let why = format!("a line is longer than {most} MiB");
+                Err(refusal(&Json::Null, INVALID_REQUEST, &why))
+            }
+            Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return None,
+            Line::Whole(line) => json_of(line),
+        };
+        let message = match read {
+            Ok(Json::Array(batch)) if (1..=BATCH_MAX).contains(&batch.len()) => {
+                self.answer = self.take_batch(batch);
+                return None;
+            }
+            Ok(value) => message_of(value),
+            Err(refused) => Err(refused),
+        };
+        let message = message.and_then(|message| self.started(message, None));
+        message
+            .map_err(|refused| self.answer = Some(refused.to_string()))
+            .ok()
+    }
+
+    /// Keeps the messages of a batch. Returns the answer to the batch if nothing in it is a request.
+    fn take_batch(&mut self, batch: Vec<Json>) -> Option<String> {
+        let number = self.requests.new_batch();
+        for value in batch {
+            match message_of(value).and_then(|message| self.started(message, Some(number))) {
+                Ok(message) => self.batch.push_back(message),
+                Err(refused) => self.requests.refused(number, refused.to_string()),
+            }
+        }
+        self.requests.close_batch(number)
+    }
+
+    /// Registers a request, and forgets a request that the client cancels. Refuses an id that waits for an answer.
+    fn started(&self, message: Message, batch: Option<u64>) -> std::result::Result<Message, Json> {
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                if !self.requests.start(request.id.clone(), batch) {
+                    // With the id, this would be taken for the answer to the other request.
+                    let why = "a request with this id waits for its answer";
+                    return Err(refusal(&Json::Null, INVALID_REQUEST, why));
+                }
+            }
+            JsonRpcMessage::Notification(sent) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &sent.notification
+                    && let Some(id) = &cancelled.params.request_id
+                    && let Some(answers) = self.requests.end(id, None)
+                {
+                    // The rest of the batch had its answers. They go out without the cancelled one.
+                    let output = self.output.clone();
+                    tokio::spawn(async move { write(output, answers).await });
+                }
+            }
+            _ => {}
+        }
+        Ok(message)
     }
 }
 
@@ -149,33 +281,52 @@ impl Transport<RoleServer> for Lines {
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let output = self.output.clone();
-        async move { write(output, to_json(&message).map_err(io::Error::other)?).await }
+        let (output, requests) = (self.output.clone(), Arc::clone(&self.requests));
+        async move {
+            let line = to_json(&message).map_err(io::Error::other)?;
+            let id = match message {
+                JsonRpcMessage::Response(answer) => Some(answer.id),
+                JsonRpcMessage::Error(answer) => answer.id,
+                _ => None,
+            };
+            let Some(id) = id else {
+                return write(output, line).await;
+            };
+            if requests.is_in_batch(&id) {
+                return match requests.end(&id, Some(line)) {
+                    Some(answers) => write(output, answers).await,
+                    None => Ok(()),
+                };
+            }
+            let written = write(output, line).await;
+            requests.end(&id, None);
+            written
+        }
     }
 
-    // rmcp drops this future whenever it has something else to do, and calls again. So nothing is lost between two waits:
-    // an answer that is not handed over yet stays in `answer`.
+    // rmcp drops this future whenever it has something else to do, and calls again. So nothing is lost between two waits.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        loop {
-            if self.answer.is_some() {
-                let room = self.output.reserve().await.ok()?;
-                let (written, _) = oneshot::channel();
-                room.send((self.answer.take()?, written));
-            }
-            self.server.ready().await;
-            self.answer = match self.input.recv().await? {
-                Line::TooLong => {
-                    let most = LINE_BYTES_MAX >> 20;
-                    let why = format!("a line is longer than {most} MiB");
-                    Some(refusal(&Json::Null, INVALID_REQUEST, &why))
-                }
-                Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => None,
-                Line::Whole(line) => match message_of(&line) {
-                    Ok(message) => return Some(message),
-                    Err(answer) => Some(answer),
+        let stop = Arc::clone(&self.stop);
+        if self.last.is_none() {
+            tokio::select! {
+                biased;
+                () = stop.notified() => {}
+                next = self.next() => if next.is_some() {
+                    return next;
                 },
-            };
+            }
+            self.input.close();
+            self.last = Some(Instant::now() + LAST_ANSWERS);
         }
+        let until = self.last?;
+        let last = async {
+            let next = self.next().await;
+            if next.is_none() {
+                self.requests.fewer_than(1).await;
+            }
+            next
+        };
+        timeout_at(until, last).await.ok().flatten()
     }
 
     async fn close(&mut self) -> io::Result<()> {
@@ -184,30 +335,27 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-/// Returns the message in a line, or the line that answers it (MCT-2).
-fn message_of(line: &[u8]) -> std::result::Result<RxJsonRpcMessage<RoleServer>, String> {
+/// Returns the JSON of a line, or the answer to it (MCT-2).
+fn json_of(line: &[u8]) -> std::result::Result<Json, Json> {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-    let value: Json = serde_json::from_slice(line).map_err(|error| {
-        refusal(
-            &Json::Null,
-            PARSE_ERROR,
-            &format!("the line is not JSON: {error}"),
-        )
-    })?;
+    serde_json::from_slice(line).map_err(|error| {
+        let why = format!("the line is not JSON: {error}");
+        refusal(&Json::Null, PARSE_ERROR, &why)
+    })
+}
+
+/// Returns the message in a JSON document, or the answer to it (MCT-2).
+fn message_of(value: Json) -> std::result::Result<Message, Json> {
     let refused = |why: &str| refusal(&value["id"], INVALID_REQUEST, why);
     let Some(message) = value.as_object() else {
-        let why = if value.is_array() {
-            "send one message a line, not a batch"
-        } else {
-            "a message is a JSON object"
-        };
-        return Err(refusal(&Json::Null, INVALID_REQUEST, why));
+        let why = format!("a message is a JSON object, and a batch is an array of 1 to {BATCH_MAX} messages");
+        return Err(refusal(&Json::Null, INVALID_REQUEST, &why));
     };
     if message.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
         return Err(refused("a message says \"jsonrpc\": \"2.0\""));
     }
     let id = message.get("id");
-    if id.is_some_and(|id| !id.is_string() && !id.is_i64() && !id.is_u64()) {
+    if id.is_some_and(|id| !is_id(id)) {
         return Err(refused("an id is a text or an integer"));
     }
     let is_answer = message.contains_key("result") || message.contains_key("error");
@@ -217,23 +365,40 @@ fn message_of(line: &[u8]) -> std::result::Result<RxJsonRpcMessage<RoleServer>, 
     if message.get("params").is_some_and(|params| !params.is_object()) {
         return Err(refused("params is an object"));
     }
-    serde_json::from_slice(line).map_err(|error| refused(&format!("the message is not valid: {error}")))
+    let id = id.cloned().unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| {
+        refusal(
+            &id,
+            INVALID_REQUEST,
+            &format!("the message is not valid: {error}"),
+        )
+    })
 }
 
-/// Returns the line that answers a line without a valid message. `id` is that of the message if it has one.
-fn refusal(id: &Json, code: i32, why: &str) -> String {
-    let id = if id.is_string() || id.is_i64() || id.is_u64() {
-        id
-    } else {
-        &Json::Null
-    };
-    let error = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } });
-    to_json(&error).unwrap_or_default()
+fn is_id(id: &Json) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
+}
+
+/// Returns the answer to what is no valid message. It has the id of the message; without one, it has none, because no
+/// revision allows null.
+fn refusal(id: &Json, code: i32, why: &str) -> Json {
+    let mut answer = Map::new();
+    answer.insert("jsonrpc".to_owned(), json!("2.0"));
+    if is_id(id) {
+        answer.insert("id".to_owned(), id.clone());
+    }
+    answer.insert("error".to_owned(), json!({ "code": code, "message": why }));
+    Json::Object(answer)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::{Agent, Place, Settings};
+    use crate::engine::Memory;
+    use crate::object::Origin;
+    use crate::serve::Caller;
+    use crate::serve::operations::Profile;
 
     /// INVARIANT MCT-3: no line takes more memory than the limit.
     #[test]
@@ -250,44 +415,74 @@ mod tests {
         assert!(next().is_none());
     }
 
+    /// An output that takes its time.
+    struct Slow(Arc<crate::threads::Mutex<Vec<u8>>>);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            crate::threads::sleep(Duration::from_millis(50));
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// INVARIANT MCT-2: each line of the input that is no message is answered, also the last one.
     #[test]
-    fn an_answer_to_a_bad_message_has_its_id() {
-        let bad = [
-            (
-                r#"{"jsonrpc":"2.0","id":7,"params":{}}"#,
-                json!(7),
-                INVALID_REQUEST,
-            ),
-            (
-                r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#,
-                json!("a"),
-                INVALID_REQUEST,
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
-                Json::Null,
-                INVALID_REQUEST,
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
-                Json::Null,
-                INVALID_REQUEST,
-            ),
-            (
-                r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
-                Json::Null,
-                INVALID_REQUEST,
-            ),
-            (r#"{"jsonrpc":"2.0","id":7"#, Json::Null, PARSE_ERROR),
-        ];
-        for (line, id, code) in bad {
-            let answer: Json = serde_json::from_str(&message_of(line.as_bytes()).unwrap_err()).unwrap();
+    fn the_last_refusals_are_written_before_the_end() {
+        let shown = Arc::new(crate::threads::Mutex::new(Vec::new()));
+        let agent = Agent::new(Memory::in_memory().unwrap(), Settings::default());
+        let caller = Caller {
+            place: Place::default(),
+            scope: None,
+            session: "s".to_owned(),
+            names_session: false,
+            actor: None,
+            trust: Origin::Model,
+            tokens_max: 200,
+        };
+        let server = Server::new(agent, caller, Profile::Minimal);
+        let (input, output) = (io::Cursor::new("x\nx\nx\n"), Slow(Arc::clone(&shown)));
+        let (mut lines, written) = Lines::start(input, output, server, Arc::default()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(async {
+            assert!(lines.receive().await.is_none());
+            drop(lines);
+            written.wait().await;
+        });
+        let shown = String::from_utf8(shown.lock().clone()).unwrap();
+        assert_eq!(shown.lines().count(), 3, "{shown}");
+    }
+
+    #[test]
+    fn an_answer_to_a_bad_message_has_its_id_or_none() {
+        let request = json!({ "jsonrpc": "2.0", "id": 7, "params": {} });
+        let old = json!({ "jsonrpc": "1.0", "id": "a", "method": "ping" });
+        let with = |id: Json| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+        for (value, id) in [
+            (request, Some(json!(7))),
+            (old, Some(json!("a"))),
+            (with(json!({})), None),
+            (with(json!(1.5)), None),
+            (with(json!(null)), None),
+            (json!([]), None),
+            (json!(7), None),
+        ] {
+            let answer = message_of(value.clone()).unwrap_err();
             assert_eq!(
-                (&answer["id"], &answer["error"]["code"]),
-                (&id, &json!(code)),
-                "{line}"
+                (answer.get("id"), &answer["error"]["code"]),
+                (id.as_ref(), &json!(INVALID_REQUEST)),
+                "{value}"
             );
         }
-        assert!(message_of(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#).is_ok());
+        let answer = json_of(br#"{"jsonrpc":"2.0","id":7"#).unwrap_err();
+        assert_eq!(
+            (answer.get("id"), &answer["error"]["code"]),
+            (None, &json!(PARSE_ERROR))
+        );
+        assert!(message_of(with(json!(7))).is_ok());
     }
 }

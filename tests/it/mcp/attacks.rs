@@ -265,7 +265,7 @@ fn secrets_are_stored_and_shown_as_markers() {
     );
 }
 
-/// INVARIANT STN-3: in a memory that is opened for a server, a model takes back nothing that a person wrote.
+/// INVARIANT STN-4: in a memory that is opened for a server, a model takes back nothing that a person wrote.
 #[test]
 fn a_model_takes_nothing_back_that_a_person_wrote() {
     let folder = Folder::with_store();
@@ -337,4 +337,33 @@ fn a_model_takes_nothing_back_that_a_person_wrote() {
         json!({ "how": "rollback", "to": "@-1", "others": true }),
     );
     assert!(client.recall("night").1.is_empty());
+}
+
+/// INVARIANT SRE-1: the parts of an error have at most the caller's tokens, and no invisible character raw.
+#[test]
+fn an_error_is_within_the_limit_and_escaped() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--max-tokens", "200"]);
+    let long = "\u{202E}".repeat(50_000);
+    let mut unknown = json!({ "query": "tea" });
+    unknown[&long] = json!(1);
+    for (tool, arguments) in [
+        ("memory_recall", unknown),
+        ("memory_get", json!({ "id": "x".repeat(50_000) })),
+        ("memory_forget", json!({ "ids": vec!["facts/none"; 5_000] })),
+        ("memory_note", json!({ "action": long })),
+    ] {
+        let result = client.result(tool, arguments);
+        assert_eq!(result["isError"], true, "{tool}");
+        let shown = text(&result["content"][0]["text"]);
+        let parts = result["_meta"]["treering/error"].to_string();
+        assert!(shown.chars().count() <= 800, "{tool}: {shown}");
+        assert!(parts.chars().count() <= 900, "{tool}: {parts}");
+        assert!(
+            !shown.contains('\u{202E}') && !parts.contains('\u{202E}'),
+            "{tool}: {shown}"
+        );
+    }
+    let unknown = client.ask("tools/call", json!({ "name": long }));
+    assert!(unknown.to_string().len() < 2_000, "{unknown}");
 }

@@ -120,12 +120,34 @@ fn everything_else_in_a_file_stays() {
         folder.json(&["mcp", "install", "--client", "codex", "--yes"])["changed"],
         false
     );
-    folder.refused(
-        1,
-        &[
-            "mcp", "install", "--client", "codex", "--scope", "global", "--yes",
-        ],
+    // The values change in place, and the options that nobody names stay.
+    let options = ["--scope", "global", "--yes"];
+    folder.json(&[&["mcp", "install", "--client", "codex"][..], &options].concat());
+    folder.json(&["mcp", "install", "--client", "codex", "--session", "s1", "--yes"]);
+    let newest = fs::read_to_string(folder.path("home/.codex/config.toml")).unwrap();
+    assert!(newest.starts_with(toml), "{newest}");
+    assert!(
+        newest.contains("\"--session\", \"s1\", \"--scope\", \"global\"]\n"),
+        "{newest}"
     );
+    assert_eq!(newest.matches("command = ").count(), 2, "{newest}");
+    // A file without the arguments is not guessed at.
+    folder.write(
+        "home/.codex/config.toml",
+        "[mcp_servers.treering]\ncommand = \"x\"\n",
+    );
+    folder.refused(1, &["mcp", "install", "--client", "codex", "--yes"]);
+    // The other keys of an entry stay.
+    let entry = json!({ "command": "/nowhere/treering", "args": ["serve", "--mcp", "--profile=full"], "env": { "A": "b" } });
+    folder.write(
+        ".mcp.json",
+        json!({ "mcpServers": { "treering": entry } }).to_string(),
+    );
+    folder.json(&install);
+    let entry = read(&folder, ".mcp.json")["mcpServers"]["treering"].clone();
+    assert_eq!(entry["env"], json!({ "A": "b" }));
+    assert_eq!(entry["args"], json!(["serve", "--mcp", "--profile", "full"]));
+    assert!(folder.json(&["doctor"])["clients"][0]["problem"].is_null());
 }
 
 /// INVARIANT CLT-2: no link leads a write out of the home folder or the current folder.

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -77,7 +80,7 @@ fn malformed(numbers: &mut Numbers, id: u64) -> (Vec<u8>, Option<u64>) {
             ),
             Some(id),
         ),
-        9 => (json!([good]).to_string().into_bytes(), None),
+        9 => (b"[]".to_vec(), None),
         10 => (vec![b'['; 1 + numbers.below(2_000)], None),
         _ => (odd[numbers.below(6)].to_string().into_bytes(), None),
     }
@@ -125,8 +128,8 @@ fn a_line_over_the_limit_is_answered_and_the_next_works() {
     client.send(&"x".repeat((16 << 20) + 1));
     let answer = client.receive();
     assert_eq!(
-        (&answer["id"], &answer["error"]["code"]),
-        (&Value::Null, &json!(-32600))
+        (answer.get("id"), &answer["error"]["code"]),
+        (None, &json!(-32600))
     );
     client.send("");
     client.send("   ");
@@ -144,4 +147,60 @@ fn a_message_before_the_handshake_ends_nothing() {
     client.greet("2025-06-18");
     client.greet("2025-06-18");
     client.remember("The handshake came late, and twice.");
+}
+
+/// INVARIANT MCT-4: no line is taken while the answers are not read.
+#[test]
+fn a_client_that_does_not_read_stops_the_server() {
+    const REQUESTS: u64 = 20_000;
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &[]);
+    let mut input = client.input.take().unwrap();
+    let sent = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&sent);
+    let writer = thread::spawn(move || {
+        for id in 0..REQUESTS {
+            let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+            if input.write_all(format!("{request}\n").as_bytes()).is_err() {
+                break;
+            }
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let mut before = u64::MAX;
+    while sent.load(Ordering::SeqCst) != before {
+        before = sent.load(Ordering::SeqCst);
+        thread::sleep(Duration::from_secs(1));
+    }
+    // The pipe and the buffer of the reader hold some more.
+    assert!((1..5_000).contains(&before), "{before}");
+    client.kill();
+    writer.join().unwrap();
+}
+
+/// INVARIANT MCQ-2: a batch is answered once, by an array.
+#[test]
+fn a_batch_is_answered_by_an_array() {
+    let folder = Folder::with_store();
+    let mut client = Client::spawn(&folder, &[]);
+    client.greet("2025-03-26");
+    let ping = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+    let tea = json!({ "name": "memory_remember", "arguments": { "text": "Tea is green." } });
+    let store = json!({ "jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": tea });
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    client.send(&json!([ping(7), told, store, { "id": 9 }, ping(7)]).to_string());
+    // A batch of notifications has no answer.
+    client.send(&json!([told]).to_string());
+    client.send(&ping(10).to_string());
+    let (code, rest) = client.end();
+    assert_eq!((code, rest.len()), (Some(0), 2), "{rest:?}");
+    let rest: Vec<Value> = rest
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let batch = rest.iter().find_map(Value::as_array).unwrap();
+    let mut ids: Vec<_> = batch.iter().map(|answer| answer["id"].as_u64()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [None, Some(7), Some(8), Some(9)]);
+    assert_eq!(folder.stream(&["list"]).len(), 1);
 }

@@ -129,6 +129,7 @@ impl Client {
     /// Returns the text of the answer to a recall, and the ids of the hits.
     pub(crate) fn recall(&mut self, query: &str) -> (String, Vec<String>) {
         let result = self.result("memory_recall", json!({ "query": query }));
+        assert_ne!(result["isError"], true, "{result}");
         let hits = result["structuredContent"]["hits"]
             .as_array()
             .cloned()

@@ -1,5 +1,9 @@
 //! The revisions of the protocol, the end of a connection, resources, prompts and completions.
 
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{Client, Folder};
@@ -58,6 +62,15 @@ fn the_revision_without_a_handshake_is_spoken() {
         client.ask("tools/call", json!({ "name": "memory_status", "_meta": meta() }))["result"].clone();
     assert_eq!(status["structuredContent"]["actor"], "tea-client");
     assert!(text(&status["structuredContent"]["session"]).starts_with("tea-client-"));
+    // Each request names its client. The session stays.
+    let mut other = meta();
+    other["io.modelcontextprotocol/clientInfo"]["name"] = json!("Coffee Client");
+    let params = json!({ "name": "memory_status", "_meta": other });
+    let later = client.ask("tools/call", params)["result"]["structuredContent"].clone();
+    assert_eq!(
+        (&later["actor"], &later["session"]),
+        (&json!("coffee-client"), &status["structuredContent"]["session"])
+    );
     // A request of this revision without its metadata is refused, not answered wrongly.
     let bad = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } });
     assert_eq!(client.ask("tools/list", bad)["error"]["code"], -32602);
@@ -79,6 +92,56 @@ fn the_end_of_the_input_answers_what_was_read_and_exits_cleanly() {
     let (code, answers) = client.end();
     assert_eq!((code, answers.len()), (Some(0), 20));
     assert_eq!(folder.stream(&["list"]).len(), 20);
+}
+
+/// INVARIANT MCT-5: after the end of the input, or a signal to stop, each request that was read is answered.
+#[test]
+fn the_last_request_is_answered_after_a_wait_for_the_lock() {
+    let folder = Folder::with_store();
+    let mut clients = [false, true].map(|is_stopped| (Client::start(&folder, &[]), is_stopped));
+    for (client, _) in &mut clients {
+        client.remember("The store is open.");
+    }
+    let lock = fs::File::open(folder.path(".treering/lock")).unwrap();
+    lock.lock().unwrap();
+    for (client, is_stopped) in &mut clients {
+        let params = json!({ "name": "memory_remember", "arguments": { "text": "The last words." } });
+        let request = json!({ "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params });
+        client.send(&request.to_string());
+        // The thread reads the line before the signal.
+        thread::sleep(Duration::from_millis(500));
+        if *is_stopped {
+            let pid = client.server.id().to_string();
+            let killed = std::process::Command::new("kill").args(["-TERM", &pid]).status();
+            assert!(killed.unwrap().success());
+        } else {
+            drop(client.input.take());
+        }
+    }
+    // Longer than the 5 seconds that rmcp waits.
+    thread::sleep(Duration::from_secs(6));
+    lock.unlock().unwrap();
+    for (client, is_stopped) in clients {
+        let (code, rest) = client.end();
+        assert_eq!((code, rest.len()), (Some(0), 1), "{is_stopped}: {rest:?}");
+        assert!(rest[0].contains("\"id\":77"), "{rest:?}");
+    }
+}
+
+#[test]
+fn the_instructions_name_only_tools_of_the_profile() {
+    let folder = Folder::with_store();
+    for (profile, forgets) in [("minimal", false), ("default", true)] {
+        let mut client = Client::spawn(&folder, &["--profile", profile]);
+        let instructions = text(&client.greet("2025-11-25")["instructions"]);
+        assert!(instructions.contains("memory_undo"), "{instructions}");
+        assert_eq!(instructions.contains("memory_forget"), forgets, "{instructions}");
+        assert_eq!(
+            instructions.contains("memory_snapshot"),
+            forgets,
+            "{instructions}"
+        );
+    }
 }
 
 #[test]

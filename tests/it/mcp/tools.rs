@@ -241,9 +241,19 @@ fn a_long_text_is_cut_and_says_so() {
 fn an_unknown_tool_or_argument_is_answered_with_the_valid_ones() {
     let folder = Folder::with_store();
     let mut client = Client::start(&folder, &["--profile", "minimal"]);
-    let unknown = client.refused("memory_forget", json!({ "ids": ["x"] }));
-    assert_eq!(unknown["code"], "usage");
-    assert!(text(&unknown["hint"]).contains("memory_recall, memory_remember, memory_undo, memory_status"));
+    let unknown = client.ask(
+        "tools/call",
+        json!({ "name": "memory_forget", "arguments": { "ids": ["x"] } }),
+    );
+    let unknown = &unknown["error"];
+    assert_eq!(
+        (&unknown["code"], &unknown["data"]["code"]),
+        (&json!(-32602), &json!("usage"))
+    );
+    assert!(
+        text(&unknown["data"]["hint"]).contains("memory_recall, memory_remember, memory_undo, memory_status"),
+        "{unknown}"
+    );
     for (tool, bad) in [
         ("memory_recall", json!({ "q": "tea" })),
         ("memory_recall", json!({})),
@@ -324,7 +334,7 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         run(c, create.clone(), 1),
         "File created successfully at: /memories/a.md"
     );
-    assert!(run(c, create, 0).contains("Error: File /memories/a.md already exists"));
+    assert_eq!(run(c, create, 0), "Error: File /memories/a.md already exists");
     let view = json!({ "command": "view", "path": "/memories/a.md" });
     let lines =
         "Here's the content of /memories/a.md with line numbers:\n     1\tone\n     2\ttwo\n     3\tthree";
@@ -338,7 +348,10 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "two", "new_str": "2" });
     let edited = "The memory file has been edited.\n     1\tone\n     2\t2\n     3\tthree";
     assert_eq!(run(c, replace.clone(), 1), edited);
-    assert!(run(c, replace, 0).contains("old_str `two` did not appear verbatim in /memories/a.md."));
+    assert_eq!(
+        run(c, replace, 0),
+        "No replacement was performed, old_str `two` did not appear verbatim in /memories/a.md."
+    );
     let many = json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "e", "new_str": "E" });
     assert!(run(c, many, 0).contains("Multiple occurrences of old_str `e` in lines: 1, 3, 3"));
     let insert =
@@ -364,7 +377,7 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         "Successfully deleted /memories/notes"
     );
     let gone = run(c, json!({ "command": "delete", "path": "/memories/notes" }), 0);
-    assert!(gone.contains("The path /memories/notes does not exist"), "{gone}");
+    assert_eq!(gone, "Error: The path /memories/notes does not exist");
     // One undo takes back one command.
     client.call("memory_undo", json!({}));
     let result = client.result(
@@ -372,6 +385,49 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         json!({ "command": "view", "path": "/memories/notes/b.md" }),
     );
     assert_eq!(text(&result["content"][0]["text"]), moved);
+    // A file of another scope is none of this caller.
+    let mut other = Client::start(&folder, &["--profile", "full", "--scope", "project:other"]);
+    let result = other.result(
+        "memory",
+        json!({ "command": "view", "path": "/memories/notes/b.md" }),
+    );
+    assert!(text(&result["content"][0]["text"]).contains("does not exist"));
+}
+
+#[test]
+fn the_memory_tool_refuses_in_the_words_of_its_documentation() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--profile", "full"]);
+    client.result(
+        "memory",
+        json!({ "command": "create", "path": "/memories/notes/b.md", "file_text": "x" }),
+    );
+    let root = folder.root();
+    for (arguments, error) in [
+        (
+            json!({ "command": "view", "path": "/memories/x" }),
+            "The path /memories/x does not exist. Please provide a valid path.",
+        ),
+        (
+            json!({ "command": "str_replace", "path": "/memories/x", "old_str": "a" }),
+            "Error: The path /memories/x does not exist. Please provide a valid path.",
+        ),
+        (
+            json!({ "command": "insert", "path": "/memories/x", "insert_line": 0, "insert_text": "a" }),
+            "Error: The path /memories/x does not exist",
+        ),
+        (
+            json!({ "command": "rename", "old_path": "/memories/x", "new_path": "/memories/y" }),
+            "Error: The path /memories/x does not exist",
+        ),
+        (
+            json!({ "command": "delete", "path": "/memories" }),
+            "Error: The folder /memories itself cannot be deleted",
+        ),
+    ] {
+        let result = client.result("memory", arguments);
+        assert_eq!(text(&result["content"][0]["text"]), error);
+    }
     for path in [
         "/etc/passwd",
         "/memories/../x",
@@ -387,11 +443,18 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         );
         assert_eq!(result["isError"], true, "{path}: {result}");
     }
-    // A file of another scope is none of this caller.
-    let mut other = Client::start(&folder, &["--profile", "full", "--scope", "project:other"]);
-    let result = other.result(
+    assert_eq!(folder.root(), root);
+    // No path is a file and a folder.
+    client.result(
         "memory",
-        json!({ "command": "view", "path": "/memories/notes/b.md" }),
+        json!({ "command": "create", "path": "/memories/c.md", "file_text": "x" }),
     );
-    assert!(text(&result["content"][0]["text"]).contains("does not exist"));
+    for below in [
+        json!({ "command": "create", "path": "/memories/notes/b.md/deep/c", "file_text": "x" }),
+        json!({ "command": "rename", "old_path": "/memories/c.md", "new_path": "/memories/notes/b.md/c" }),
+        json!({ "command": "create", "path": "/memories/notes", "file_text": "x" }),
+    ] {
+        let result = client.result("memory", below.clone());
+        assert_eq!(result["isError"], true, "{below}: {result}");
+    }
 }

@@ -1,0 +1,122 @@
+//! The parts of an error as a model sees them.
+//!
+//! # Layer
+//! Layer 9, part of serve. Knows no protocol.
+//!
+//! # Invariants
+//! - SRE-1: the parts of an error have at most the caller's tokens, and no invisible character raw.
+//! - SRE-2: a hint names tools, never verbs of the command line.
+
+use super::operations::{Profile, printable};
+use crate::error::{Error, ErrorCode};
+
+/// The characters of a token, as the limit on an answer counts them.
+const CHARS_A_TOKEN: usize = 4;
+
+/// The parts of an error.
+pub(crate) struct ErrorShown {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    pub(crate) ids: Vec<String>,
+}
+
+impl ErrorShown {
+    /// Returns the parts within the limit: half of it for the message, and a quarter each for the hint and the ids.
+    pub(crate) fn of(error: &Error, profile: Profile, tokens_max: usize) -> Self {
+        let quarter = tokens_max.saturating_mul(CHARS_A_TOKEN) / 4;
+        // The names of the fields and the code take room, too.
+        let room = quarter.saturating_sub(20);
+        let mut left = room;
+        let ids = error.ids().iter().map(|id| printable(id));
+        let ids = ids.take_while(|id| {
+            let needed = id.chars().count() + 3;
+            let fits = needed <= left;
+            left = left.saturating_sub(needed);
+            fits
+        });
+        Self {
+            code: error.code().as_str(),
+            message: cut(&printable(error.message()), room * 2),
+            ids: ids.collect(),
+            hint: next_step(error, profile).map(|hint| cut(&printable(&hint), room)),
+        }
+    }
+}
+
+/// Returns what a model can do about an error (SRE-2).
+fn next_step(error: &Error, profile: Profile) -> Option<String> {
+    let has_lists = profile >= Profile::Default;
+    let next = match error.code() {
+        ErrorCode::NotFound if has_lists => {
+            "memory_recall finds items by words, memory_get without id lists them, and memory_snapshot lists the names of states"
+        }
+        ErrorCode::NotFound => "memory_recall finds items by words",
+        ErrorCode::NothingToUndo | ErrorCode::NothingToRedo => {
+            "memory_undo takes back only what this session did; how: rollback returns to an older state"
+        }
+        ErrorCode::NothingSelected => {
+            "memory_status names the session; give a session or source that wrote something"
+        }
+        ErrorCode::ChangedSince => {
+            "somebody changed these items later; memory_recall shows them as they are, memory_remember corrects one"
+        }
+        ErrorCode::HeadMoved | ErrorCode::Changed => "the memory changed meanwhile: call again",
+        ErrorCode::NoSession => "memory_status names the session",
+        ErrorCode::IdTaken => "choose another id",
+        ErrorCode::Thinned | ErrorCode::Erased => "this state is no longer kept; choose a newer one",
+        _ => return error.hint().map(str::to_owned),
+    };
+    Some(next.to_owned())
+}
+
+/// Returns the first `chars_max` characters of a text, with a mark if more follow.
+fn cut(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        None => text.to_owned(),
+        Some(_) => text
+            .chars()
+            .take(chars_max.saturating_sub(1))
+            .chain(['\u{2026}'])
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// INVARIANT SRE-1: the parts of an error have at most the caller's tokens, and no invisible character raw.
+    #[test]
+    fn an_error_is_cut_and_escaped() {
+        let long = "\u{202E}".repeat(100_000);
+        let error = Error::invalid(long.clone())
+            .with_hint(long.clone())
+            .with_ids(vec!["a\u{202E}".to_owned(), "b".repeat(300), long]);
+        for tokens_max in [200, 2_000] {
+            let ErrorShown {
+                code,
+                message,
+                hint,
+                ids,
+            } = ErrorShown::of(&error, Profile::Default, tokens_max);
+            let all = format!("{code}{message}{}{}", hint.unwrap(), ids.concat());
+            assert!(all.chars().count() <= tokens_max * CHARS_A_TOKEN);
+            assert!(
+                message.starts_with("\\u{202e}") && message.ends_with('\u{2026}'),
+                "{message}"
+            );
+            assert!(!all.contains('\u{202E}'));
+            assert_eq!(ids[0], "a\\u{202e}");
+        }
+    }
+
+    /// INVARIANT SRE-2: a hint names tools, never verbs of the command line.
+    #[test]
+    fn a_hint_of_the_command_line_becomes_one_of_tools() {
+        let error = Error::not_found("there is no object").with_hint("`list` shows the objects");
+        let next = |profile| next_step(&error, profile).unwrap();
+        assert!(next(Profile::Default).contains("memory_get"));
+        assert_eq!(next(Profile::Minimal), "memory_recall finds items by words");
+    }
+}
