@@ -119,7 +119,9 @@ fn name_of(time: Time, bytes: [u8; NAME_BYTES]) -> String {
         let vowel = VOWELS.chars().nth(usize::from(byte >> 4) % VOWELS.len());
         consonant.into_iter().chain(vowel)
     };
-    let words = bytes.chunks(2).map(|pair| pair.iter().flat_map(syllable).collect());
+    let words = bytes
+        .chunks(2)
+        .map(|pair| pair.iter().flat_map(syllable).collect());
     let words: Vec<String> = words.collect();
     format!("{day}-{hour}-{}", words.join("-"))
 }
@@ -136,7 +138,10 @@ mod tests {
         for number in 0..10_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let [bytes @ .., _, _] = state.to_be_bytes();
-            let name = name_of(Time::from_micros(1_795_000_000_000_000 + number * 7_919_000_000), bytes);
+            let name = name_of(
+                Time::from_micros(1_795_000_000_000_000 + number * 7_919_000_000),
+                bytes,
+            );
             for text in [
                 format!("session: {name}"),
                 format!("session=claude-code-{name}"),

@@ -153,7 +153,9 @@ pub(crate) fn check_return(
                 ErrorCode::OtherScope,
                 "the call would change objects of scopes that this server does not serve",
             )
-            .with_hint("nothing was changed; undo or revert only what was written in the scopes of the server"));
+            .with_hint(
+                "nothing was changed; undo or revert only what was written in the scopes of the server",
+            ));
         }
     }
     match versions().find(|version| version.origin().is_above(class)) {

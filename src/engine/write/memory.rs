@@ -17,9 +17,9 @@ use crate::engine::write::{
     Answer, Committed, Draft, PolicyVerdict, Request, Writer, check_trusted, newest_references,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Op, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 #[cfg(feature = "mcp")]
 use crate::object::Scope;
+use crate::object::{Op, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 use crate::store::Store;
 
 impl Memory {

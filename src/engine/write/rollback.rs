@@ -26,8 +26,8 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
 use super::{
-    Committed, Draft, LogHandle, Note, Ready, Reversals, Writer, changed_meanwhile, check_return, check_takes_back,
-    is_restricted,
+    Committed, Draft, LogHandle, Note, Ready, Reversals, Writer, changed_meanwhile, check_return,
+    check_takes_back, is_restricted,
 };
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};

@@ -284,12 +284,21 @@ fn longest_list(value: &mut Json) -> Option<&mut Vec<Json>> {
         Json::Array(list) => {
             // A list in the list may be longer.
             let own = list.len();
-            if list.iter_mut().any(|one| longest_list(one).is_some_and(|inner| inner.len() > own)) {
-                return list.iter_mut().filter_map(longest_list).max_by_key(|inner| inner.len());
+            if list
+                .iter_mut()
+                .any(|one| longest_list(one).is_some_and(|inner| inner.len() > own))
+            {
+                return list
+                    .iter_mut()
+                    .filter_map(longest_list)
+                    .max_by_key(|inner| inner.len());
             }
             Some(list)
         }
-        Json::Object(map) => map.values_mut().filter_map(longest_list).max_by_key(|list| list.len()),
+        Json::Object(map) => map
+            .values_mut()
+            .filter_map(longest_list)
+            .max_by_key(|list| list.len()),
         _ => None,
     }
 }
@@ -318,7 +327,11 @@ fn fit_lines(lines: &mut Vec<String>, limit: usize, last: usize) -> bool {
         let needed = line.chars().count() + 1;
         if needed > room {
             let keeps_part = number == 0 || room > ROW_CHARS_LEAST;
-            *line = line.chars().take(room.saturating_sub(2)).chain(['\u{2026}']).collect();
+            *line = line
+                .chars()
+                .take(room.saturating_sub(2))
+                .chain(['\u{2026}'])
+                .collect();
             lines.truncate(number + usize::from(keeps_part));
             return true;
         }

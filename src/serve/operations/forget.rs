@@ -60,10 +60,14 @@ impl Operation for Forget {
         let verb = if dry_run { "would forget" } else { "forgot" };
         let mut line = format!("{verb} {} items", forgot.items.len());
         if !forgot.others.is_empty() {
-            line.push_str(&format!("; {} ids are not in these scopes", forgot.others.len()));
+            let count = forgot.others.len().to_string();
+            line.extend(["; not in these scopes: ", &count]);
         }
         let ids = forgot.items.iter().map(|item| item.object().id().to_string());
-        let others = forgot.others.iter().map(|id| format!("- not in these scopes: {id}"));
+        let others = forgot
+            .others
+            .iter()
+            .map(|id| format!("- not in these scopes: {id}"));
         let notes: Vec<_> = ids.map(|id| format!("- {id}")).chain(others).collect();
         let answer = ItemsForgotten::of(service.agent(), forgot, dry_run, false);
         Ok(Answer::new(service.memory().view(), answer, line).with_notes(notes))

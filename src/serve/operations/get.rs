@@ -39,7 +39,6 @@ pub(super) struct Get {
     limit: Option<usize>,
     /// A past state, as in `memory_recall`
     at: Option<String>,
-    /// As in `memory_recall`
     untrusted: Option<bool>,
 }
 

@@ -63,6 +63,7 @@ impl Operation for Note {
     const PAGED: Option<&'static str> = Some("notes");
     const HIDDEN: &'static [&'static str] = &[
         "digest", "commit", "seq", "origin", "read", "verdict", "held", "cleared", "rules", "created",
+        "scope", "updated",
     ];
     type Answer = Noted;
 

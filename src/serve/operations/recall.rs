@@ -50,8 +50,20 @@ impl Operation for Recall {
     const PROFILE: Profile = Profile::Minimal;
     const PAGED: Option<&'static str> = Some("hits");
     const HIDDEN: &'static [&'static str] = &[
-        "score", "why", "reasons", "digest", "index", "skipped", "scopes", "session", "kind", "speaker",
+        "score",
+        "why",
+        "reasons",
+        "digest",
+        "index",
+        "skipped",
+        "scopes",
+        "session",
+        "kind",
+        "speaker",
         "shown_by",
+        "confidence",
+        // The names of other scopes (SRV-3).
+        "elsewhere",
     ];
     type Answer = Found;
 

@@ -87,7 +87,7 @@ impl Operation for Snapshot {
     const PAGED: Option<&'static str> = Some("rows");
     const HIDDEN: &'static [&'static str] = &[
         "old", "new", "commit", "index", "actor", "session", "erased", "deleted", "name", "reason", "lane",
-        "shown_by",
+        "shown_by", "withheld",
     ];
     type Answer = Snapshots;
 

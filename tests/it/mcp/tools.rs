@@ -265,10 +265,14 @@ fn a_long_item_is_read_page_by_page_as_it_is() {
     }
     assert_eq!(found, long.trim());
     assert!(shown.contains("counts.\n\n"), "the text keeps its lines: {shown}");
-    let arguments = json!({ "text": "Tea is green.", "id": "facts/tea", "tags": ["drinks"], "subject": "tea" });
+    let arguments =
+        json!({ "text": "Tea is green.", "id": "facts/tea", "tags": ["drinks"], "subject": "tea" });
     client.call("memory_remember", arguments);
     let tea = client.result("memory_get", json!({ "id": "facts/tea" }));
-    assert!(text(&tea["content"][0]["text"]).contains("tags drinks; subject tea"), "{tea}");
+    assert!(
+        text(&tea["content"][0]["text"]).contains("tags drinks; subject tea"),
+        "{tea}"
+    );
     assert_eq!(tea["structuredContent"]["items"][0]["tags"], json!(["drinks"]));
 }
 
