@@ -4,6 +4,7 @@
 //! Layer 7, inside `agent`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::envelope::Shelves;
 use super::followed::Recent;
@@ -41,6 +42,8 @@ pub struct Agent {
     duplicate_index: Arc<Recent<Texts>>,
     shelves: Arc<Recent<Shelves>>,
     judge: Option<Arc<dyn Judge>>,
+    /// Whether the one who writes through this handle has read untrusted texts, so that the sessions are tainted.
+    has_read_untrusted: Arc<AtomicBool>,
 }
 
 impl Agent {
@@ -57,7 +60,20 @@ impl Agent {
             duplicate_index: Arc::default(),
             shelves: Arc::default(),
             judge: None,
+            has_read_untrusted: Arc::default(),
         }
+    }
+
+    /// Says that the caller got untrusted texts. From now on, what it writes may come from them, so each change taints the
+    /// session of its writer (TNT-1).
+    #[cfg(feature = "mcp")]
+    pub(crate) fn has_shown_untrusted(&self) {
+        self.has_read_untrusted.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the caller got untrusted texts.
+    pub(super) fn has_read_untrusted(&self) -> bool {
+        self.has_read_untrusted.load(Ordering::Relaxed)
     }
 
     /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and

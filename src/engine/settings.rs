@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{NewObject, Origin, Time};
 
 use super::upkeep::Retention;
+use super::write::Reversals;
 
 /// The largest plausible error of a clock: one day.
 pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
@@ -143,9 +144,7 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) indexes: bool,
-    /// Whether undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-4), and not
-    /// only from untrusted ones (STN-1).
-    pub(crate) strict_reversals: bool,
+    pub(crate) reversals: Reversals,
     pub(crate) progress: Option<ProgressListener>,
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) segment_bytes_max: u32,
@@ -176,7 +175,7 @@ impl Default for Settings {
             limits: Limits::default(),
             clock: Arc::new(SystemClock),
             indexes: true,
-            strict_reversals: false,
+            reversals: Reversals::default(),
             progress: None,
             stop: None,
             segment_bytes_max: 64 << 20,

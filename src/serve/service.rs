@@ -57,6 +57,18 @@ impl Service {
         &self.caller
     }
 
+    /// Returns the memory, for an operation that takes back or brings back. It changes nothing outside of the caller's
+    /// scopes (SRV-3).
+    ///
+    /// # Errors
+    /// The errors of [`Self::reach`].
+    pub(crate) fn memory_to_reverse(&self) -> Result<&Memory> {
+        if let Reach::Scopes(scopes) = self.reach(None)? {
+            self.memory().confine_reversals(scopes);
+        }
+        Ok(self.memory())
+    }
+
     /// Returns the writer of the caller (SRV-1).
     pub(crate) fn writer(&self) -> Writer {
         Writer {

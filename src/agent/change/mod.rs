@@ -137,6 +137,9 @@ impl<'a> Change<'a> {
             draft.snapshot_before();
         }
         draft.authorise(rule.authorisation);
+        if let (true, Some(session)) = (agent.has_read_untrusted(), &writer.session) {
+            draft.taint(session)?;
+        }
         Ok(Self {
             held: memory.draft(&writer),
             reasons: Vec::new(),

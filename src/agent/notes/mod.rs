@@ -262,12 +262,14 @@ fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Resul
     let is_empty = note.text.trim().is_empty();
     let mut target = None;
     let mut cleared = 0;
+    let mut is_there = false;
     match &note.replace {
         Some(Replace::One(id)) if is_empty => {
             cleared = u64::from(remove_note(change, id, &note.scope)?);
         }
         Some(Replace::One(id)) => {
             check_owner(change, id, &note.scope, &owner)?;
+            is_there = change.get(id)?.is_some();
             target = Some(id.clone());
         }
         Some(Replace::Own) => {
@@ -315,7 +317,7 @@ fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Resul
             NoteAction::Quarantined
         }
         Fate::Staged(Staged::Unchanged) => NoteAction::Unchanged,
-        Fate::Staged(_) if note.replace.is_some() => NoteAction::Replaced,
+        Fate::Staged(_) if is_there || cleared > 0 => NoteAction::Replaced,
         Fate::Staged(_) => NoteAction::Created,
     };
     if written.action != NoteAction::Quarantined {

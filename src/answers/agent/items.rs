@@ -147,6 +147,9 @@ pub(crate) struct ItemRead {
     #[serde(flatten)]
     pub(crate) line: ItemLine,
     pub(crate) parent: Option<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) subject: Option<String>,
+    pub(crate) source: Option<String>,
     /// The first 100 children, in sibling order.
     pub(crate) children: Vec<Id>,
     pub(crate) created: Option<Time>,
@@ -155,16 +158,63 @@ pub(crate) struct ItemRead {
 }
 
 impl ItemRead {
-    /// Returns an object of a state, with at most `chars_max` characters of its text. Withholds an untrusted text.
-    pub(crate) fn of(agent: &Agent, view: &View, object: Object, chars_max: usize) -> Result<Self> {
+    /// Returns an object of a state, with its text.
+    ///
+    /// Without `with_untrusted`, withholds the texts of an untrusted object, and the ids of an untrusted parent and
+    /// untrusted children.
+    pub(crate) fn of(agent: &Agent, view: &View, object: Object, with_untrusted: bool) -> Result<Self> {
+        let (created, updated) = view.stamps(object.id())?.unzip();
+        let is_shown = |id: &Id| -> Result<bool> {
+            let other = view.get(id)?;
+            Ok(other.is_some_and(|other| with_untrusted || other.origin().is_trusted()))
+        };
+        let mut children = Vec::new();
+        for child in view.children(object.id(), Some(CHILDREN_READ))? {
+            if is_shown(&child)? {
+                children.push(child);
+            }
+        }
+        let parent = object.parent().map(Id::new).transpose()?;
+        let parent = match parent {
+            Some(parent) if is_shown(&parent)? => Some(parent.to_string()),
+            _ => None,
+        };
+        let item = Item::from(object);
+        let is_told = with_untrusted || item.object().origin().is_trusted();
+        let told = |text: String| is_told.then(|| agent.scanner().redact(&text).into_owned());
+        Ok(Self {
+            parent,
+            tags: item.tags().into_iter().filter_map(told).collect(),
+            subject: item.subject().and_then(told),
+            source: item.source().and_then(told),
+            children,
+            created,
+            updated,
+            expires: item.object().expires(),
+            line: ItemLine::of(agent, &item, with_untrusted),
+        })
+    }
+
+    /// Returns an object of a state as a row of a list: with at most `chars_max` characters of its text, and without
+    /// what only a reader of the whole item needs.
+    pub(crate) fn row(
+        agent: &Agent,
+        view: &View,
+        object: Object,
+        with_untrusted: bool,
+        chars_max: usize,
+    ) -> Result<Self> {
         let (created, updated) = view.stamps(object.id())?.unzip();
         let mut read = Self {
-            parent: object.parent().map(str::to_owned),
-            children: view.children(object.id(), Some(CHILDREN_READ))?,
+            parent: None,
+            tags: Vec::new(),
+            subject: None,
+            source: None,
+            children: Vec::new(),
             created,
             updated,
             expires: object.expires(),
-            line: ItemLine::of(agent, &Item::from(object), false),
+            line: ItemLine::of(agent, &Item::from(object), with_untrusted),
         };
         if let Some(text) = read
             .line

@@ -20,7 +20,10 @@ use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
 use crate::serve::{Caller, Server, Service, mcp};
 
 /// The number of random bytes in the name of a session.
-const NAME_BYTES: usize = 4;
+const NAME_BYTES: usize = 6;
+/// The letters of a syllable of a name.
+const CONSONANTS: &str = "bdfghjklmnprstvz";
+const VOWELS: &str = "aeio";
 
 /// Serve the memory to an agent
 ///
@@ -229,11 +232,56 @@ struct Listens {
     file: Option<String>,
 }
 
-/// Returns a name that no other process has: digits of the time and random ones.
+/// Returns a name that no other process has, made of the time and random bytes.
 fn fresh_name(memory: &Memory) -> Result<String> {
     let mut bytes = [0; NAME_BYTES];
     memory.random(&mut bytes)?;
-    let time = Time::now().to_string();
+    Ok(name_of(Time::now(), bytes))
+}
+
+/// Returns a name such as `20261126-101500-bako-lumi-tese`. The scan takes no such name for a secret, because its parts
+/// are short and read like words.
+fn name_of(time: Time, bytes: [u8; NAME_BYTES]) -> String {
+    let time = time.to_string();
     let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
-    Ok(format!("{digits}-{}", to_hex(&bytes)))
+    let (day, hour) = digits.split_at(digits.len().min(8));
+    let syllable = |byte: &u8| {
+        let consonant = CONSONANTS.chars().nth(usize::from(byte & 15));
+        let vowel = VOWELS.chars().nth(usize::from(byte >> 4) % VOWELS.len());
+        consonant.into_iter().chain(vowel)
+    };
+    let words = bytes
+        .chunks(2)
+        .map(|pair| pair.iter().flat_map(syllable).collect());
+    let words: Vec<String> = words.collect();
+    format!("{day}-{hour}-{}", words.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::{Scanner, VerdictTable};
+
+    #[test]
+    fn the_scan_takes_no_fresh_name_for_a_secret() {
+        let scanner = Scanner::new(VerdictTable::default(), [0; 32]);
+        let mut state = 7_u64;
+        for number in 0..10_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let [bytes @ .., _, _] = state.to_be_bytes();
+            let name = name_of(
+                Time::from_micros(1_795_000_000_000_000 + number * 7_919_000_000),
+                bytes,
+            );
+            for text in [
+                format!("session: {name}"),
+                format!("session=claude-code-{name}"),
+                format!("session_id: tea-client-{name}"),
+                format!("sid=x-{name}"),
+                name.clone(),
+            ] {
+                assert_eq!(scanner.redact(&text), text);
+            }
+        }
+    }
 }

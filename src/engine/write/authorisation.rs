@@ -17,12 +17,25 @@
 //!   the commit changed only untrusted objects. What a person took back stays taken back.
 //! - STN-4: in a memory that is opened for a server, STN-1 and STN-3 hold for the undo, redo, rollback, restore and revert
 //!   of every writer but the person. So a model takes back nothing that a person wrote.
+//! - STN-5: in a memory whose reversals are confined to scopes, undo, redo, rollback, restore and revert change no object
+//!   of another scope.
+
+use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Object, Origin};
+use crate::object::{Object, Origin, Scope};
 
 use super::{Draft, StagedChange, named};
 use crate::store::CommitEntry;
+
+/// What undo, redo, rollback, restore and revert may change.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reversals {
+    /// Whether they protect more trusted objects from every writer (STN-4), and not only from untrusted ones (STN-1).
+    pub(crate) is_strict: bool,
+    /// The only scopes that they change (STN-5). Not set: every scope.
+    pub(crate) scopes: OnceLock<Vec<Scope>>,
+}
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
 /// See [`Draft::authorise`].
@@ -105,9 +118,11 @@ impl Draft {
 }
 
 /// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted.
-/// `is_strict` comes from the settings of the store (STN-4).
-pub(crate) fn is_restricted(is_strict: bool, class: Origin) -> bool {
-    if is_strict {
+/// A memory that is confined to scopes restricts every writer (STN-5).
+pub(crate) fn is_restricted(reversals: &Reversals, class: Origin) -> bool {
+    if reversals.scopes.get().is_some() {
+        true
+    } else if reversals.is_strict {
         class != Origin::DirectUser
     } else {
         !class.is_trusted()
@@ -115,20 +130,35 @@ pub(crate) fn is_restricted(is_strict: bool, class: Origin) -> bool {
 }
 
 /// Returns an error if a [restricted](is_restricted) writer of class `class` replaces one of the two `versions` by the
-/// other version, and either version is more trusted than the writer (STN-1). Otherwise, does not read the versions.
+/// other version, and either version is more trusted than the writer (STN-1), or is of a scope that the memory is not
+/// confined to (STN-5). Does not read the versions for other writers.
 ///
 /// # Errors
-/// `Denied` (code `less_trusted`), naming the id; the errors of `versions`.
+/// `Denied` (code `less_trusted`), naming the id, or (code `other_scope`); the errors of `versions`.
 pub(crate) fn check_return(
-    is_strict: bool,
+    reversals: &Reversals,
     class: Origin,
     versions: impl FnOnce() -> Result<[Option<Object>; 2]>,
 ) -> Result<()> {
-    if !is_restricted(is_strict, class) {
+    if !is_restricted(reversals, class) {
         return Ok(());
     }
-    let mut versions = versions()?.into_iter().flatten();
-    match versions.find(|version| version.origin().is_above(class)) {
+    let versions = versions()?;
+    let versions = || versions.iter().flatten();
+    if let Some(scopes) = reversals.scopes.get() {
+        let is_outside = |version: &&Object| scopes.iter().all(|scope| scope.as_str() != version.scope());
+        if versions().any(|version| !version.is_placeholder() && is_outside(&version)) {
+            // The id is not named, because a caller outside of the scope may not learn it.
+            return Err(Error::denied(
+                ErrorCode::OtherScope,
+                "the call would change objects of scopes that this server does not serve",
+            )
+            .with_hint(
+                "nothing was changed; undo or revert only what was written in the scopes of the server",
+            ));
+        }
+    }
+    match versions().find(|version| version.origin().is_above(class)) {
         Some(version) => Err(less_trusted(class, vec![version.id().to_string()])),
         None => Ok(()),
     }
@@ -139,8 +169,8 @@ pub(crate) fn check_return(
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
-pub(crate) fn check_takes_back(is_strict: bool, class: Origin, commit: &CommitEntry) -> Result<()> {
-    if !is_restricted(is_strict, class) || !commit.commit.trust.is_above(class) {
+pub(crate) fn check_takes_back(reversals: &Reversals, class: Origin, commit: &CommitEntry) -> Result<()> {
+    if !is_restricted(reversals, class) || !commit.commit.trust.is_above(class) {
         return Ok(());
     }
     let seq = commit.seq();

@@ -10,8 +10,9 @@ use crate::digest::ObjectDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::{Draft, check_return};
+use super::{Draft, check_return, check_takes_back, is_restricted};
 use crate::engine::read::{View, not_kept};
+use crate::store::IdChanges;
 
 impl Draft {
     /// Stages the version of `id` in the state `from`, with the origin of that version. If `from` has no such id,
@@ -75,10 +76,17 @@ impl Draft {
     /// Stages `then` as the version of `id`, or the removal of `id` if `then` is `None`. Returns an error if the writer
     /// may not replace the present version by `then`.
     fn return_to(&mut self, id: &Id, then: Option<Object>) -> Result<bool> {
-        let is_strict = self.base.opened().settings.strict_reversals;
-        check_return(is_strict, self.writer.trust, || {
-            Ok([self.base.get(id)?, then.clone()])
-        })?;
+        let reversals = &self.base.opened().settings.reversals;
+        let (class, now) = (self.writer.trust, self.base.get(id)?);
+        check_return(reversals, class, || Ok([now.clone(), then.clone()]))?;
+        if now.is_none() && is_restricted(reversals, class) {
+            // STN-3: the commit that removed the object is taken back.
+            let removed = IdChanges::new(Arc::clone(&self.base.state.store), self.base.key(id))?.next()?;
+            let known = removed.filter(|change| !change.is_behind_gap);
+            known.map_or(Ok(()), |change| {
+                check_takes_back(reversals, class, &change.commit)
+            })?;
+        }
         match then {
             Some(object) => self.stage_version(object).map(|()| true),
             None => self.remove(id),

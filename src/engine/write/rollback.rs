@@ -26,8 +26,8 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
 use super::{
-    Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return, check_takes_back,
-    is_restricted,
+    Committed, Draft, LogHandle, Note, Ready, Reversals, Writer, changed_meanwhile, check_return,
+    check_takes_back, is_restricted,
 };
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
@@ -111,22 +111,7 @@ impl Inner {
             );
         }
         self.check_lanes(target, all, writer)?;
-        let is_strict = self.settings().strict_reversals;
-        if is_restricted(is_strict, writer.trust) {
-            let store = self.store();
-            let (now, then) = (State::of(&store, &head)?, State::of(&store, target)?);
-            for change in now.diff(&then, &now.nodes_with(&then)) {
-                let TrieChange { old, new, .. } = change?;
-                check_change(is_strict, &now, writer, old, new)?;
-            }
-            let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
-            for index in first..store.kept() {
-                let commit = store.commit_at(index)?;
-                commit.map_or(Ok(()), |commit| {
-                    check_takes_back(is_strict, writer.trust, &commit)
-                })?;
-            }
-        }
+        self.check_rollback(&head, target, writer)?;
         if target.commit.root == head.commit.root {
             return Ok(Committed::of(&head, false));
         }
@@ -137,6 +122,28 @@ impl Inner {
         let (trie, root) = (store.state(target)?, target.commit.root);
         let mark = self.add_commit(&mut batch, &mut tip, trie, root, &note)?;
         self.write_one(writing, Ready::of(batch, mark))
+    }
+
+    /// Returns an error if the writer may not restore the state of `target`.
+    fn check_rollback(&self, head: &CommitEntry, target: &CommitEntry, writer: &Writer) -> Result<()> {
+        let reversals = &self.settings().reversals;
+        if !is_restricted(reversals, writer.trust) {
+            return Ok(());
+        }
+        let store = self.store();
+        let (now, then) = (State::of(&store, head)?, State::of(&store, target)?);
+        for change in now.diff(&then, &now.nodes_with(&then)) {
+            let TrieChange { old, new, .. } = change?;
+            check_change(reversals, &now, writer, old, new)?;
+        }
+        let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
+        for index in first..store.kept() {
+            let commit = store.commit_at(index)?;
+            commit.map_or(Ok(()), |commit| {
+                check_takes_back(reversals, writer.trust, &commit)
+            })?;
+        }
+        Ok(())
     }
 
     /// Writes the batch of a commit.
@@ -169,7 +176,7 @@ impl Inner {
                 continue;
             }
             if digest(now) == digest(old) {
-                check_change(self.settings().strict_reversals, head, writer, now, new)?;
+                check_change(&self.settings().reversals, head, writer, now, new)?;
                 match erased_version(head, new)? {
                     Some(object) => drop(erased.get_or_insert(object)),
                     None => draft.stage_entry(now, new)?,
@@ -186,7 +193,7 @@ impl Inner {
                 erased.get_or_insert(object);
             }
         }
-        check_takes_back(self.settings().strict_reversals, writer.trust, &taken_back)?;
+        check_takes_back(&self.settings().reversals, writer.trust, &taken_back)?;
         // ROL-2: changes all ids or no id.
         let hint = instead(op, target.seq(), writer);
         check_obstacles(store, target.seq(), changed, erased.as_ref(), hint)?;
@@ -289,21 +296,23 @@ impl Rollback<'_> {
         let store = self.inner.store();
         let target = revision::resolve(&store, &self.revision.clone()?, writer.lane())?;
         self.inner.check_lanes(&target, self.across_lanes, writer)?;
-        let counts = store.count(&*store.head()?, &target)?;
+        let head = store.head()?;
+        self.inner.check_rollback(&head, &target, writer)?;
+        let counts = store.count(&*head, &target)?;
         Ok((CommitInfo::of(&target), counts))
     }
 }
 
 /// Returns an error if the writer may not change an id from the version `now` to the version `then`.
 fn check_change(
-    is_strict: bool,
+    reversals: &Reversals,
     state: &State,
     writer: &Writer,
     now: Option<Entry>,
     then: Option<Entry>,
 ) -> Result<()> {
     let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
-    check_return(is_strict, writer.trust, || Ok([load(now)?, load(then)?]))
+    check_return(reversals, writer.trust, || Ok([load(now)?, load(then)?]))
 }
 
 /// Returns the placeholder of a version, if the version was erased.

@@ -149,9 +149,12 @@ pub(super) fn complete(service: &Service, request: &CompleteRequestParams) -> Re
                 prefix: Some(typed.clone()),
                 ..Query::default()
             };
-            let objects = view
-                .query(&query)?
-                .filter(|object| object.as_ref().map_or(true, |object| reach.has(object.scope())));
+            // The id of an untrusted item is an untrusted text (SRV-3).
+            let objects = view.query(&query)?.filter(|object| {
+                object.as_ref().map_or(true, |object| {
+                    reach.has(object.scope()) && object.origin().is_trusted()
+                })
+            });
             let ids = objects
                 .take(COMPLETIONS_MAX)
                 .map(|object| Ok(object?.id().to_string()));

@@ -6,7 +6,8 @@
 //! # Invariants
 //! - ANS-1: the JSON of an answer has at most the caller's tokens, and so has its text. If rows or a part of a text are
 //!   left out, `truncated` is true; if a next page has them, there is a `cursor`.
-//! - ANS-2: an answer shows no invisible character raw.
+//! - ANS-2: an answer shows no invisible character raw. In the text, a stored text takes one line, so it cannot look like
+//!   another row. Only the text of a whole item, or an envelope, keeps its lines.
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -21,6 +22,12 @@ use crate::visible::written_out;
 
 /// The characters of a text that a row keeps if the row alone is over the limit.
 const ROW_CHARS_LEAST: usize = 80;
+/// The characters of a text that a row keeps if the row has very many parts.
+const PART_CHARS_LEAST: usize = 16;
+/// The number of members of a list that a row keeps while its texts can be cut.
+const MEMBERS_LEAST: usize = 4;
+/// The last line of a text that was cut.
+const CUT: &str = "shortened to the limit of tokens";
 /// The estimate of the tokens of the fields that every answer has.
 const TOKENS_OF_EVERY: usize = 60;
 
@@ -31,8 +38,16 @@ pub(crate) struct Answer<A> {
     answer: A,
     /// The first line of the text.
     line: String,
+    /// The lines of the text after the first, before the rows.
+    notes: Vec<String>,
+    /// A text that the text of the answer contains as it is.
+    whole: Option<String>,
+    /// The number of rows before the page that the operation left out.
+    skipped: usize,
     /// Whether rows follow the last row of the answer.
     has_more: bool,
+    /// Whether the pages divide the text of the only row.
+    is_one: bool,
 }
 
 /// An answer as a client gets it.
@@ -49,8 +64,36 @@ impl<A: Serialize> Answer<A> {
             view,
             answer,
             line: line.into(),
+            notes: Vec::new(),
+            whole: None,
+            skipped: 0,
             has_more: false,
+            is_one: false,
         }
+    }
+
+    /// Adds lines to the text, after its first line.
+    pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
+    /// Adds a text that the text of the answer shows with its lines, after its other lines.
+    pub(crate) fn with_whole(mut self, whole: String) -> Self {
+        self.whole = Some(whole);
+        self
+    }
+
+    /// Says that the answer has one row, and that pages divide the text of this row.
+    pub(crate) fn of_one_text(mut self) -> Self {
+        self.is_one = true;
+        self
+    }
+
+    /// Says that the operation left out the rows before the page.
+    pub(crate) fn from_row(mut self, start: usize) -> Self {
+        self.skipped = start;
+        self
     }
 
     /// Says that the operation left out rows after the ones of the answer.
@@ -78,38 +121,42 @@ impl<A: Serialize> Answer<A> {
         let root = self.view.root().to_string();
         let paged = O::PAGED.and_then(|name| Some((name, all.remove(name)?)));
         // Lists beside the paged one are cut at the limit, too.
-        let mut is_cut = fit_lists(&mut all, limit.saturating_sub(TOKENS_OF_EVERY));
-        let mut room = limit.saturating_sub(size(&all) + TOKENS_OF_EVERY + tokens(&self.line));
+        let mut is_cut = fit(&mut all, limit.saturating_sub(TOKENS_OF_EVERY));
+        let line = one_line(&self.line);
+        let mut room = limit.saturating_sub(size(&all) + TOKENS_OF_EVERY + tokens(&line));
         let mut next = None;
-        let mut lines = vec![self.line];
-        match paged {
-            Some((name, Json::Array(rows))) => {
-                let rows = rows.into_iter().skip(page.start);
-                let (rows, more, cut) = fitting(rows, &mut room);
+        let mut lines = vec![line];
+        lines.extend(self.notes.iter().map(|line| one_line(line)));
+        if let Some((name, Json::Array(mut rows))) = paged {
+            if let (true, Some(row)) = (self.is_one, rows.first_mut()) {
+                let (text, cut, end) = page_of_text(row, page.start, &mut room);
+                is_cut |= cut;
+                next = end;
+                lines.extend(text);
+            } else {
+                let rest = rows.into_iter().skip(page.start.saturating_sub(self.skipped));
+                let (taken, more, cut) = fitting(rest, &mut room);
                 is_cut |= cut;
                 if more || self.has_more {
-                    next = Some(page.start + rows.len());
+                    next = Some(page.start + taken.len());
                 }
-                lines.extend(rows.iter().map(row_line));
-                all.insert(name.to_owned(), Json::Array(rows));
+                lines.extend(taken.iter().map(row_line));
+                rows = taken;
             }
-            Some((name, Json::String(text))) => {
-                let (part, more) = part_of(&text, page.start, room.saturating_mul(3));
-                next = more.then(|| page.start + part.chars().count());
-                lines.push(part.clone());
-                all.insert(name.to_owned(), Json::String(part));
-            }
-            _ => {}
+            all.insert(name.to_owned(), Json::Array(rows));
         }
+        lines.extend(self.whole.as_deref().map(printable));
+        lines.retain(|line| !line.is_empty());
         let cursor = next.map(|start| Page::cursor(&self.view, start, arguments));
-        let truncated = is_cut || cursor.is_some();
-        if let Some(cursor) = &cursor {
-            lines.push(format!(
+        let last = |is_cut: bool| match &cursor {
+            Some(cursor) => Some(format!(
                 "more: call again with the same arguments and cursor \"{cursor}\""
-            ));
-        } else if truncated {
-            lines.push("shortened to the limit of tokens".to_owned());
-        }
+            )),
+            None => is_cut.then(|| CUT.to_owned()),
+        };
+        is_cut |= fit_lines(&mut lines, limit, last(true).map_or(0, |line| tokens(&line) + 1));
+        lines.extend(last(is_cut));
+        let truncated = is_cut || cursor.is_some();
         all.insert("root".to_owned(), json!(root));
         all.insert("truncated".to_owned(), json!(truncated));
         if let Some(cursor) = cursor {
@@ -122,6 +169,11 @@ impl<A: Serialize> Answer<A> {
             text: lines.join("\n"),
         })
     }
+}
+
+/// Returns a text on one line, with invisible characters written out (ANS-2).
+fn one_line(text: &str) -> String {
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Returns a text with invisible characters written out.
@@ -169,7 +221,7 @@ fn fitting(rows: impl Iterator<Item = Json>, room: &mut usize) -> (Vec<Json>, bo
             if !taken.is_empty() {
                 return (taken, true, is_cut);
             }
-            is_cut |= cut_texts(&mut row, *room);
+            is_cut |= cut(&mut row, *room);
             needed = size(&row) + 1;
         }
         *room = room.saturating_sub(needed);
@@ -178,45 +230,114 @@ fn fitting(rows: impl Iterator<Item = Json>, room: &mut usize) -> (Vec<Json>, bo
     (taken, false, is_cut)
 }
 
-/// Cuts the lists of a document until it has at most `limit` tokens. Returns whether it cut one.
-fn fit_lists(document: &mut Map<String, Json>, limit: usize) -> bool {
+/// Cuts the longest lists and texts of a document until it has at most `limit` tokens. Returns whether it cut one.
+fn fit(document: &mut Map<String, Json>, limit: usize) -> bool {
+    let mut whole = Json::Object(std::mem::take(document));
+    let is_cut = cut(&mut whole, limit);
+    if let Json::Object(whole) = whole {
+        *document = whole;
+    }
+    is_cut
+}
+
+/// Cuts the longest lists, then the longest texts, then what is left of both, until a value has at most `limit` tokens.
+/// Returns whether it cut one.
+fn cut(value: &mut Json, limit: usize) -> bool {
+    let mut is_cut = cut_lists(value, limit, MEMBERS_LEAST);
+    is_cut |= cut_texts(value, limit, ROW_CHARS_LEAST);
+    is_cut |= cut_lists(value, limit, 0);
+    is_cut | cut_texts(value, limit, PART_CHARS_LEAST)
+}
+
+/// Halves the longest lists in a value until it has at most `limit` tokens, or until each list has at most `least`
+/// members.
+fn cut_lists(value: &mut Json, limit: usize, least: usize) -> bool {
     let mut is_cut = false;
-    while size(document) > limit {
-        let lists = document.values_mut().filter_map(Json::as_array_mut);
-        match lists.max_by_key(|list| list.len()) {
-            Some(list) if !list.is_empty() => list.truncate(list.len() / 2),
-            _ => {
-                let mut whole = Json::Object(std::mem::take(document));
-                is_cut |= cut_texts(&mut whole, limit);
-                if let Json::Object(whole) = whole {
-                    *document = whole;
-                }
-                return is_cut;
-            }
-        }
+    while size(value) > limit {
+        let Some(list) = longest_list(value).filter(|list| list.len() > least) else {
+            break;
+        };
+        list.truncate(list.len() / 2);
         is_cut = true;
     }
     is_cut
 }
 
-/// Cuts the longest texts of a value until it has at most `limit` tokens, or until they are short. Returns whether it
-/// cut one.
-fn cut_texts(value: &mut Json, limit: usize) -> bool {
+/// Cuts the longest texts of a value until it has at most `limit` tokens, or until each has at most `least` characters.
+fn cut_texts(value: &mut Json, limit: usize, least: usize) -> bool {
     let mut is_cut = false;
     while size(value) > limit {
         let over = (size(value) - limit).saturating_mul(4);
-        let Some(text) = longest(value).filter(|text| text.chars().count() > ROW_CHARS_LEAST) else {
+        let Some(text) = longest(value).filter(|text| text.chars().count() > least) else {
             break;
         };
-        let keep = text
-            .chars()
-            .count()
-            .saturating_sub(over + 1)
-            .max(ROW_CHARS_LEAST - 1);
+        let keep = text.chars().count().saturating_sub(over + 1).max(least - 1);
         *text = text.chars().take(keep).chain(['\u{2026}']).collect();
         is_cut = true;
     }
     is_cut
+}
+
+/// Returns the longest list in a value.
+fn longest_list(value: &mut Json) -> Option<&mut Vec<Json>> {
+    match value {
+        Json::Array(list) => {
+            // A list in the list may be longer.
+            let own = list.len();
+            if list
+                .iter_mut()
+                .any(|one| longest_list(one).is_some_and(|inner| inner.len() > own))
+            {
+                return list
+                    .iter_mut()
+                    .filter_map(longest_list)
+                    .max_by_key(|inner| inner.len());
+            }
+            Some(list)
+        }
+        Json::Object(map) => map
+            .values_mut()
+            .filter_map(longest_list)
+            .max_by_key(|list| list.len()),
+        _ => None,
+    }
+}
+
+/// Puts the part of the text of a row that the page shows into the row. Returns this part, whether a field of the row was
+/// cut, and the place at which the next page begins.
+fn page_of_text(row: &mut Json, start: usize, room: &mut usize) -> (Option<String>, bool, Option<usize>) {
+    let text = row.as_object_mut().and_then(|row| row.remove("text"));
+    let is_cut = cut(row, room.saturating_sub(PART_CHARS_LEAST));
+    *room = room.saturating_sub(size(row) + tokens(",\"text\":\"\""));
+    let (Some(Json::String(text)), Some(row)) = (text, row.as_object_mut()) else {
+        return (None, is_cut, None);
+    };
+    // The text of the answer has the line and the cursor beside it.
+    let (part, more) = part_of(&text, start, room.saturating_mul(4));
+    row.insert("text".to_owned(), Json::String(part.clone()));
+    let next = more.then(|| start + part.chars().count());
+    (Some(part), is_cut, next)
+}
+
+/// Drops lines from the end, and then cuts the last one, until the lines and a last line of `last` tokens have at most
+/// `limit` tokens. Returns whether it cut.
+fn fit_lines(lines: &mut Vec<String>, limit: usize, last: usize) -> bool {
+    let mut room = limit.saturating_sub(last).saturating_mul(4);
+    for (number, line) in lines.iter_mut().enumerate() {
+        let needed = line.chars().count() + 1;
+        if needed > room {
+            let keeps_part = number == 0 || room > ROW_CHARS_LEAST;
+            *line = line
+                .chars()
+                .take(room.saturating_sub(2))
+                .chain(['\u{2026}'])
+                .collect();
+            lines.truncate(number + usize::from(keeps_part));
+            return true;
+        }
+        room -= needed;
+    }
+    false
 }
 
 /// Returns the longest text in a value.
@@ -229,17 +350,15 @@ fn longest(value: &mut Json) -> Option<&mut String> {
     }
 }
 
-/// Returns the part of `text` after `start` characters, of at most `bytes` bytes as JSON, and whether more follows.
-fn part_of(text: &str, start: usize, bytes: usize) -> (String, bool) {
+/// Returns the part of `text` after `start` characters, of at most `room` characters as JSON, and whether more follows.
+fn part_of(text: &str, start: usize, room: usize) -> (String, bool) {
     let mut part = String::new();
-    let mut chars = text.chars().skip(start);
-    let mut room = bytes.max(ROW_CHARS_LEAST);
-    for char in chars.by_ref() {
-        // In JSON, a control character takes up to six bytes.
-        let needed = if char.is_control() || matches!(char, '"' | '\\') {
-            2
-        } else {
-            1
+    let mut room = room.max(ROW_CHARS_LEAST);
+    for char in text.chars().skip(start) {
+        let needed = match char {
+            '"' | '\\' | '\n' | '\r' | '\t' => 2,
+            char if char.is_control() => "\\u0000".len(),
+            _ => 1,
         };
         let Some(left) = room.checked_sub(needed) else {
             return (part, true);
@@ -281,7 +400,7 @@ fn row_line(row: &Json) -> String {
         .into_iter()
         .find_map(text)
     {
-        line.extend([": ", &text.split_whitespace().collect::<Vec<_>>().join(" ")]);
+        line.extend([": ", &one_line(text)]);
     }
     line
 }

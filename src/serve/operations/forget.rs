@@ -58,17 +58,18 @@ impl Operation for Forget {
         let dry_run = self.dry_run.unwrap_or_default();
         let forgot = service.agent().forget(&what, &writer, dry_run)?;
         let verb = if dry_run { "would forget" } else { "forgot" };
-        let names: Vec<_> = forgot
-            .items
-            .iter()
-            .map(|item| item.object().id().to_string())
-            .collect();
-        let mut line = format!("{verb} {} items: {}", names.len(), names.join(", "));
+        let mut line = format!("{verb} {} items", forgot.items.len());
         if !forgot.others.is_empty() {
-            let others: Vec<_> = forgot.others.iter().map(Id::to_string).collect();
-            line.extend(["; not in these scopes: ", &others.join(", ")]);
+            let count = forgot.others.len().to_string();
+            line.extend(["; not in these scopes: ", &count]);
         }
+        let ids = forgot.items.iter().map(|item| item.object().id().to_string());
+        let others = forgot
+            .others
+            .iter()
+            .map(|id| format!("- not in these scopes: {id}"));
+        let notes: Vec<_> = ids.map(|id| format!("- {id}")).chain(others).collect();
         let answer = ItemsForgotten::of(service.agent(), forgot, dry_run, false);
-        Ok(Answer::new(service.memory().view(), answer, line))
+        Ok(Answer::new(service.memory().view(), answer, line).with_notes(notes))
     }
 }

@@ -156,7 +156,7 @@ impl Operation for Envelope {
         };
         let answer = service.agent().envelope(&view, &request)?;
         let text = answer.text.clone();
-        Ok(Answer::new(view, answer, text))
+        Ok(Answer::new(view, answer, "").with_whole(text))
     }
 }
 
@@ -228,6 +228,7 @@ impl Operation for Unforget {
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<ItemsRestored>> {
         let view = service.head()?;
+        service.memory_to_reverse()?;
         let (agent, writer, reach) = (service.agent(), service.writer(), service.reach(None)?);
         let restored = match self.ids {
             None => agent.unforget_last(&reach, &writer, false)?,

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
+use super::recall::withheld;
 use crate::agent::Reach;
+use crate::agent::search::LeftOut;
 use crate::answers::agent::items::ItemRead;
 use crate::engine::{Query, View};
 use crate::error::Result;
@@ -37,12 +39,14 @@ pub(super) struct Get {
     limit: Option<usize>,
     /// A past state, as in `memory_recall`
     at: Option<String>,
+    untrusted: Option<bool>,
 }
 
 /// The answer of `memory_get`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Items {
     items: Vec<ItemRead>,
+    left_out: LeftOut,
 }
 
 impl Operation for Get {
@@ -51,44 +55,85 @@ impl Operation for Get {
     const EFFECT: Effect = Effect::Reads;
     const PROFILE: Profile = Profile::Default;
     const PAGED: Option<&'static str> = Some("items");
-    const HIDDEN: &'static [&'static str] = &["digest", "updated"];
+    const HIDDEN: &'static [&'static str] = &["digest", "updated", "shown_by"];
     type Answer = Items;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Items>> {
         let view = page.view(service, self.at.as_deref())?;
+        let with_untrusted = self.untrusted.unwrap_or_default();
+        if with_untrusted {
+            service.agent().has_shown_untrusted();
+        }
         if let Some(id) = &self.id {
             let object = service.object(&view, id)?;
             let line = format!("{id} is a {} in {}", object.kind(), object.scope());
-            let item = ItemRead::of(service.agent(), &view, object, usize::MAX)?;
-            return Ok(Answer::new(view, Items { items: vec![item] }, line));
+            let item = ItemRead::of(service.agent(), &view, object, with_untrusted)?;
+            let line = line + &about(&item);
+            let items = Items {
+                items: vec![item],
+                left_out: LeftOut::of(0),
+            };
+            return Ok(Answer::new(view, items, line).of_one_text());
         }
         let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
         let wanted = page.start + limit;
         let reach = service.reach(self.scope)?;
-        let mut found = self.found(&view, &reach, wanted + 1)?;
+        let (mut found, left_out) = self.found(&view, &reach, wanted + 1)?;
         let has_more = found.len() > wanted;
         found.truncate(wanted);
-        // The rows before the page need no texts, but their places.
-        let items = found
-            .into_iter()
-            .map(|object| ItemRead::of(service.agent(), &view, object, LIST_CHARS));
-        let items = items.collect::<Result<Vec<_>>>()?;
-        let line = format!("{} items", items.len().saturating_sub(page.start));
-        Ok(Answer::new(view, Items { items }, line).with_more(has_more))
+        let shown = found.into_iter().skip(page.start);
+        let items = shown
+            .map(|object| ItemRead::row(service.agent(), &view, object, with_untrusted, LIST_CHARS))
+            .collect::<Result<Vec<_>>>()?;
+        let mut line = format!("{} items", items.len());
+        line.push_str(&withheld(left_out));
+        let left_out = LeftOut::of(left_out);
+        let answer = Answer::new(view, Items { items, left_out }, line);
+        Ok(answer.from_row(page.start).with_more(has_more))
     }
 }
 
 impl Get {
-    /// Returns at most `limit` objects of the reach, in the order of the engine.
-    fn found(&self, view: &View, reach: &Reach, limit: usize) -> Result<Vec<Object>> {
+    /// Returns at most `limit` objects of the reach, in the order of the engine, and the number of untrusted ones among
+    /// them that stay out: an untrusted id is an untrusted text, too (SRV-3).
+    fn found(&self, view: &View, reach: &Reach, limit: usize) -> Result<(Vec<Object>, usize)> {
         let query = Query {
             kind: self.kind.as_deref().map(Kind::new).transpose()?,
             prefix: self.prefix.clone(),
             ..Query::default()
         };
-        let objects = view.query(&query)?;
-        let is_read =
-            |object: &Result<Object>| object.as_ref().map_or(true, |object| reach.has(object.scope()));
-        objects.filter(is_read).take(limit).collect()
+        let with_untrusted = self.untrusted.unwrap_or_default();
+        let (mut found, mut left_out) = (Vec::new(), 0);
+        for object in view.query(&query)? {
+            let object = object?;
+            if !reach.has(object.scope()) {
+                continue;
+            }
+            if !with_untrusted && !object.origin().is_trusted() {
+                left_out += 1;
+                continue;
+            }
+            found.push(object);
+            if found.len() >= limit {
+                break;
+            }
+        }
+        Ok((found, left_out))
     }
+}
+
+/// Returns what the first line says of one item besides its kind and scope.
+fn about(item: &ItemRead) -> String {
+    let shown = &item.line.shown;
+    let mut parts = vec![format!("trust {}", shown.trust)];
+    if shown.is_withheld {
+        parts.push("withheld, because it is not trusted".to_owned());
+    }
+    if !item.tags.is_empty() {
+        parts.push(format!("tags {}", item.tags.join(", ")));
+    }
+    parts.extend(item.subject.iter().map(|subject| format!("subject {subject}")));
+    parts.extend(item.source.iter().map(|source| format!("source {source}")));
+    parts.extend(shown.flags.iter().map(|flag| format!("flag {flag}")));
+    format!("; {}", parts.join("; "))
 }

@@ -58,11 +58,12 @@ pub(super) enum Noted {
 impl Operation for Note {
     const NAME: &'static str = "memory_note";
     const TITLE: &'static str = "Notes";
-    const EFFECT: Effect = Effect::Changes;
+    const EFFECT: Effect = Effect::Removes;
     const PROFILE: Profile = Profile::Default;
     const PAGED: Option<&'static str> = Some("notes");
     const HIDDEN: &'static [&'static str] = &[
         "digest", "commit", "seq", "origin", "read", "verdict", "held", "cleared", "rules", "created",
+        "scope", "updated",
     ];
     type Answer = Noted;
 
@@ -78,6 +79,9 @@ impl Operation for Note {
         };
         match self.action {
             Action::Write => {
+                if let Some(id) = &id {
+                    service.object(&view, id.as_str())?;
+                }
                 let note = NewNote {
                     text: self.text.clone().ok_or_else(|| missing("text"))?,
                     scope,

@@ -36,9 +36,9 @@ pub(crate) enum Effect {
     Reads,
     /// The operation adds. The same call twice may add twice.
     Adds,
-    /// The operation changes or takes back, and can itself be undone.
+    /// The operation changes or brings back.
     Changes,
-    /// The operation removes items from the memory.
+    /// The operation can remove items from the state. Clients call it destructive.
     Removes,
 }
 
@@ -50,7 +50,7 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     /// Whether a second equal call changes nothing more.
     const IS_IDEMPOTENT: bool = matches!(Self::EFFECT, Effect::Reads);
     const PROFILE: Profile;
-    /// The field of the answer that pages divide: a list of rows, or one long text.
+    /// The field of the answer that pages divide: a list of rows.
     const PAGED: Option<&'static str> = None;
     /// The fields of the answer that a model does not need.
     const HIDDEN: &'static [&'static str] = &[];

@@ -86,16 +86,17 @@ impl Operation for Remember {
                 "; class {class}{why}: recall withholds it until a person promotes it"
             );
         }
+        let mut notes = Vec::new();
         for (what, alike) in [
             ("similar", &remembered.duplicates),
             ("contradicts", &remembered.conflicts),
         ] {
-            for one in alike {
+            notes.extend(alike.iter().map(|one| {
                 let text = one.shown.text.as_deref().unwrap_or("(not trusted)");
-                let _ = write!(line, "\n- {what}: {} ({}): {text}", one.id, one.shown.trust);
-            }
+                format!("- {what}: {} ({}): {text}", one.id, one.shown.trust)
+            }));
         }
-        Ok(Answer::new(view, ItemRemembered::from(remembered), line))
+        Ok(Answer::new(view, ItemRemembered::from(remembered), line).with_notes(notes))
     }
 }
 

@@ -222,6 +222,9 @@ impl Shape<'_> {
         if self.is_answer && is_rows && self.paged != Some(name) {
             plain["items"] = json!({ "type": "object" });
         }
+        if let (true, Some(object)) = (self.is_answer, plain.as_object_mut()) {
+            drop(object.remove("properties"));
+        }
         plain
     }
 }

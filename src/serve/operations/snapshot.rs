@@ -7,11 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
+use super::recall::withheld;
+use crate::agent::search::LeftOut;
 use crate::agent::{StoredText, refuse_secret_name};
 use crate::answers::history::{SnapshotLine, SnapshotTaken};
 use crate::engine::{Change, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::check_snapshot_name;
+use crate::object::{Object, check_snapshot_name};
 use crate::serve::Service;
 
 /// The largest number of rows of a page.
@@ -55,6 +57,7 @@ pub(super) enum Snapshots {
     /// The snapshots, or the changes from one state to another.
     Rows {
         rows: Vec<Row>,
+        left_out: LeftOut,
     },
 }
 
@@ -84,11 +87,11 @@ impl Operation for Snapshot {
     const PAGED: Option<&'static str> = Some("rows");
     const HIDDEN: &'static [&'static str] = &[
         "old", "new", "commit", "index", "actor", "session", "erased", "deleted", "name", "reason", "lane",
+        "shown_by", "withheld",
     ];
     type Answer = Snapshots;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Snapshots>> {
-        let wanted = page.start + LIMIT;
         match self.action {
             Action::Take => self.take(service),
             Action::List => {
@@ -103,7 +106,13 @@ impl Operation for Snapshot {
                     revision: snapshot.revision(),
                     snapshot,
                 });
-                Ok(of_rows(view, rows.collect(), wanted, page, "snapshots"))
+                let rows: Vec<_> = rows.collect();
+                let line = first_line(rows.len(), "snapshots", page);
+                let has_more = rows.len() > page.start + LIMIT;
+                let rows = rows.into_iter().skip(page.start).take(LIMIT).collect();
+                let left_out = LeftOut::of(0);
+                let answer = Answer::new(view, Snapshots::Rows { rows, left_out }, line);
+                Ok(answer.from_row(page.start).with_more(has_more))
             }
             Action::Diff => {
                 let from = self.from.as_deref().ok_or_else(|| {
@@ -113,8 +122,18 @@ impl Operation for Snapshot {
                 })?;
                 let older = service.state(from)?;
                 let newer = page.view(service, self.to.as_deref())?;
-                let rows = changes(service, &older, &newer)?;
-                Ok(of_rows(newer, rows, wanted, page, "changes"))
+                let (changes, left_out) = changes(service, &older, &newer)?;
+                let mut line = first_line(changes.len(), "changes", page);
+                line.push_str(&withheld(left_out));
+                let has_more = changes.len() > page.start + LIMIT;
+                let shown = changes.into_iter().skip(page.start).take(LIMIT);
+                let rows = shown.map(|(change, object)| Row::Change {
+                    change,
+                    shown: Some(StoredText::of(service.agent(), &object, false)),
+                });
+                let (rows, left_out) = (rows.collect(), LeftOut::of(left_out));
+                let answer = Answer::new(newer, Snapshots::Rows { rows, left_out }, line);
+                Ok(answer.from_row(page.start).with_more(has_more))
             }
         }
     }
@@ -147,22 +166,19 @@ impl Snapshot {
     }
 }
 
-fn of_rows(view: View, mut rows: Vec<Row>, wanted: usize, page: &Page, what: &str) -> Answer<Snapshots> {
-    let line = format!("{} {what}", rows.len());
-    let has_more = rows.len() > wanted;
-    rows.truncate(wanted);
-    let line = if page.start > 0 {
-        format!("{line}, from {}", page.start + 1)
+fn first_line(count: usize, what: &str, page: &Page) -> String {
+    if page.start > 0 {
+        format!("{count} {what}, from {}", page.start + 1)
     } else {
-        line
-    };
-    Answer::new(view, Snapshots::Rows { rows }, line).with_more(has_more)
+        format!("{count} {what}")
+    }
 }
 
-/// Returns the changes between two states in the caller's scopes (SRV-3).
-fn changes(service: &Service, older: &View, newer: &View) -> Result<Vec<Row>> {
+/// Returns the changes between two states in the caller's scopes, each with the object after the change, or before a
+/// removal; and the number of untrusted objects, which stay out (SRV-3).
+fn changes(service: &Service, older: &View, newer: &View) -> Result<(Vec<(Change, Object)>, usize)> {
     let reach = service.reach(None)?;
-    let mut rows = Vec::new();
+    let (mut found, mut left_out) = (Vec::new(), 0);
     for change in service.memory().diff(older, newer)? {
         if change.erased {
             continue;
@@ -171,11 +187,11 @@ fn changes(service: &Service, older: &View, newer: &View) -> Result<Vec<Row>> {
             Some(object) => Some(object),
             None => older.get(&change.id)?,
         };
-        let Some(object) = object.filter(|object| reach.has(object.scope())) else {
-            continue;
-        };
-        let shown = Some(StoredText::of(service.agent(), &object, false));
-        rows.push(Row::Change { change, shown });
+        match object.filter(|object| reach.has(object.scope())) {
+            Some(object) if object.origin().is_trusted() => found.push((change, object)),
+            Some(_) => left_out += 1,
+            None => {}
+        }
     }
-    Ok(rows)
+    Ok((found, left_out))
 }

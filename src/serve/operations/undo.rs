@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::commits::{Moved, ReversalPreview, Reverted, RollbackPreview};
-use crate::engine::{Conflicts, Selection, Writer};
+use crate::engine::{Conflicts, Memory, Selection, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Op;
 use crate::serve::Service;
@@ -39,7 +39,7 @@ pub(super) struct Undo {
     how: Way,
     /// rollback: a snapshot, seq:7, @-3, a root or a time
     to: Option<String>,
-    /// revert: [default: this one]
+    /// revert: [default: this one, or any with source]
     session: Option<String>,
     /// revert: the URL, file or tool
     source: Option<String>,
@@ -63,7 +63,7 @@ pub(super) enum Undone {
 impl Operation for Undo {
     const NAME: &'static str = "memory_undo";
     const TITLE: &'static str = "Undo, rollback or revert";
-    const EFFECT: Effect = Effect::Changes;
+    const EFFECT: Effect = Effect::Removes;
     const PROFILE: Profile = Profile::Minimal;
     const HIDDEN: &'static [&'static str] = &[
         "commit",
@@ -85,18 +85,19 @@ impl Operation for Undo {
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Undone>> {
         service.head()?;
+        let memory = service.memory_to_reverse()?;
         let writer = Writer {
             reason: self.reason.clone(),
             ..service.writer()
         };
         let writer = service.clean(&writer)?;
         let (undone, line) = match self.how {
-            Way::Undo => self.reverse(service, Op::UNDO, &writer)?,
-            Way::Redo => self.reverse(service, Op::REDO, &writer)?,
-            Way::Rollback => self.rollback(service, &writer)?,
-            Way::Revert => self.revert(service, &writer)?,
+            Way::Undo => self.reverse(memory, Op::UNDO, &writer)?,
+            Way::Redo => self.reverse(memory, Op::REDO, &writer)?,
+            Way::Rollback => self.rollback(memory, &writer)?,
+            Way::Revert => self.revert(service, memory, &writer)?,
         };
-        Ok(Answer::new(service.memory().view(), undone, line))
+        Ok(Answer::new(memory.view(), undone, line))
     }
 }
 
@@ -105,8 +106,7 @@ impl Undo {
         self.dry_run.unwrap_or_default()
     }
 
-    fn reverse(&self, service: &Service, op: &'static str, writer: &Writer) -> Result<(Undone, String)> {
-        let memory = service.memory();
+    fn reverse(&self, memory: &Memory, op: &'static str, writer: &Writer) -> Result<(Undone, String)> {
         if self.is_dry() {
             let preview = ReversalPreview::of(op, &memory.view(), &memory.reverse_preview(op, writer)?);
             let line = format!("would {op}: {}", counts(preview.counts));
@@ -121,13 +121,13 @@ impl Undo {
         Ok((Undone::Moved(moved), line))
     }
 
-    fn rollback(&self, service: &Service, writer: &Writer) -> Result<(Undone, String)> {
+    fn rollback(&self, memory: &Memory, writer: &Writer) -> Result<(Undone, String)> {
         let to = self.to.as_deref().ok_or_else(|| {
             Error::invalid("a rollback needs to")
                 .with_code(ErrorCode::Usage)
                 .with_hint("give to, such as snap:0 or the root of an earlier answer; memory_snapshot lists snapshots")
         })?;
-        let (memory, all) = (service.memory(), self.others.unwrap_or_default());
+        let all = self.others.unwrap_or_default();
         let target = to.parse()?;
         if self.is_dry() {
             let (preview, _, refused) = RollbackPreview::of(memory, &target, all, writer)?;
@@ -152,7 +152,7 @@ impl Undo {
         Ok((Undone::Moved(moved), line))
     }
 
-    fn revert(&self, service: &Service, writer: &Writer) -> Result<(Undone, String)> {
+    fn revert(&self, service: &Service, memory: &Memory, writer: &Writer) -> Result<(Undone, String)> {
         let session = match (&self.session, &self.source) {
             (None, None) => Some(service.caller().session.clone()),
             (session, _) => session.clone(),
@@ -162,8 +162,7 @@ impl Undo {
             sources: self.source.clone().into_iter().collect(),
             ..Selection::default()
         };
-        let revert = service.memory().revert(selection).conflicts(Conflicts::Keep);
-        // The revert belongs to no session, as in the program, so undo takes it back in the lane of the actor.
+        let revert = memory.revert(selection).conflicts(Conflicts::Keep);
         let reverted = if self.is_dry() {
             revert.preview(writer)?
         } else {

@@ -58,6 +58,8 @@ fn notes_are_written_listed_found_replaced_and_deleted() {
     client.call("memory_note", json!({ "text": "Ask about the rent.", "id": id }));
     let list = client.call("memory_note", json!({ "action": "list" }));
     assert_eq!(list["notes"][0]["text"], "Ask about the rent.");
+    let unknown = json!({ "text": "Ask about the roof.", "id": "notes/none" });
+    assert_eq!(client.refused("memory_note", unknown)["code"], "not_found");
     // Another session of the project reads it and may not replace it.
     let mut other = Client::start(&folder, &["--session", "other"]);
     let found = other.call("memory_note", json!({ "action": "search", "text": "rent" }));
@@ -234,6 +236,62 @@ fn a_long_text_is_cut_and_says_so() {
         );
         assert_eq!(content["truncated"], true, "{content}");
     }
+}
+
+/// INVARIANT ANS-1: if a part of a text is left out, a next page has it.
+#[test]
+fn a_long_item_is_read_page_by_page_as_it_is() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--max-tokens", "300"]);
+    let line = |number| format!("{number}\tEvery \"word\" counts.\n\n");
+    let long: String = (0..200).map(line).collect();
+    folder.put("facts/long", long.trim());
+    let (mut found, mut shown) = (String::new(), String::new());
+    let mut arguments = json!({ "id": "facts/long" });
+    for page in 0.. {
+        let result = client.result("memory_get", arguments.clone());
+        let content = &result["structuredContent"];
+        let form = text(&result["content"][0]["text"]);
+        for form in [&content.to_string(), &form] {
+            assert!(form.chars().count() <= 1_200, "{form}");
+        }
+        found.push_str(&text(&content["items"][0]["text"]));
+        shown.push_str(&form);
+        if content["cursor"].is_null() {
+            assert!(page > 5 && content["truncated"] == false, "{content}");
+            break;
+        }
+        arguments["cursor"] = content["cursor"].clone();
+    }
+    assert_eq!(found, long.trim());
+    assert!(shown.contains("counts.\n\n"), "the text keeps its lines: {shown}");
+    let arguments =
+        json!({ "text": "Tea is green.", "id": "facts/tea", "tags": ["drinks"], "subject": "tea" });
+    client.call("memory_remember", arguments);
+    let tea = client.result("memory_get", json!({ "id": "facts/tea" }));
+    assert!(
+        text(&tea["content"][0]["text"]).contains("tags drinks; subject tea"),
+        "{tea}"
+    );
+    assert_eq!(tea["structuredContent"]["items"][0]["tags"], json!(["drinks"]));
+}
+
+/// INVARIANT ANS-1: the JSON of an answer has at most the caller's tokens, however many parts a row has.
+#[test]
+fn a_row_with_many_parts_keeps_the_limit() {
+    let folder = Folder::with_store();
+    folder.put("list", "A list.");
+    for number in 0..100 {
+        let id = format!("{number}-{}", "child-of-the-list".repeat(4));
+        folder.json(&["put", &id, "--kind", "fact", "--parent", "list", "--content", "x"]);
+    }
+    let mut client = Client::start(&folder, &["--max-tokens", "200"]);
+    let content = client.call("memory_get", json!({ "id": "list" }));
+    assert!(content.to_string().chars().count() <= 800, "{content}");
+    assert_eq!(
+        (&content["truncated"], &content["items"][0]["text"]),
+        (&json!(true), &json!("A list."))
+    );
 }
 
 /// INVARIANT OPS-2: an unknown operation or argument is an error that names the valid ones.

@@ -251,12 +251,12 @@ impl Revert<'_> {
         let base = self.inner.view();
         let store = Arc::clone(&base.state.store);
         let selected = self.selection.chosen(&store)?;
-        let is_strict = self.inner.settings().strict_reversals;
-        for seq in selected.iter().filter(|_| is_restricted(is_strict, writer.trust)) {
+        let reversals = &self.inner.settings().reversals;
+        for seq in selected.iter().filter(|_| is_restricted(reversals, writer.trust)) {
             // RVT-3
             let commit = store.by_seq(*seq)?;
             commit.map_or(Ok(()), |commit| {
-                check_takes_back(is_strict, writer.trust, &commit)
+                check_takes_back(reversals, writer.trust, &commit)
             })?;
         }
         let without = Without::of(&store, &selected, self.with_derived, self.inner.settings())?;
@@ -273,7 +273,7 @@ impl Revert<'_> {
         for change in &changes {
             // RVT-3
             let load = |entry: Option<Entry>| entry.map(|entry| base.state.load(&entry)).transpose();
-            check_return(is_strict, writer.trust, || {
+            check_return(reversals, writer.trust, || {
                 Ok([load(change.now)?, load(change.then())?])
             })?;
             // RVT-1: the draft links versions of history and adds none.
