@@ -14,7 +14,8 @@
 //!   untrusted writer cannot bring back an object that a person removed.
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
 //! - STN-3: an untrusted writer takes back no commit of a more trusted writer, by undo, redo, rollback or revert, even if
-//!   the commit changed only untrusted objects. What a person took back stays taken back.
+//!   the commit changed only untrusted objects. What a person took back stays taken back. Nor does such a writer roll
+//!   back over thinned commits, or revert later or derived work, because their trust is unknown or not checked.
 //! - STN-4: in a memory that is opened for a server, STN-1 and STN-3 hold for the undo, redo, rollback, restore and revert
 //!   of every writer but the person. So a model takes back nothing that a person wrote.
 
@@ -22,6 +23,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
 use super::{Draft, StagedChange, named};
+use crate::engine::settings::Settings;
 use crate::store::CommitEntry;
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
@@ -104,27 +106,29 @@ impl Draft {
     }
 }
 
-/// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted.
-/// `is_strict` comes from the settings of the store (STN-4).
-pub(crate) fn is_restricted(is_strict: bool, class: Origin) -> bool {
-    if is_strict {
-        class != Origin::DirectUser
-    } else {
-        !class.is_trusted()
+impl Settings {
+    /// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted
+    /// (STN-4).
+    pub(crate) fn restricts(&self, class: Origin) -> bool {
+        if self.strict_reversals {
+            class != Origin::DirectUser
+        } else {
+            !class.is_trusted()
+        }
     }
 }
 
-/// Returns an error if a [restricted](is_restricted) writer of class `class` replaces one of the two `versions` by the
-/// other version, and either version is more trusted than the writer (STN-1). Otherwise, does not read the versions.
+/// Returns an error if a [restricted](Settings::restricts) writer of class `class` replaces one of the two `versions` by
+/// the other version, and either version is more trusted than the writer (STN-1). Otherwise, does not read the versions.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id; the errors of `versions`.
 pub(crate) fn check_return(
-    is_strict: bool,
+    settings: &Settings,
     class: Origin,
     versions: impl FnOnce() -> Result<[Option<Object>; 2]>,
 ) -> Result<()> {
-    if !is_restricted(is_strict, class) {
+    if !settings.restricts(class) {
         return Ok(());
     }
     let mut versions = versions()?.into_iter().flatten();
@@ -134,19 +138,33 @@ pub(crate) fn check_return(
     }
 }
 
-/// Returns an error if a writer of class `class` is [restricted](is_restricted), and the `commit` to take back is more
-/// trusted (STN-3).
+/// Returns an error if a writer of class `class` is [restricted](Settings::restricts), and the `commit` to take back is
+/// more trusted (STN-3).
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
-pub(crate) fn check_takes_back(is_strict: bool, class: Origin, commit: &CommitEntry) -> Result<()> {
-    if !is_restricted(is_strict, class) || !commit.commit.trust.is_above(class) {
+pub(crate) fn check_takes_back(settings: &Settings, class: Origin, commit: &CommitEntry) -> Result<()> {
+    if !settings.restricts(class) || !commit.commit.trust.is_above(class) {
         return Ok(());
     }
     let seq = commit.seq();
     let text = format!("a writer of class {class} may not take back the more trusted commit seq:{seq}");
     Err(Error::denied(ErrorCode::LessTrusted, text)
         .with_hint("nothing was changed; a writer that is as trusted as the commit may take it back"))
+}
+
+/// Returns an error if a writer of class `class` is [restricted](Settings::restricts), for an operation that may take back
+/// work of unknown trust (STN-3). `what` names the work.
+///
+/// # Errors
+/// `Denied` (code `less_trusted`).
+pub(crate) fn check_takes_back_any(settings: &Settings, class: Origin, what: &str) -> Result<()> {
+    if !settings.restricts(class) {
+        return Ok(());
+    }
+    let text = format!("a writer of class {class} may not take back {what}, which may be more trusted");
+    Err(Error::denied(ErrorCode::LessTrusted, text)
+        .with_hint("nothing was changed; a trusted writer may take it back"))
 }
 
 /// Returns an error if `class` is untrusted, for an operation that only trusted writers may do (STN-2). `act` names the

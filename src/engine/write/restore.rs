@@ -75,8 +75,7 @@ impl Draft {
     /// Stages `then` as the version of `id`, or the removal of `id` if `then` is `None`. Returns an error if the writer
     /// may not replace the present version by `then`.
     fn return_to(&mut self, id: &Id, then: Option<Object>) -> Result<bool> {
-        let is_strict = self.base.opened().settings.strict_reversals;
-        check_return(is_strict, self.writer.trust, || {
+        check_return(self.base.settings(), self.writer.trust, || {
             Ok([self.base.get(id)?, then.clone()])
         })?;
         match then {
