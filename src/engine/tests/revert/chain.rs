@@ -33,14 +33,15 @@ fn remove_chain(memory: &Memory, session: &str) {
     drop(memory.commit(draft, "remove").unwrap());
 }
 
-/// Reverts `night` in well under a second, and takes the revert back.
+/// Reverts `night` without a quadratic walk, and takes the revert back.
 fn quickly(memory: &Memory, conflicts: Conflicts) -> Reverted {
     let revert = memory.revert(session("night")).conflicts(conflicts);
     let started = Instant::now();
     let reverted = revert.by(&by("owner")).unwrap();
     let taken = started.elapsed();
     println!("{conflicts:?}: {taken:.1?}");
-    assert!(taken < Duration::from_millis(800), "{conflicts:?}: {taken:.1?}");
+    // It takes some hundred milliseconds alone, and a quadratic walk of the chain more than 10 seconds.
+    assert!(taken < Duration::from_secs(4), "{conflicts:?}: {taken:.1?}");
     if reverted.committed.changed {
         memory.undo(&by("owner")).unwrap();
     }

@@ -221,7 +221,9 @@ impl<'a> Plan<'a> {
                     break;
                 }
                 // What leads to the circle is as it was, so the walk goes on where the circle began.
-                circle.iter().for_each(|(key, _)| drop(positions.remove(key)));
+                for (key, _) in &circle {
+                    positions.remove(key);
+                }
                 next = Some((key, id));
                 continue;
             }
