@@ -242,7 +242,8 @@ pub(crate) struct RevertedObject {
     pub(crate) from: Option<ObjectDigest>,
     /// The version after the revert. Null if the object is removed.
     pub(crate) to: Option<ObjectDigest>,
-    /// The parent of the version that would stand, if the object is removed because that parent is gone.
+    /// The missing object above the version that would stand, if the object is removed because of it. Only
+    /// `--conflicts revert` removes objects for this reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) gone_with: Option<String>,
     /// Whether thinned commits may have written a newer version, which history no longer keeps.
@@ -254,8 +255,8 @@ pub(crate) struct RevertedObject {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct KeptObject {
     pub(crate) id: String,
-    /// The later work of others: `changed` the object itself, put `other` `below` it, or removed `other`, the parent of
-    /// the version that would come back (`no_parent`).
+    /// The later work of others: `changed` the object itself, put `other` `below` it, or removed `other`, which the
+    /// version that would come back needs above it (`no_parent`).
     pub(crate) because: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<String>,

@@ -28,6 +28,7 @@ mod states;
 mod versions;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
@@ -353,6 +354,18 @@ impl Store {
     /// Returns the runs of thinned commits, oldest first.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
         self.catalog.read_recursive().line.gaps.clone()
+    }
+
+    /// Returns the number of thinned commits whose seq is in `numbers`.
+    pub(crate) fn thinned_in(&self, numbers: &Range<u64>) -> u64 {
+        let catalog = self.catalog.read_recursive();
+        let gaps = &catalog.line.gaps;
+        let first = gaps.partition_point(|gap| gap.first + gap.count <= numbers.start);
+        let within = gaps.iter().skip(first).map(|gap| {
+            let end = (gap.first + gap.count).min(numbers.end);
+            end.saturating_sub(gap.first.max(numbers.start))
+        });
+        within.take_while(|count| *count > 0).sum()
     }
 
     /// Returns the current references. Writers wait until the caller drops the result.

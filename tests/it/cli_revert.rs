@@ -274,20 +274,31 @@ fn what_others_put_in_the_way_is_named_with_its_writer() {
     put("two", "box", "eve");
     folder.json(&["remove", "doc", "--session", "noon"]);
     let reverted = folder.json(&["revert", "--session", "night", "--dry-run"]);
-    let gone = &array(&reverted, "reverted")[0];
-    assert_eq!((&gone["id"], &gone["gone_with"]), (&"one".into(), &"doc".into()));
-    assert!(gone["to"].is_null());
-    let kept = &array(&reverted, "kept")[0];
-    let told = ["id", "because", "other", "by"].map(|field| text(&kept[field]));
-    assert_eq!(told, ["box", "below", "two", "eve"]);
-    assert_eq!(kept["seq"], 5);
-    let told = folder.run(&["revert", "--session", "night"]);
+    assert!(array(&reverted, "reverted").is_empty());
+    let kept = array(&reverted, "kept");
+    let told = |at: usize| ["id", "because", "other", "by"].map(|field| text(&kept[at][field]));
+    assert_eq!(told(0), ["box", "below", "two", "eve"]);
+    assert_eq!(told(1), ["one", "no_parent", "doc", "noon"]);
+    assert_eq!((&kept[0]["seq"], &kept[1]["seq"]), (&5.into(), &6.into()));
+    let told = folder.run(&["revert", "--session", "night", "--dry-run"]);
     for part in [
-        "removed, because its parent doc is gone",
         "= box  eve, seq 5 (put two below it)",
+        "= one  noon, seq 6 (removed its parent doc)",
     ] {
         assert!(told.out.contains(part), "{part}: {}", told.out);
     }
+    folder.refused(3, &["revert", "--session", "night", "--conflicts", "fail"]);
+    let all = ["revert", "--session", "night", "--conflicts", "revert"];
+    let reverted = folder.json(&[&all[..], &["--dry-run"]].concat());
+    let gone = array(&reverted, "reverted")
+        .iter()
+        .find(|one| one["id"] == "two")
+        .unwrap();
+    assert_eq!(gone["gone_with"], "box");
+    assert!(gone["to"].is_null() && array(&reverted, "kept").is_empty());
+    let told = folder.run(&all);
+    let part = "removed, because its parent box is gone";
+    assert!(told.out.contains(part), "{}", told.out);
 }
 
 #[test]

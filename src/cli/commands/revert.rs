@@ -20,8 +20,9 @@ const LINES: usize = 20;
 ///
 /// # Notes
 /// A commit is selected if it meets every given condition. A repeated option selects the commits of each value. A
-/// version that undo, redo, rollback, restore or revert brought back counts as written by whoever wrote it first, and
-/// what these verbs replaced does not return. An object whose earlier parent was removed by others is removed too.
+/// version that undo, redo, rollback, restore, revert or unforget brought back counts as written by whoever wrote it
+/// first, and what these verbs replaced does not return. An object whose earlier parent was removed by others stays. An
+/// untrusted writer takes back no later or derived work of others.
 ///
 /// The revert is one commit without a session, so treering undo takes it back.
 ///

@@ -51,12 +51,7 @@ pub(crate) fn commits(store: Arc<Store>) -> Commits {
 
 /// Returns the number of thinned commits whose seq is in `numbers`.
 pub(crate) fn thinned_in(store: &Store, numbers: &Range<u64>) -> u64 {
-    let gaps = store.gaps();
-    let within = gaps.iter().map(|gap| {
-        let end = (gap.first + gap.count).min(numbers.end);
-        end.saturating_sub(gap.first.max(numbers.start))
-    });
-    within.sum()
+    store.thinned_in(numbers)
 }
 
 /// Iterates the changes of an id, newest first. The iterator ends after an error.

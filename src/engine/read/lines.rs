@@ -80,8 +80,11 @@ mod tests {
         let started = std::time::Instant::now();
         let turned: Vec<&str> = old.iter().rev().copied().collect();
         let same = common_lines(&old, &turned);
-        assert!(same.iter().flatten().count() < old.len() / 2);
-        assert!(started.elapsed().as_secs() < 20);
+        // Two lines of the turned text are never in the order of the old one.
+        assert!(same.iter().flatten().count() <= 1);
+        let taken = started.elapsed();
+        println!("50,000 turned lines: {taken:.1?}");
+        assert!(taken.as_secs() < 20);
         let other: Vec<String> = numbers.iter().map(|number| format!("x{number}")).collect();
         let mut other: Vec<&str> = other.iter().map(String::as_str).collect();
         other[30_000] = "7";

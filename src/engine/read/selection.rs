@@ -8,12 +8,13 @@
 //!   contain the commits that meet one of them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::{Revision, revision};
-use crate::digest::{CommitDigest, TextDigest};
+use crate::digest::TextDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Commit, Op, Time, hash_text, lane_of};
-use crate::store::Store;
+use crate::store::{CommitEntry, Store};
 
 /// A selection of commits, for example `Selection::default().session("night")`.
 ///
@@ -74,13 +75,15 @@ impl Selection {
         self
     }
 
+    /// Returns whether a session, an actor or a source is given.
+    fn has_names(&self) -> bool {
+        let names = [&self.sessions, &self.actors, &self.sources];
+        names.iter().any(|names| !names.is_empty())
+    }
+
     /// Returns whether no condition is given.
     fn is_unbounded(&self) -> bool {
-        let names = [&self.sessions, &self.actors, &self.sources];
-        self.commits.is_empty()
-            && names.iter().all(|names| names.is_empty())
-            && self.since.is_none()
-            && self.until.is_none()
+        self.commits.is_empty() && !self.has_names() && self.since.is_none() && self.until.is_none()
     }
 
     /// Returns the seqs of the selected commits. The first commit of the store changes nothing, so it is never selected.
@@ -95,24 +98,30 @@ impl Selection {
                 .with_hint("name a commit, a session, a source, an actor or a time"));
         }
         let commits = self.commits.iter();
-        let commits = commits.map(|commit| Ok(revision::resolve(store, commit, lane_of(None, None))?.digest));
-        let commits = commits.collect::<Result<Vec<CommitDigest>>>()?;
+        let commits = commits.map(|commit| revision::resolve(store, commit, lane_of(None, None)));
+        let commits = commits.collect::<Result<Vec<Arc<CommitEntry>>>>()?;
+        let given: BTreeSet<u64> = commits.iter().map(|entry| entry.seq()).collect();
         let mut chosen = BTreeSet::new();
         let mut names = Names::of(self, store);
-        for index in 0..store.kept() {
-            let Some(entry) = store.commit_at(index)? else {
-                continue;
-            };
+        let mut choose = |entry: &CommitEntry| {
             let (is_named, commit) = (names.have(&entry.commit), &entry.commit);
             // SEL-1: every given condition must be met.
             if is_named
                 && commit.op.as_str() != Op::INIT
-                && (commits.is_empty() || commits.contains(&entry.digest))
+                && (given.is_empty() || given.contains(&entry.seq()))
                 && self.since.is_none_or(|since| since <= commit.time)
                 && self.until.is_none_or(|until| commit.time <= until)
             {
                 chosen.insert(entry.seq());
             }
+        };
+        if given.is_empty() || self.has_names() {
+            // A name that no commit has is an error, so this reads every commit.
+            for index in 0..store.kept() {
+                store.commit_at(index)?.iter().for_each(|entry| choose(entry));
+            }
+        } else {
+            commits.iter().for_each(|entry| choose(entry));
         }
         names.check_known()?;
         if chosen.is_empty() {

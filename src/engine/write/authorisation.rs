@@ -14,7 +14,8 @@
 //!   untrusted writer cannot bring back an object that a person removed.
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
 //! - STN-3: an untrusted writer takes back no commit of a more trusted writer, by undo, redo, rollback or revert, even if
-//!   the commit changed only untrusted objects. What a person took back stays taken back.
+//!   the commit changed only untrusted objects. What a person took back stays taken back. Nor does such a writer roll
+//!   back over thinned commits, or revert later or derived work, because their trust is unknown or not checked.
 //! - STN-4: in a memory that is opened for a server, STN-1 and STN-3 hold for the undo, redo, rollback, restore and revert
 //!   of every writer but the person. So a model takes back nothing that a person wrote.
 //! - STN-5: in a memory whose reversals are confined to scopes, undo, redo, rollback, restore and revert change no object
@@ -26,6 +27,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin, Scope};
 
 use super::{Draft, StagedChange, named};
+use crate::engine::settings::Settings;
 use crate::store::CommitEntry;
 
 /// What undo, redo, rollback, restore and revert may change.
@@ -117,35 +119,37 @@ impl Draft {
     }
 }
 
-/// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted.
-/// A memory that is confined to scopes restricts every writer (STN-5).
-pub(crate) fn is_restricted(reversals: &Reversals, class: Origin) -> bool {
-    if reversals.scopes.get().is_some() {
-        true
-    } else if reversals.is_strict {
-        class != Origin::DirectUser
-    } else {
-        !class.is_trusted()
+impl Settings {
+    /// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted
+    /// (STN-4). A memory that is confined to scopes restricts every writer (STN-5).
+    pub(crate) fn restricts(&self, class: Origin) -> bool {
+        if self.reversals.scopes.get().is_some() {
+            true
+        } else if self.reversals.is_strict {
+            class != Origin::DirectUser
+        } else {
+            !class.is_trusted()
+        }
     }
 }
 
-/// Returns an error if a [restricted](is_restricted) writer of class `class` replaces one of the two `versions` by the
-/// other version, and either version is more trusted than the writer (STN-1), or is of a scope that the memory is not
+/// Returns an error if a [restricted](Settings::restricts) writer of class `class` replaces one of the two `versions` by
+/// the other version, and either version is more trusted than the writer (STN-1), or is of a scope that the memory is not
 /// confined to (STN-5). Does not read the versions for other writers.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id, or (code `other_scope`); the errors of `versions`.
 pub(crate) fn check_return(
-    reversals: &Reversals,
+    settings: &Settings,
     class: Origin,
     versions: impl FnOnce() -> Result<[Option<Object>; 2]>,
 ) -> Result<()> {
-    if !is_restricted(reversals, class) {
+    if !settings.restricts(class) {
         return Ok(());
     }
     let versions = versions()?;
     let versions = || versions.iter().flatten();
-    if let Some(scopes) = reversals.scopes.get() {
+    if let Some(scopes) = settings.reversals.scopes.get() {
         let is_outside = |version: &&Object| scopes.iter().all(|scope| scope.as_str() != version.scope());
         if versions().any(|version| !version.is_placeholder() && is_outside(&version)) {
             // The id is not named, because a caller outside of the scope may not learn it.
@@ -164,19 +168,33 @@ pub(crate) fn check_return(
     }
 }
 
-/// Returns an error if a writer of class `class` is [restricted](is_restricted), and the `commit` to take back is more
-/// trusted (STN-3).
+/// Returns an error if a writer of class `class` is [restricted](Settings::restricts), and the `commit` to take back is
+/// more trusted (STN-3).
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
-pub(crate) fn check_takes_back(reversals: &Reversals, class: Origin, commit: &CommitEntry) -> Result<()> {
-    if !is_restricted(reversals, class) || !commit.commit.trust.is_above(class) {
+pub(crate) fn check_takes_back(settings: &Settings, class: Origin, commit: &CommitEntry) -> Result<()> {
+    if !settings.restricts(class) || !commit.commit.trust.is_above(class) {
         return Ok(());
     }
     let seq = commit.seq();
     let text = format!("a writer of class {class} may not take back the more trusted commit seq:{seq}");
     Err(Error::denied(ErrorCode::LessTrusted, text)
         .with_hint("nothing was changed; a writer that is as trusted as the commit may take it back"))
+}
+
+/// Returns an error if a writer of class `class` is [restricted](Settings::restricts), for an operation that may take back
+/// work of unknown trust (STN-3). `what` names the work.
+///
+/// # Errors
+/// `Denied` (code `less_trusted`).
+pub(crate) fn check_takes_back_any(settings: &Settings, class: Origin, what: &str) -> Result<()> {
+    if !settings.restricts(class) {
+        return Ok(());
+    }
+    let text = format!("a writer of class {class} may not take back {what}, which may be more trusted");
+    Err(Error::denied(ErrorCode::LessTrusted, text)
+        .with_hint("nothing was changed; a trusted writer may take it back"))
 }
 
 /// Returns an error if `class` is untrusted, for an operation that only trusted writers may do (STN-2). `act` names the

@@ -11,6 +11,8 @@
 //! - DRA-1: a staged version differs from the base state; staging the base version again unstages the id.
 //! - DRA-2: if a staged version got its origin from another staged version, the commit keeps that version in history,
 //!   even if it was replaced since.
+//! - DRA-3: the commit links a version of history only if history still keeps it. Garbage collection and erasure may
+//!   have taken it since it was staged, and a draft does not bring it back.
 //! - ORI-1: a staged object is never more trusted than its writer, nor than any version that it is derived from.
 //!   Merging, summarising, importing and restoring can only lower the trust. ORI-2 and ORI-3 are exceptions.
 //! - ORI-2: only `put_promoted` ignores the lineage, and only a promotion by a person calls `put_promoted`.
@@ -48,6 +50,8 @@ pub(crate) struct StagedObject {
     pub(crate) object: Object,
     /// The content, if the content is stored as a separate record.
     pub(crate) content: Option<(ContentDigest, Bytes)>,
+    /// Whether the draft only links this version, because history already had it when it was staged (DRA-3).
+    pub(crate) is_linked: bool,
 }
 
 impl StagedObject {
@@ -59,7 +63,11 @@ impl StagedObject {
         if let Some((_, bytes)) = &content {
             object = object.with_content(bytes.clone());
         }
-        Self { object, content }
+        Self {
+            object,
+            content,
+            is_linked: false,
+        }
     }
 }
 
@@ -439,7 +447,7 @@ impl Draft {
         }
     }
 
-    /// Stages a version that history already keeps, without changing it.
+    /// Stages a version that history already keeps, without changing it. The commit links the version (DRA-3).
     pub(crate) fn stage_version(&mut self, object: Object) -> Result<()> {
         let id = object.id().clone();
         let key = self.base.key(&id);
@@ -449,8 +457,12 @@ impl Draft {
             self.unstage(&key);
             return Ok(());
         }
-        let content = None;
-        self.stage(key, id, old.as_ref(), StagedObject { object, content });
+        let linked = StagedObject {
+            object,
+            content: None,
+            is_linked: true,
+        };
+        self.stage(key, id, old.as_ref(), linked);
         Ok(())
     }
 

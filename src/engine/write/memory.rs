@@ -205,7 +205,7 @@ impl Memory {
     /// `Conflict`, naming the ids, if another writer changed an object that the draft changes or expects.
     /// `InvalidInput` if the tree of parents would break. `Denied` by the policy, or (code `less_trusted`) by the
     /// draft's [`Authorisation`](crate::Authorisation). `Busy` if another process holds the lock. `Io` and `Poisoned`
-    /// if the commit could not be made durable.
+    /// if the commit could not be made durable. `NotFound` if history no longer keeps a version that the draft restores.
     ///
     /// # Durability
     /// When the call returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
@@ -308,7 +308,7 @@ impl Memory {
     }
 
     /// Plans a revert of the selected commits: each object that they wrote gets its newest version by anybody else, or
-    /// goes if there is none. Later versions by others stay. [`Revert::preview`] shows the effect, and [`Revert::by`]
+    /// is removed if there is none. Later versions by others stay. [`Revert::preview`] shows the effect, and [`Revert::by`]
     /// commits it.
     pub fn revert(&self, selection: Selection) -> Revert<'_> {
         Revert {

@@ -10,7 +10,7 @@ use crate::digest::ObjectDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::{Draft, check_return, check_takes_back, is_restricted};
+use super::{Draft, check_return, check_takes_back};
 use crate::engine::read::{View, not_kept};
 use crate::store::IdChanges;
 
@@ -76,16 +76,14 @@ impl Draft {
     /// Stages `then` as the version of `id`, or the removal of `id` if `then` is `None`. Returns an error if the writer
     /// may not replace the present version by `then`.
     fn return_to(&mut self, id: &Id, then: Option<Object>) -> Result<bool> {
-        let reversals = &self.base.opened().settings.reversals;
+        let settings = self.base.settings();
         let (class, now) = (self.writer.trust, self.base.get(id)?);
-        check_return(reversals, class, || Ok([now.clone(), then.clone()]))?;
-        if now.is_none() && is_restricted(reversals, class) {
+        check_return(settings, class, || Ok([now.clone(), then.clone()]))?;
+        if now.is_none() && settings.restricts(class) {
             // STN-3: the commit that removed the object is taken back.
             let removed = IdChanges::new(Arc::clone(&self.base.state.store), self.base.key(id))?.next()?;
             let known = removed.filter(|change| !change.is_behind_gap);
-            known.map_or(Ok(()), |change| {
-                check_takes_back(reversals, class, &change.commit)
-            })?;
+            known.map_or(Ok(()), |change| check_takes_back(settings, class, &change.commit))?;
         }
         match then {
             Some(object) => self.stage_version(object).map(|()| true),

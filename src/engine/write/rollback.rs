@@ -26,11 +26,12 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
 use super::{
-    Committed, Draft, LogHandle, Note, Ready, Reversals, Writer, changed_meanwhile, check_return,
-    check_takes_back, is_restricted,
+    Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return, check_takes_back,
+    check_takes_back_any,
 };
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
+use crate::engine::settings::Settings;
 
 /// The hint for an undo or redo that is impossible.
 const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV` restores a whole state";
@@ -94,6 +95,29 @@ impl Inner {
         )
     }
 
+    /// Returns an error if the writer may not roll back from `head` to `target` (STN-1, STN-3).
+    fn check_trust(&self, head: &CommitEntry, target: &CommitEntry, writer: &Writer) -> Result<()> {
+        let settings = self.settings();
+        if !settings.restricts(writer.trust) {
+            return Ok(());
+        }
+        let store = self.store();
+        let (now, then) = (State::of(&store, head)?, State::of(&store, target)?);
+        for change in now.diff(&then, &now.nodes_with(&then)) {
+            let TrieChange { old, new, .. } = change?;
+            check_change(settings, &now, writer, old, new)?;
+        }
+        let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
+        for index in first..store.kept() {
+            let commit = store.commit_at(index)?;
+            commit.map_or(Ok(()), |commit| check_takes_back(settings, writer.trust, &commit))?;
+        }
+        if thinned_in(&store, &(target.seq() + 1..u64::MAX)) > 0 {
+            check_takes_back_any(settings, writer.trust, "thinned commits")?;
+        }
+        Ok(())
+    }
+
     fn rollback_to(
         &self,
         writing: &mut LogHandle,
@@ -111,7 +135,7 @@ impl Inner {
             );
         }
         self.check_lanes(target, all, writer)?;
-        self.check_rollback(&head, target, writer)?;
+        self.check_trust(&head, target, writer)?;
         if target.commit.root == head.commit.root {
             return Ok(Committed::of(&head, false));
         }
@@ -122,28 +146,6 @@ impl Inner {
         let (trie, root) = (store.state(target)?, target.commit.root);
         let mark = self.add_commit(&mut batch, &mut tip, trie, root, &note)?;
         self.write_one(writing, Ready::of(batch, mark))
-    }
-
-    /// Returns an error if the writer may not restore the state of `target`.
-    fn check_rollback(&self, head: &CommitEntry, target: &CommitEntry, writer: &Writer) -> Result<()> {
-        let reversals = &self.settings().reversals;
-        if !is_restricted(reversals, writer.trust) {
-            return Ok(());
-        }
-        let store = self.store();
-        let (now, then) = (State::of(&store, head)?, State::of(&store, target)?);
-        for change in now.diff(&then, &now.nodes_with(&then)) {
-            let TrieChange { old, new, .. } = change?;
-            check_change(reversals, &now, writer, old, new)?;
-        }
-        let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
-        for index in first..store.kept() {
-            let commit = store.commit_at(index)?;
-            commit.map_or(Ok(()), |commit| {
-                check_takes_back(reversals, writer.trust, &commit)
-            })?;
-        }
-        Ok(())
     }
 
     /// Writes the batch of a commit.
@@ -176,7 +178,7 @@ impl Inner {
                 continue;
             }
             if digest(now) == digest(old) {
-                check_change(&self.settings().reversals, head, writer, now, new)?;
+                check_change(self.settings(), head, writer, now, new)?;
                 match erased_version(head, new)? {
                     Some(object) => drop(erased.get_or_insert(object)),
                     None => draft.stage_entry(now, new)?,
@@ -193,7 +195,7 @@ impl Inner {
                 erased.get_or_insert(object);
             }
         }
-        check_takes_back(&self.settings().reversals, writer.trust, &taken_back)?;
+        check_takes_back(self.settings(), writer.trust, &taken_back)?;
         // ROL-2: changes all ids or no id.
         let hint = instead(op, target.seq(), writer);
         check_obstacles(store, target.seq(), changed, erased.as_ref(), hint)?;
@@ -273,8 +275,8 @@ impl Rollback<'_> {
     /// `InvalidInput` if the text is not a revision. `NotFound` if there is no such commit. Without
     /// [`Self::across_lanes`], `Conflict` if other lanes committed since (the error lists them), or if later commits
     /// were thinned, so their lanes are unknown. `Conflict` if the head moved during the call. `Denied` (code
-    /// `less_trusted`) if an untrusted writer would replace or restore a more trusted object. Otherwise, the errors of
-    /// [`Memory::commit`](crate::Memory::commit).
+    /// `less_trusted`) if an untrusted writer would replace or restore a more trusted object, or take back a commit that
+    /// is more trusted or thinned. Otherwise, the errors of [`Memory::commit`](crate::Memory::commit).
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -295,9 +297,9 @@ impl Rollback<'_> {
     pub fn preview(&self, writer: &Writer) -> Result<(CommitInfo, ChangeCounts)> {
         let store = self.inner.store();
         let target = revision::resolve(&store, &self.revision.clone()?, writer.lane())?;
-        self.inner.check_lanes(&target, self.across_lanes, writer)?;
         let head = store.head()?;
-        self.inner.check_rollback(&head, &target, writer)?;
+        self.inner.check_lanes(&target, self.across_lanes, writer)?;
+        self.inner.check_trust(&head, &target, writer)?;
         let counts = store.count(&*head, &target)?;
         Ok((CommitInfo::of(&target), counts))
     }
@@ -305,14 +307,14 @@ impl Rollback<'_> {
 
 /// Returns an error if the writer may not change an id from the version `now` to the version `then`.
 fn check_change(
-    reversals: &Reversals,
+    settings: &Settings,
     state: &State,
     writer: &Writer,
     now: Option<Entry>,
     then: Option<Entry>,
 ) -> Result<()> {
     let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
-    check_return(reversals, writer.trust, || Ok([load(now)?, load(then)?]))
+    check_return(settings, writer.trust, || Ok([load(now)?, load(then)?]))
 }
 
 /// Returns the placeholder of a version, if the version was erased.

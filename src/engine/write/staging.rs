@@ -15,10 +15,14 @@ use crate::store::Store;
 use crate::trie::{Entry, NodeSource, Trie};
 
 use super::{Draft, StagedChange, StagedObject};
+use crate::engine::read::not_kept;
 
 /// Adds the draft's earlier versions and `changes` to the batch. Applies the changes to `trie`; `nodes` is the source
 /// of the stored nodes of `trie`. With the flag [`UNLINKED`], the batch does not add the changed versions to the state.
 /// Returns the key path and digest of each added object record.
+///
+/// # Errors
+/// `NotFound` (code `erased` or `lost` if so) if history no longer keeps a version that the draft links (DRA-3).
 pub(crate) fn add_changes<'a>(
     store: &Store,
     draft: &Draft,
@@ -41,10 +45,16 @@ pub(crate) fn add_changes<'a>(
                 batch.add(RecordKind::Content, 0, bytes);
             }
             // STG-1. A digest covers the id, so two ids of a batch cannot have the same version.
-            let is_new = store.records.find_place(staged.object.digest())?.is_none();
+            let digest = staged.object.digest();
+            let is_new = store.records.find_place(digest)?.is_none();
+            if is_new && staged.is_linked {
+                // INVARIANT DRA-3: the commit links a version of history only if history still keeps it.
+                let what = format!("version {digest} of '{}'", staged.object.id());
+                return Err(not_kept(store, digest.as_bytes(), &what)?);
+            }
             if is_new {
                 batch.add(RecordKind::Object, flags, staged.object.bytes());
-                objects.push((key, staged.object.digest()));
+                objects.push((key, digest));
             }
             Ok(is_new)
         };

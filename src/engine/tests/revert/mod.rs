@@ -1,7 +1,11 @@
 //! A revert takes back what the selected commits wrote, and leaves everything else as it is.
 
+mod brought_back;
+mod chain;
 mod cost;
 mod model;
+mod restricted;
+mod rewritten;
 mod thinned;
 mod tree;
 

@@ -71,7 +71,7 @@ fn what_others_moved_below_an_object_that_goes_moves_back() {
 }
 
 #[test]
-fn an_object_goes_with_the_parent_that_others_removed() {
+fn an_object_whose_earlier_parent_others_removed_stays_unless_their_work_goes_too() {
     let memory = Memory::in_memory().unwrap();
     put(&memory, note("doc", ""), "day");
     put(&memory, below("one", "doc", "good"), "day");
@@ -79,16 +79,21 @@ fn an_object_goes_with_the_parent_that_others_removed() {
     put(&memory, note("one", "bad"), "night");
     put(&memory, below("one/a", "one", "bad"), "night");
     remove(&memory, "doc", "eve");
-    // Without `night`, `one` would have been removed with `doc`.
+    // Only the move by `night` let `eve` remove `doc`, so nothing is removed with it.
     let reverted = revert(&memory, session("night")).unwrap();
-    let pairs = [("one", "doc"), ("one/a", "doc")].map(|(id, with)| (id.to_owned(), with.to_owned()));
-    assert_eq!(gone(&reverted), pairs);
-    assert!(reverted.kept.is_empty() && memory.view().is_empty());
+    assert_eq!(told(&reverted).0, ["one/a"]);
+    assert_eq!(told(&reverted).1, [kept("one", "eve", 6)]);
+    assert_eq!(because(&reverted), [KeptBecause::NoParent(id("doc"))]);
+    assert!(gone(&reverted).is_empty());
+    assert_eq!(
+        state(&memory.view()),
+        [("one", "bad"), ("one/a", "good")].map(|(id, text)| (id.to_owned(), text.to_owned()))
+    );
     memory.undo(&by("owner")).unwrap();
     let fails = memory.revert(session("night")).conflicts(Conflicts::Fail);
     let error = fails.by(&by("owner")).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ChangedSince);
-    assert_eq!(error.ids(), ["one", "one/a"]);
+    assert_eq!(error.ids(), ["one"]);
     // If later work goes too, the parent comes back.
     let all = with_later_work(&memory);
     assert!(all.kept.is_empty() && gone(&all).is_empty());
@@ -97,13 +102,40 @@ fn an_object_goes_with_the_parent_that_others_removed() {
         state(&memory.view()),
         good.map(|(id, text)| (id.to_owned(), text.to_owned()))
     );
-    memory.undo(&by("owner")).unwrap();
-    // Somebody needs `one` now, so it stays, and what was below it comes back.
-    put(&memory, below("later", "one", "by eve"), "eve");
+}
+
+#[test]
+fn what_would_come_back_below_what_does_not_come_back_stays_removed() {
+    let memory = Memory::in_memory().unwrap();
+    put(&memory, note("doc", ""), "day");
+    put(&memory, below("one", "doc", "good"), "day");
+    put(&memory, below("one/a", "one", "good"), "day");
+    remove(&memory, "one/a", "night");
+    remove(&memory, "one", "night");
+    remove(&memory, "doc", "eve");
     let reverted = revert(&memory, session("night")).unwrap();
-    assert_eq!(told(&reverted).1, [kept("one", "eve", 11)]);
-    assert_eq!(because(&reverted), [KeptBecause::Below(id("later"))]);
-    assert_eq!(content(&memory.view(), "one/a").as_deref(), Some("good"));
+    assert!(!reverted.committed.changed);
+    // Both name the parent that `eve` removed, and not the one that `night` removed.
+    assert_eq!(
+        told(&reverted).1,
+        [kept("one", "eve", 6), kept("one/a", "eve", 6)]
+    );
+    assert_eq!(
+        because(&reverted),
+        [id("doc"), id("doc")].map(KeptBecause::NoParent)
+    );
+    assert_eq!(told(&with_later_work(&memory)).0, ["doc", "one", "one/a"]);
+}
+
+#[test]
+fn a_parent_that_the_revert_removes_is_no_later_work() {
+    let memory = Memory::in_memory().unwrap();
+    put(&memory, note("doc", "bad"), "night");
+    put(&memory, below("one", "doc", "good"), "day");
+    remove(&memory, "one", "night");
+    let reverted = with_later_work(&memory);
+    assert_eq!(told(&reverted), (vec!["doc".to_owned()], vec![], vec![]));
+    assert!(memory.view().is_empty());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! The result is the state as if the selected commits had written nothing. Each object that they wrote gets its newest
 //! version by anybody else that still holds, or is removed. An object that they removed comes back. A version
-//! no longer holds after others replaced it by undo, redo, rollback, restore or revert: nothing that somebody took back
-//! returns with a revert. A revert is one commit, so an undo or another revert takes it back.
+//! no longer holds after others replaced it by undo, redo, rollback, restore, revert or unforget: nothing that somebody
+//! took back returns with a revert. A revert is one commit, so an undo or another revert takes it back.
 //!
 //! 1. [`Selection`] finds the commits.
 //! 2. [`Without`] finds the version that each id would have without the commits.
@@ -17,11 +17,12 @@
 //! - RVT-1: a revert only brings back versions that history keeps, each with its own origin. It writes no new version,
 //!   no taint and no reference.
 //! - RVT-2: a revert brings back no version that was erased, and no version whose content was erased.
-//! - RVT-3: an untrusted writer reverts no commit of a more trusted writer (STN-3), and no more trusted version.
-//! - RVT-4: a revert changes only ids that the selected commits changed. If later versions by others go too, it also
-//!   changes the ids above and below them.
+//! - RVT-3: an untrusted writer reverts no commit of a more trusted writer (STN-3), and no more trusted version. It
+//!   takes back no later and no derived work of others, which may be more trusted.
+//! - RVT-4: a revert changes only ids that the selected commits changed. If it takes later versions by others back too, it
+//!   also changes the ids above and below them.
 //! - RVT-5: the plan is made before the lock, so others write meanwhile. It is written only on the head that it was made
-//!   for. If that head moved three times, the plan is made under the lock.
+//!   for, and on the log that it was read from. If the plan was outdated three times, it is made under the lock.
 //!
 //! # Limits
 //! - A thinned commit is never selected, because its writer is unknown.
@@ -41,7 +42,7 @@ use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
 
 use super::{
-    Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, is_restricted, named,
+    Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, check_takes_back_any, named,
 };
 use settle::{Plan, Planned};
 use without::{Standing, Without, is_same};
@@ -75,7 +76,8 @@ pub struct RevertedObject {
     pub from: Option<ObjectDigest>,
     /// The version after the revert; `None` if the object is removed.
     pub to: Option<ObjectDigest>,
-    /// The parent of the version that would stand, if the object is removed because that parent is gone.
+    /// The missing object above the version that would stand, if the object is removed because of it. Only
+    /// [`Conflicts::Revert`] removes objects for this reason.
     pub gone_with: Option<Id>,
     /// Whether thinned commits may have written a newer version, which history no longer keeps.
     pub thinned: bool,
@@ -101,7 +103,7 @@ pub enum KeptBecause {
     Changed,
     /// They put this object below it.
     Below(Id),
-    /// They removed this object, the parent of the version that would come back.
+    /// They removed this object, which the version that would come back needs above it.
     NoParent(Id),
 }
 
@@ -190,8 +192,8 @@ impl Revert<'_> {
     /// `InvalidInput` (code `no_criteria`) if the selection has no condition. `NotFound` (code `nothing_selected`) if no
     /// commit is selected, or no commit has one of the names. `Conflict` (code `changed_since`), naming the ids, if
     /// others changed objects later and the revert should fail then. `Denied` (code `less_trusted`) if an untrusted
-    /// writer would revert a commit of a more trusted writer, or replace or bring back a more trusted version.
-    /// Otherwise, the errors of [`Memory::commit`](crate::Memory::commit).
+    /// writer would revert a commit of a more trusted writer, replace or bring back a more trusted version, or take back
+    /// later or derived work of others. Otherwise, the errors of [`Memory::commit`](crate::Memory::commit).
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -201,10 +203,13 @@ impl Revert<'_> {
         for _ in 0..PLANS_MAX {
             // RVT-5
             let (reverted, draft) = self.plan(writer)?;
-            let planned_on = draft.base().entry.digest;
+            let planned_on = draft.base();
             let written = self.inner.write_as(writer, |writing| {
-                let is_head = self.inner.store().head()?.digest == planned_on;
-                is_head
+                let store = self.inner.store();
+                let is_head = store.head()?.digest == planned_on.entry.digest;
+                // A rewrite of the log moves no head, but it may drop the versions of the plan.
+                let is_current = is_head && Arc::ptr_eq(&store, &planned_on.state.store);
+                is_current
                     .then(|| self.write(writing, reverted, &draft, writer))
                     .transpose()
             })?;
@@ -246,20 +251,30 @@ impl Revert<'_> {
         Ok(self.plan(writer)?.0)
     }
 
+    /// Returns an error if the writer may not take the selected commits back (RVT-3).
+    fn check_trust(&self, store: &Store, selected: &BTreeSet<u64>, writer: &Writer) -> Result<()> {
+        let settings = self.inner.settings();
+        for seq in selected.iter().filter(|_| settings.restricts(writer.trust)) {
+            let commit = store.by_seq(*seq)?;
+            commit.map_or(Ok(()), |commit| check_takes_back(settings, writer.trust, &commit))?;
+        }
+        if self.conflicts == Conflicts::Revert {
+            check_takes_back_any(settings, writer.trust, "later work of others")?;
+        }
+        if self.with_derived {
+            check_takes_back_any(settings, writer.trust, "derived work of others")?;
+        }
+        Ok(())
+    }
+
     /// Plans the revert on the head. Also returns the draft of the changes.
     fn plan(&self, writer: &Writer) -> Result<(Reverted, Draft)> {
         let base = self.inner.view();
         let store = Arc::clone(&base.state.store);
         let selected = self.selection.chosen(&store)?;
-        let reversals = &self.inner.settings().reversals;
-        for seq in selected.iter().filter(|_| is_restricted(reversals, writer.trust)) {
-            // RVT-3
-            let commit = store.by_seq(*seq)?;
-            commit.map_or(Ok(()), |commit| {
-                check_takes_back(reversals, writer.trust, &commit)
-            })?;
-        }
-        let without = Without::of(&store, &selected, self.with_derived, self.inner.settings())?;
+        self.check_trust(&store, &selected, writer)?;
+        let settings = self.inner.settings();
+        let without = Without::of(&store, &selected, self.with_derived, settings)?;
         let mut plan = Plan::new(&base, &without.tracks, self.conflicts == Conflicts::Revert);
         let mut kept = self.changes(&base, &without, &mut plan)?;
         plan.settle()?;
@@ -267,13 +282,13 @@ impl Revert<'_> {
         kept.extend(kept_by_tree);
         kept.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         if self.conflicts == Conflicts::Fail {
-            check_no_conflict(&kept, &changes)?;
+            check_no_conflict(&kept)?;
         }
         let mut draft = Draft::new(base.clone(), writer.clone());
         for change in &changes {
             // RVT-3
             let load = |entry: Option<Entry>| entry.map(|entry| base.state.load(&entry)).transpose();
-            check_return(reversals, writer.trust, || {
+            check_return(settings, writer.trust, || {
                 Ok([load(change.now)?, load(change.then())?])
             })?;
             // RVT-1: the draft links versions of history and adds none.
@@ -353,33 +368,39 @@ fn settled(base: &View, plan: Plan<'_>) -> Result<(Vec<Planned>, Vec<KeptObject>
         kept.push(KeptObject { id, because, by });
         Ok(())
     };
-    for given_up in plan.given_up.into_values() {
-        let because = KeptBecause::Below(given_up.below.clone());
-        keep(given_up.id, because, (&given_up.below, given_up.version))?;
-    }
-    for change in plan.changes.into_values() {
-        match &change.gone_with {
-            _ if !is_same(change.now, change.then()) => changes.push(change),
-            Some(parent) => {
-                let because = KeptBecause::NoParent(parent.clone());
-                keep(change.id, because, (parent, None))?;
-            }
-            None => {}
+    let is_planned = |id: &Id| plan.changes.contains_key(&base.key(id));
+    for change in plan.changes.values() {
+        // If the revert itself removes the parent, no later work is the cause.
+        if let Some(parent) = &change.gone_with
+            && is_same(change.now, change.then())
+            && !is_planned(parent)
+        {
+            let because = KeptBecause::NoParent(parent.clone());
+            keep(change.id.clone(), because, (parent, None))?;
         }
     }
+    for given_up in plan.given_up.into_values() {
+        let (id, because, version) = (given_up.id, given_up.because, given_up.version);
+        if let KeptBecause::Below(other) | KeptBecause::NoParent(other) = &because {
+            let other = other.clone();
+            keep(id, because, (&other, version))?;
+        }
+    }
+    let planned = plan.changes.into_values();
+    changes.extend(planned.filter(|change| !is_same(change.now, change.then())));
     changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
     Ok((changes, kept))
 }
 
 /// Returns the commit that wrote the version of an id or, without a version, removed the id last. Returns `None` if that
-/// commit was thinned.
+/// commit was thinned, or nobody removed the id.
 fn writer_of(store: &Arc<Store>, key: &KeyPath, version: Option<Entry>) -> Result<Option<Arc<CommitEntry>>> {
     if let Some(version) = version {
         return store.writer_of(&version);
     }
     let newest = IdChanges::new(Arc::clone(store), *key)?.next()?;
     Ok(newest
-        .filter(|change| !change.is_behind_gap)
+        .filter(|change| change.entry.is_none() && !change.is_behind_gap)
         .map(|change| change.commit))
 }
 
@@ -399,14 +420,9 @@ fn derived(base: &View, without: &Without) -> Result<Vec<Id>> {
     Ok(ids)
 }
 
-/// Returns an error if objects stay or go because of later work of others.
-fn check_no_conflict(kept: &[KeptObject], changes: &[Planned]) -> Result<()> {
-    let gone = changes.iter().filter(|change| change.gone_with.is_some());
-    let ids = kept
-        .iter()
-        .map(|kept| &kept.id)
-        .chain(gone.map(|change| &change.id));
-    let ids: BTreeSet<String> = ids.map(Id::to_string).collect();
+/// Returns an error if objects stay because of later work of others.
+fn check_no_conflict(kept: &[KeptObject]) -> Result<()> {
+    let ids: BTreeSet<String> = kept.iter().map(|kept| kept.id.to_string()).collect();
     if ids.is_empty() {
         return Ok(());
     }

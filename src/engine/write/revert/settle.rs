@@ -2,24 +2,30 @@
 //!
 //! The standing versions come from different moments, so together they may form no tree. Three cases occur:
 //!
-//! - The parent of an earlier version is gone, because others removed it. Without the selected commits, the object would
-//!   have been removed with that parent. So it goes.
-//! - An object would go, and others have put an object below it. Then it stays as it is.
+//! - The parent of an earlier version is gone, because others removed it. Then the object stays as it is.
+//! - An object would be removed, and others have put an object below it. Then it stays as it is.
 //! - An object would be below itself, because others have put its earlier parent below it. Then it stays as it is.
 //!
 //! If later work of others gives way, the object in the way gets the version that it had at the newest selected change,
-//! or goes. Then the parent comes back, and what is below goes or moves back.
+//! or is removed. Then a parent that others removed comes back, and what is below a removed parent is removed or moves
+//! back.
 //!
 //! # Layer
 //! Layer 5.
 //!
 //! # Invariants
-//! - STL-1: the state after the planned changes has every parent, and no cycle of parents.
-//! - STL-2: a change that was given up is never planned again. Between two of them, objects only go or are added. So the
-//!   settling ends.
+//! - STL-1: the state after the planned changes has every parent, and no circle of parents.
+//! - STL-2: a change that was given up is never planned again. Between two of them, changes are only added, or an object
+//!   is removed with its parent. So the settling ends.
+//! - STL-3: only if later work of others gives way, an object is removed with its parent.
+//!
+//! # Cost
+//! A round is proportional to the number of planned changes and their ancestors, whatever the depth of the tree. Further
+//! rounds are only needed if one of the three cases leads to another one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::KeptBecause;
 use super::without::{Track, is_erased, is_same};
 use crate::digest::KeyPath;
 use crate::engine::read::{State, View};
@@ -36,22 +42,22 @@ pub(super) struct Planned {
     parent: Option<Id>,
     /// The seq of the newest selected change of the id, or of the id that this one gives way to.
     since: u64,
-    /// The parent that is gone, if the object goes because of it.
+    /// The missing parent, if the object is removed because of it.
     pub(super) gone_with: Option<Id>,
 }
 
 impl Planned {
-    /// Returns the version that the id gets; `None` if the object goes.
+    /// Returns the version that the id gets; `None` if the object is removed.
     pub(super) fn then(&self) -> Option<Entry> {
         self.then.filter(|_| self.gone_with.is_none())
     }
 }
 
-/// A change that was given up: the id stays as it is, because the object `below` needs it.
+/// A change that was given up, so the id stays as it is.
 pub(super) struct GivenUp {
     pub(super) id: Id,
-    pub(super) below: Id,
-    /// The version of `below` that needs the id.
+    pub(super) because: KeptBecause,
+    /// The version of the object in the way; `None` if its absence is in the way.
     pub(super) version: Option<Entry>,
 }
 
@@ -64,6 +70,8 @@ pub(super) struct Plan<'a> {
     pub(super) given_up: BTreeMap<KeyPath, GivenUp>,
     /// Whether later work of others gives way.
     others_give_way: bool,
+    /// The number of times that the plan changed.
+    edits: u64,
 }
 
 impl<'a> Plan<'a> {
@@ -74,10 +82,11 @@ impl<'a> Plan<'a> {
             changes: BTreeMap::new(),
             given_up: BTreeMap::new(),
             others_give_way,
+            edits: 0,
         }
     }
 
-    /// Plans that the id gets the version `then`, or goes. `since` is the seq of its newest selected change.
+    /// Plans that the id gets the version `then`, or is removed. `since` is the seq of its newest selected change.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the version cannot be read.
@@ -92,92 +101,185 @@ impl<'a> Plan<'a> {
             id,
         };
         self.changes.insert(self.base.key(&planned.id), planned);
+        self.edits += 1;
         Ok(())
     }
 
     /// Changes the plan until the tree of parents is whole (STL-1).
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
+    /// `Corrupt` or `Io` if an object cannot be read. The host may stop it.
     pub(super) fn settle(&mut self) -> Result<()> {
         loop {
-            let (given_up, mut is_whole) = (self.given_up.len(), true);
-            let keys: Vec<KeyPath> = self.changes.keys().copied().collect();
-            for key in keys {
-                is_whole &= self.is_settled(&key)?;
-            }
+            self.base.settings().check_stop()?;
+            let (edits, given_up) = (self.edits, self.given_up.len());
+            self.settle_parents()?;
+            self.settle_circles()?;
+            self.settle_children()?;
             if self.given_up.len() > given_up {
-                // An object may have gone with one that now stays.
-                self.changes
-                    .values_mut()
-                    .for_each(|planned| planned.gone_with = None);
-            } else if is_whole {
+                // An object may have been removed with one that now stays.
+                let planned = self.changes.values_mut();
+                planned.for_each(|planned| planned.gone_with = None);
+            } else if self.edits == edits {
                 return Ok(());
             }
         }
     }
 
-    /// Returns whether a planned change fits. Changes the plan if not.
-    fn is_settled(&mut self, key: &KeyPath) -> Result<bool> {
-        let Some(planned) = self.changes.get(key) else {
-            return Ok(true);
-        };
-        let (id, since) = (planned.id.clone(), planned.since);
-        match (planned.then(), planned.parent.clone()) {
-            (None, _) => self.is_settled_above(*key, &id, since),
-            (Some(_), None) => Ok(true),
-            (Some(_), Some(parent)) => self.is_settled_below(*key, &id, parent, since),
+    fn keys(&self) -> Vec<KeyPath> {
+        self.changes.keys().copied().collect()
+    }
+
+    /// Settles the objects whose new version has a parent. Walks up from each of them once, then decides from the top.
+    fn settle_parents(&mut self) -> Result<()> {
+        let mut reached = HashSet::new();
+        for key in self.keys() {
+            let (mut walked, mut next) = (Vec::new(), key);
+            while reached.insert(next) {
+                let Some((above, since)) = self.planned_parent(&next) else {
+                    break;
+                };
+                let above_key = self.base.key(&above);
+                if !self.exists(&above_key)? {
+                    self.makes_way(&above, since)?;
+                }
+                walked.push((next, above));
+                next = above_key;
+            }
+            for (key, above) in walked.into_iter().rev() {
+                self.settle_below(key, above)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the parent of the version that the id gets, and the seq of its newest selected change.
+    fn planned_parent(&self, key: &KeyPath) -> Option<(Id, u64)> {
+        let planned = self.changes.get(key)?;
+        let parent = planned.then().and(planned.parent.clone());
+        parent.map(|parent| (parent, planned.since))
+    }
+
+    /// Settles an object that gets a version below `above`. What is above it is settled.
+    fn settle_below(&mut self, key: KeyPath, above: Id) -> Result<()> {
+        let above_key = self.base.key(&above);
+        if self.exists(&above_key)? {
+            return Ok(());
+        }
+        if self.others_give_way {
+            let gone_with = self.missing(&above_key, above);
+            if let Some(planned) = self.changes.get_mut(&key) {
+                planned.gone_with = Some(gone_with);
+                self.edits += 1;
+            }
+            return Ok(());
+        }
+        // STL-3
+        if self.changes.contains_key(&above_key)
+            && let Some(below) = self.changes.get(&key)
+        {
+            let below = below.id.clone();
+            return self.give_up(above_key, KeptBecause::Below(below));
+        }
+        let missing = self.missing(&above_key, above);
+        self.give_up(key, KeptBecause::NoParent(missing))
+    }
+
+    /// Returns the first missing object on the way up from an object that does not exist.
+    fn missing(&self, key: &KeyPath, id: Id) -> Id {
+        let gone_with = self
+            .changes
+            .get(key)
+            .and_then(|planned| planned.gone_with.clone());
+        match self.given_up.get(key).map(|given_up| &given_up.because) {
+            Some(KeptBecause::NoParent(missing)) => missing.clone(),
+            _ => gone_with.unwrap_or(id),
         }
     }
 
-    /// Settles an object that gets a version below `parent`.
-    fn is_settled_below(&mut self, key: KeyPath, id: &Id, parent: Id, since: u64) -> Result<bool> {
-        let above = self.base.key(&parent);
-        if self.exists(&above)? {
-            let Some(below) = self.below_itself(&key)? else {
-                return Ok(true);
-            };
-            if !self.makes_way(&below, since)? {
-                self.give_up(key, &below)?;
+    /// Settles the objects that would be below themselves. Every new circle contains an id that gets another version.
+    fn settle_circles(&mut self) -> Result<()> {
+        // The ids from which no circle is reached. A change of an id on a circle affects none of them.
+        let mut ends = HashSet::new();
+        for key in self.keys() {
+            let planned = self.changes.get(&key);
+            if let Some(id) = planned.map(|planned| planned.id.clone()) {
+                self.settle_circles_above((key, id), &mut ends)?;
             }
-            return Ok(false);
         }
-        let above_goes = self.changes.get(&above);
-        let gone_with = match above_goes.map(|above| above.gone_with.clone()) {
-            Some(Some(gone)) => gone,
-            Some(None) if !self.others_give_way => {
-                self.give_up(above, id)?;
-                return Ok(false);
-            }
-            None if self.makes_way(&parent, since)? => return Ok(false),
-            _ => parent,
-        };
-        if let Some(planned) = self.changes.get_mut(&key) {
-            planned.gone_with = Some(gone_with);
-        }
-        Ok(false)
+        Ok(())
     }
 
-    /// Settles an object that goes, which others may have put objects below.
-    fn is_settled_above(&mut self, key: KeyPath, id: &Id, since: u64) -> Result<bool> {
-        let mut is_settled = true;
-        for child in self.base.children(id, None)? {
-            let below = self.base.key(&child);
-            if self.changes.contains_key(&below) {
+    /// Walks up from an id until no circle is left. Adds what it walked over to `ends`.
+    fn settle_circles_above(&mut self, from: (KeyPath, Id), ends: &mut HashSet<KeyPath>) -> Result<()> {
+        let (mut walked, mut positions) = (Vec::new(), HashMap::new());
+        let mut next = Some(from);
+        while let Some((key, id)) = next.take().filter(|(key, _)| !ends.contains(key)) {
+            if let Some(start) = positions.get(&key).copied() {
+                let circle = walked.split_off(start);
+                if !self.break_circle(&circle)? {
+                    break;
+                }
+                // What leads to the circle is as it was, so the walk goes on where the circle began.
+                for (key, _) in &circle {
+                    positions.remove(key);
+                }
+                next = Some((key, id));
                 continue;
             }
-            is_settled = false;
-            if !self.others_give_way || self.given_up.contains_key(&below) {
-                self.give_up(key, &child)?;
-                break;
-            }
-            if !self.makes_way(&child, since)? {
-                // It goes with its parent in the next round.
-                let now = self.base.state.entry_at(&below)?;
-                self.add(child, now, now, since)?;
+            let above = self.parent(&key)?;
+            positions.insert(key, walked.len());
+            walked.push((key, id));
+            next = above.map(|above| (self.base.key(&above), above));
+        }
+        ends.extend(walked.into_iter().map(|(key, _)| key));
+        Ok(())
+    }
+
+    /// Settles the first planned id of a circle, on which each id is the parent of the one before. Returns whether there
+    /// is one.
+    fn break_circle(&mut self, circle: &[(KeyPath, Id)]) -> Result<bool> {
+        let below = circle.iter().cycle().skip(circle.len() - 1);
+        let planned = circle.iter().zip(below);
+        let planned =
+            planned.filter_map(|((key, _), below)| Some((*key, self.changes.get(key)?.since, below)));
+        let first = planned.min_by_key(|(key, ..)| *key);
+        let Some((key, since, (_, below))) = first else {
+            return Ok(false);
+        };
+        if !self.makes_way(below, since)? {
+            self.give_up(key, KeptBecause::Below(below.clone()))?;
+        }
+        Ok(true)
+    }
+
+    /// Settles the objects that are removed, which others may have put objects below.
+    fn settle_children(&mut self) -> Result<()> {
+        let mut removed = self.keys();
+        while let Some(key) = removed.pop() {
+            let planned = self.changes.get(&key);
+            let Some(planned) = planned.filter(|planned| planned.then().is_none()) else {
+                continue;
+            };
+            let (id, since) = (planned.id.clone(), planned.since);
+            for child in self.base.children(&id, None)? {
+                let below = self.base.key(&child);
+                if self.changes.contains_key(&below) {
+                    continue;
+                }
+                if !self.others_give_way || self.given_up.contains_key(&below) {
+                    self.give_up(key, KeptBecause::Below(child))?;
+                    break;
+                }
+                if !self.makes_way(&child, since)? {
+                    let now = self.base.state.entry_at(&below)?;
+                    self.add(child, now, now, since)?;
+                    self.settle_below(below, id.clone())?;
+                    removed.push(below);
+                }
             }
         }
-        Ok(is_settled)
+        Ok(())
     }
 
     /// Plans that an object in the way gets the version that it had after commit `since`. Returns whether it does.
@@ -202,46 +304,44 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Gives up a change, because the object `below` needs the id as it is.
-    fn give_up(&mut self, key: KeyPath, below: &Id) -> Result<()> {
-        let needs = self.base.key(below);
-        let version = match self.changes.get(&needs) {
-            Some(planned) => planned.then(),
-            None => self.base.state.entry_at(&needs)?,
-        };
-        // STL-2
-        if let Some(Planned { id, .. }) = self.changes.remove(&key) {
-            let below = below.clone();
-            self.given_up.insert(key, GivenUp { id, below, version });
+    /// Gives up a change. If the object is there now, it stays, and so does every object above it.
+    fn give_up(&mut self, key: KeyPath, because: KeptBecause) -> Result<()> {
+        let mut next = Some((key, because));
+        while let Some((key, because)) = next.take() {
+            let version = match &because {
+                KeptBecause::Below(below) => self.version(&self.base.key(below))?,
+                _ => None,
+            };
+            // STL-2
+            let Some(Planned { id, .. }) = self.changes.remove(&key) else {
+                return Ok(());
+            };
+            if let Some(above) = self.parent(&key)? {
+                let above_key = self.base.key(&above);
+                if !self.exists(&above_key)? {
+                    next = Some((above_key, KeptBecause::Below(id.clone())));
+                }
+            }
+            let given_up = GivenUp { id, because, version };
+            self.given_up.insert(key, given_up);
+            self.edits += 1;
         }
         Ok(())
     }
 
-    fn exists(&self, key: &KeyPath) -> Result<bool> {
+    /// Returns the version that the id has after the planned changes.
+    fn version(&self, key: &KeyPath) -> Result<Option<Entry>> {
         match self.changes.get(key) {
-            Some(planned) => Ok(planned.then().is_some()),
-            None => Ok(self.base.state.entry_at(key)?.is_some()),
+            Some(planned) => Ok(planned.then()),
+            None => self.base.state.entry_at(key),
         }
     }
 
-    /// If the object would be below itself, returns the object directly below it on that circle.
-    fn below_itself(&self, key: &KeyPath) -> Result<Option<Id>> {
-        let (mut seen, mut below) = (HashSet::new(), None);
-        let mut next = self.parent(key)?;
-        while let Some(above) = next {
-            let above_key = self.base.key(&above);
-            if above_key == *key {
-                return Ok(below);
-            }
-            if !seen.insert(above_key) {
-                break;
-            }
-            next = self.parent(&above_key)?;
-            below = Some(above);
-        }
-        Ok(None)
+    fn exists(&self, key: &KeyPath) -> Result<bool> {
+        Ok(self.version(key)?.is_some())
     }
 
+    /// Returns the parent that the id has after the planned changes.
     fn parent(&self, key: &KeyPath) -> Result<Option<Id>> {
         match self.changes.get(key) {
             Some(planned) => Ok(planned.then().and(planned.parent.clone())),

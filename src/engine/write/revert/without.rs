@@ -9,9 +9,11 @@
 //!
 //! # Invariants
 //! - WTH-1: a selected commit leaves the standing version of every id as it is.
-//! - WTH-2: a version that undo, redo, rollback, restore or revert brought back counts as written by whoever wrote it
-//!   first: the version stands that stood when the id last had that version. Versions in between were taken back, so
-//!   they stand no longer.
+//! - WTH-2: a version that undo, redo, rollback, restore, revert or unforget brought back counts as written by whoever
+//!   wrote it first. Undo, redo and rollback go back to a moment, so the version stands that stood at that moment. The
+//!   others name no moment: if the selected commits wrote the version first, or it is an absence, the version stands
+//!   that stood when the id last had it. Else it stands itself. Versions in between were taken back, so they stand no
+//!   longer.
 //! - WTH-3: thinned commits may have made a change behind a gap. It counts for the commit only if the commit wrote the
 //!   version itself. Else its writer is unknown, so never selected, and an earlier version counts as brought back.
 //!
@@ -44,8 +46,21 @@ pub(super) struct Standing {
 
 /// An id after a commit that changed it.
 struct Moment {
+    /// The seq of the commit.
+    seq: u64,
     actual: Option<Entry>,
     standing: Standing,
+}
+
+/// One commit of the history that is read.
+struct Step<'a> {
+    store: &'a Store,
+    commit: &'a CommitEntry,
+    /// Whether no thinned commits are between the commit and the one before.
+    follows: bool,
+    is_selected: bool,
+    /// The seq of the newest commit to which an undo, redo or rollback may have gone back.
+    went_back_to: Option<u64>,
 }
 
 /// The history of one id since the first selected change.
@@ -106,31 +121,28 @@ impl Without {
             let commit = store.commit_at(index)?;
             let commit = commit.ok_or_else(|| Error::internal("a kept commit is missing"))?;
             let after = store.state(&commit)?;
-            let is_selected = selected.contains(&commit.seq());
-            let follows = commit.commit.parents.first().copied() == parent;
+            let step = Step {
+                store,
+                commit: &commit,
+                follows: commit.commit.parents.first().copied() == parent,
+                is_selected: selected.contains(&commit.seq()),
+                went_back_to: went_back_to(store, &commit)?,
+            };
             for change in trie.diff(&after, &**store) {
-                let change = change?;
-                without.note(store, &commit, &change, follows, is_selected)?;
+                without.note(&step, &change?)?;
             }
             (trie, parent) = (after, Some(commit.digest));
         }
         Ok(without)
     }
 
-    /// Notes one change of a commit. `follows` is false if thinned commits are between the commit and the one before.
-    fn note(
-        &mut self,
-        store: &Arc<Store>,
-        commit: &CommitEntry,
-        change: &Change,
-        follows: bool,
-        is_selected: bool,
-    ) -> Result<()> {
-        let seq = commit.seq();
+    /// Notes one change of a commit.
+    fn note(&mut self, step: &Step<'_>, change: &Change) -> Result<()> {
+        let (store, commit, seq) = (step.store, step.commit, step.commit.seq());
         // WTH-3
-        let is_known = follows || is_writer(store, commit, change)?;
+        let is_known = step.follows || is_writer(store, commit, change)?;
         let is_selected = match change.new {
-            Some(new) if is_selected && is_known => {
+            Some(new) if step.is_selected && is_known => {
                 if is_writer(store, commit, change)? {
                     self.written.insert(new.digest);
                 }
@@ -140,8 +152,9 @@ impl Without {
                 self.derived_ids.insert(change.key);
                 self.with_derived
             }
-            _ => is_selected && is_known,
+            _ => step.is_selected && is_known,
         };
+        let until = self.back_until(step, change, is_known);
         let track = match self.tracks.get_mut(&change.key) {
             Some(track) => track,
             None if is_selected => {
@@ -153,14 +166,9 @@ impl Without {
         let standing = if is_selected {
             // WTH-1
             let mut standing = track.newest().standing;
-            standing.thinned |= !follows && is_rewritten(commit, change);
+            standing.thinned |= !step.follows && is_rewritten(commit, change);
             standing
-        } else if (!is_known || brings_back(commit.commit.op.as_str()))
-            && let Some(earlier) = track
-                .moments
-                .iter()
-                .rfind(|moment| is_same(moment.actual, change.new))
-        {
+        } else if let Some(earlier) = until.and_then(|until| track.last_with(change.new, until)) {
             // WTH-2
             earlier.standing
         } else {
@@ -171,11 +179,27 @@ impl Without {
             }
         };
         let actual = change.new;
-        track.moments.push(Moment { actual, standing });
+        track.moments.push(Moment {
+            seq,
+            actual,
+            standing,
+        });
         if is_selected {
             (track.last_selected, track.last_selected_seq) = (track.moments.len() - 1, seq);
         }
         Ok(())
+    }
+
+    /// Returns the newest seq of the moments from which a commit may have brought a version back. Returns `None` if the
+    /// version stands itself (WTH-2).
+    fn back_until(&self, step: &Step<'_>, change: &Change, is_known: bool) -> Option<u64> {
+        let brings_back = brings_back(step.commit.commit.op.as_str());
+        if brings_back && step.went_back_to.is_some() {
+            return step.went_back_to;
+        }
+        let is_own = change.new.is_none_or(|new| self.written.contains(&new.digest));
+        // WTH-3
+        (!is_known || (brings_back && is_own)).then_some(u64::MAX)
     }
 
     /// Returns whether the version of another commit is derived from a version of the selected commits.
@@ -213,6 +237,7 @@ impl Without {
 impl Track {
     fn starting(entry: Option<Entry>, before: u64) -> Self {
         let first = Moment {
+            seq: before,
             actual: entry,
             standing: Standing {
                 entry,
@@ -230,6 +255,14 @@ impl Track {
 
     fn newest(&self) -> &Moment {
         &self.moments[self.moments.len() - 1]
+    }
+
+    /// Returns the newest moment at or before commit `until` at which the id had the version.
+    fn last_with(&self, version: Option<Entry>, until: u64) -> Option<&Moment> {
+        let moments = self.moments.iter();
+        moments
+            .rev()
+            .find(|moment| moment.seq <= until && is_same(moment.actual, version))
     }
 
     /// Returns the version that stands at the head.
@@ -290,6 +323,19 @@ fn is_writer(store: &Store, commit: &CommitEntry, change: &Change) -> Result<boo
 fn is_rewritten(commit: &CommitEntry, change: &Change) -> bool {
     let created = change.new.map(|new| new.created);
     created.is_some_and(|created| created < commit.commit.time.as_micros())
+}
+
+/// Returns the seq of the commit whose state an undo, redo or rollback restored, at least for the ids that it changed.
+/// Returns `None` for another operation, or if the commit that it names was thinned.
+fn went_back_to(store: &Store, commit: &CommitEntry) -> Result<Option<u64>> {
+    let target = commit.commit.target.map(|target| store.by_digest(target));
+    let target = target.transpose()?.flatten();
+    let seq = target.map(|target| target.seq());
+    Ok(match commit.commit.op.as_str() {
+        Op::UNDO => seq.and_then(|seq| seq.checked_sub(1)),
+        Op::REDO | Op::ROLLBACK => seq,
+        _ => None,
+    })
 }
 
 /// Returns whether commits of the operation bring versions back, and write none.
