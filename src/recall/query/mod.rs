@@ -17,6 +17,7 @@ mod dense;
 mod forms;
 mod order;
 mod phrases;
+mod pruned;
 mod question;
 mod rank;
 mod relatives;
@@ -39,8 +40,9 @@ use crate::recall::index::{Index, Key};
 use confidence::confidences;
 use dense::Cosines;
 use order::arrange;
+use pruned::Pruned;
 use question::Question;
-use rank::Ranking;
+use rank::{CANDIDATES, Ranking};
 use scope::Admission;
 use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
 
@@ -172,7 +174,7 @@ pub struct Answer {
 impl Index {
     /// Answers a query. Successive queries can use the same scratch.
     pub fn recall(&self, query: &Query<'_>, scratch: &mut Scratch) -> Answer {
-        self.ranked(query, scratch, |ranking| Answer {
+        self.ranked(query, Wanted::Hits, scratch, |ranking| Answer {
             hits: hits(ranking),
             hidden: ranking.hidden(),
             terms: ranking
@@ -199,7 +201,9 @@ impl Index {
             filter: Some(filter),
             ..Query::new(text)
         };
-        self.ranked(&query, scratch, |ranking| ranking.nearest(limit))
+        self.ranked(&query, Wanted::Nearest(limit), scratch, |ranking| {
+            ranking.nearest(limit)
+        })
     }
 
     /// Returns for each scope the number of documents that contain a word of `text` and pass the filter. Counts at most
@@ -215,17 +219,48 @@ impl Index {
             filter: Some(filter),
             ..Query::new(text)
         };
-        self.ranked(&query, scratch, |ranking| ranking.matches_by_scope(count_max))
+        self.ranked(&query, Wanted::Matches, scratch, |ranking| {
+            ranking.matches_by_scope(count_max)
+        })
     }
 
     /// Calls `read` with the ranking of a query.
-    fn ranked<T>(&self, query: &Query<'_>, scratch: &mut Scratch, read: impl FnOnce(&Ranking<'_>) -> T) -> T {
+    fn ranked<T>(
+        &self,
+        query: &Query<'_>,
+        wanted: Wanted,
+        scratch: &mut Scratch,
+        read: impl FnOnce(&Ranking<'_>) -> T,
+    ) -> T {
         let admission = Admission::new(self, query.scopes);
         let mut question = Question::read(self, &admission, query.text, query.now);
         question.asks.state &= query.freshness;
         let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
         let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
-        let rarities = base::score(self, &admission, &question, scratch);
+        scratch.prepare(self);
+        // Sessions, names, dates and vectors find other documents than those with the best base scores.
+        let by_base_alone = admission.sessions == 0
+            && question.who.is_empty()
+            && question.dates.is_empty()
+            && dense.is_none()
+            && query.hidden.is_none();
+        let count = match wanted {
+            Wanted::Hits => by_base_alone.then_some(CANDIDATES),
+            Wanted::Nearest(count) => Some(count),
+            Wanted::Matches => None,
+        };
+        let passes = |document| {
+            query
+                .filter
+                .is_none_or(|filter| filter(&self.columns.key(document)))
+        };
+        let count = count.filter(|_| admission.has_every_document());
+        let pruned =
+            count.and_then(|count| Pruned::new(self, &admission, &question, count, &passes, scratch));
+        let rarities = match pruned {
+            Some(pruned) => pruned.score(scratch),
+            None => base::score(self, &admission, &question, scratch),
+        };
         let ranking = Ranking {
             index: self,
             query,
@@ -241,6 +276,17 @@ impl Index {
         scratch.clear();
         answer
     }
+}
+
+/// What a caller reads of a ranking.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// The best candidates, with all signals.
+    Hits,
+    /// This number of documents with the best base scores.
+    Nearest(usize),
+    /// Every match.
+    Matches,
 }
 
 /// Returns the best candidates of a ranking.
