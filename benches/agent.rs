@@ -125,6 +125,9 @@ fn filled(folder: &std::path::Path, count: usize) -> Agent {
     agent
 }
 
+/// A call on an agent with a number of memories, in a round.
+type Verb<'a> = &'a dyn Fn(&Agent, usize, usize);
+
 fn calls(most: usize) {
     let folder = tempfile::tempdir().unwrap();
     let sizes: Vec<usize> = SIZES.into_iter().filter(|size| *size <= most).collect();
@@ -168,7 +171,7 @@ fn calls(most: usize) {
     let asked = |agent: &Agent, count: usize, round: usize| {
         envelope(agent, Some(format!("Fact {} about", number(count, round))));
     };
-    let verbs: [(&str, &dyn Fn(&Agent, usize, usize)); 5] = [
+    let verbs: [(&str, Verb<'_>); 5] = [
         ("remember", &remember),
         ("recall, a rare word", &rare),
         ("recall, frequent words", &frequent),

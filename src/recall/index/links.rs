@@ -38,10 +38,6 @@ impl Links {
         self.news.write(image);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.olds.is_empty()
-    }
-
     /// Records that `new` supersedes `old`.
     pub(crate) fn insert(&mut self, new: Key, old: Key) {
         self.olds.insert(row([&new.0, &old.0]));

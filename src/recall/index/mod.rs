@@ -298,11 +298,6 @@ impl Index {
         session(new).is_some() && session(new) == session(old) && place(new) > place(old)
     }
 
-    /// Returns whether a document supersedes another one.
-    pub(crate) fn has_links(&self) -> bool {
-        !self.links.is_empty()
-    }
-
     /// Returns the live documents that supersede the document with this number.
     pub(crate) fn successors(&self, number: u32) -> impl Iterator<Item = u32> {
         let old = self.columns.key(number);

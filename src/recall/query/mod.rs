@@ -42,7 +42,7 @@ use dense::Cosines;
 use order::arrange;
 use pruned::Pruned;
 use question::Question;
-use rank::{CANDIDATES, Ranking};
+use rank::{Asked, CANDIDATES, Ranking};
 use scope::Admission;
 use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
 
@@ -224,7 +224,7 @@ impl Index {
         })
     }
 
-    /// Calls `read` with the ranking of a query.
+    /// Calls `read` with the ranking of a query. Scores only the best documents where `wanted` needs no others.
     fn ranked<T>(
         &self,
         query: &Query<'_>,
@@ -238,8 +238,8 @@ impl Index {
         let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
         let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
         scratch.prepare(self);
-        // Sessions, names, dates and vectors find other documents than those with the best base scores.
-        let by_base_alone = admission.sessions == 0
+        // Names, dates, vectors and conversations need the scores of other documents than the best ones.
+        let by_base_alone = !self.sessions.have_conversation()
             && question.who.is_empty()
             && question.dates.is_empty()
             && dense.is_none()
@@ -257,22 +257,25 @@ impl Index {
         let count = count.filter(|_| admission.has_every_document());
         let pruned =
             count.and_then(|count| Pruned::new(self, &admission, &question, count, &passes, scratch));
-        let rarities = match pruned {
-            Some(pruned) => pruned.score(scratch),
-            None => base::score(self, &admission, &question, scratch),
-        };
-        let ranking = Ranking {
+        let asked = Asked {
             index: self,
             query,
             admission: &admission,
             question: &question,
-            scratch,
-            rarities: &rarities,
             dense: dense.as_ref(),
-            base_max: 0.0,
-            session_max: 0.0,
         };
-        let answer = read(&ranking.with_maxima());
+        let rarities = match pruned {
+            Some(mut pruned) => {
+                let rarities = pruned.score(scratch);
+                if let Wanted::Hits = wanted {
+                    let candidates = Ranking::new(&asked, &rarities, scratch).candidate_numbers();
+                    pruned.complete(&candidates, scratch);
+                }
+                rarities
+            }
+            None => base::score(self, &admission, &question, scratch),
+        };
+        let answer = read(&Ranking::new(&asked, &rarities, scratch));
         scratch.clear();
         answer
     }

@@ -8,8 +8,8 @@
 //! Uses the base score, postings and blocks, but not the other signals.
 //!
 //! # Invariants
-//! - PRN-1: the best documents, and the documents that supersede them in any number of steps, have the scores that
-//!   `base` gives them. Another document has its score or no score.
+//! - PRN-1: the best documents have the scores that `base` gives them, and so have the candidates and the documents
+//!   beside them after [`Pruned::complete`]. Another document has its score or no score.
 //! - PRN-2: a bound is a sum of the same terms in the same order as a score, so that rounding puts no score above it.
 
 use std::cmp::Reverse;
@@ -23,8 +23,6 @@ use crate::recall::index::{Block, Index, Posting, WINDOW, windows};
 
 /// The largest count, in units of a quarter, up to which a score never falls by rounding if the count rises.
 const QUARTERS_EXACT: u32 = 1_000;
-/// The smallest part of the last score from which on a document may be among the best, because of rounding.
-const NEARLY: f32 = 1.0 - 1e-5;
 
 /// What a question asks of the documents of the image.
 pub(super) struct Pruned<'a> {
@@ -34,6 +32,8 @@ pub(super) struct Pruned<'a> {
     /// Returns whether a document may be one of the best.
     passes: &'a dyn Fn(u32) -> bool,
     parts: Vec<Part<'a>>,
+    /// The windows of the image without scores.
+    skipped: HashSet<u32>,
 }
 
 /// One term of the question.
@@ -86,7 +86,10 @@ impl<'a> Part<'a> {
             let window = (first / WINDOW) as usize;
             if let Ok(at) = blocks.binary_search_by_key(&window, Block::window) {
                 self.pass.for_each_in(*number, blocks, at, |found| {
-                    each(found.document, self.pass.weighted(found));
+                    // What came since the image may begin within the last window of the image.
+                    if found.document >= first {
+                        each(found.document, self.pass.weighted(found));
+                    }
                 });
             }
         }
@@ -192,24 +195,24 @@ impl<'a> Pruned<'a> {
             count,
             passes,
             parts,
+            skipped: HashSet::new(),
         })
     }
 
     /// Writes the scores of the best documents to `scratch`. Returns the rarity of each term.
-    pub(super) fn score(&self, scratch: &mut Scratch) -> Vec<f32> {
+    pub(super) fn score(&mut self, scratch: &mut Scratch) -> Vec<f32> {
         let documents = self.index.postings.base_documents();
         let mut best: BinaryHeap<Reverse<u32>> = BinaryHeap::with_capacity(self.count + 1);
         // The score of the last of the best documents. The bits of positive numbers sort as the numbers.
         let mut last = 0.0;
-        let mut skipped = HashSet::new();
         for window in 0..windows(documents) {
             let bounds = self.parts.iter().map(|part| part.bounds[window]);
             if bounds.fold(0.0, |sum, bound| sum + bound) <= last {
-                skipped.insert(window as u32);
+                self.skipped.insert(window as u32);
                 continue;
             }
             let start = scratch.touched.len();
-            self.score_window(window as u32, documents, scratch);
+            self.score_window(window as u32, scratch);
             for at in start..scratch.touched.len() {
                 let document = scratch.touched[at];
                 let base = scratch.base[document as usize];
@@ -226,11 +229,11 @@ impl<'a> Pruned<'a> {
             }
         }
         self.score_range(documents, u32::MAX, scratch);
-        self.score_successors(last, documents, &mut skipped, scratch);
         self.parts.iter().map(|part| part.pass.rarity).collect()
     }
 
-    fn score_window(&self, window: u32, documents: u32, scratch: &mut Scratch) {
+    fn score_window(&self, window: u32, scratch: &mut Scratch) {
+        let documents = self.index.postings.base_documents();
         let first = window * WINDOW;
         self.score_range(first, documents.min(first.saturating_add(WINDOW)), scratch);
     }
@@ -245,21 +248,19 @@ impl<'a> Pruned<'a> {
         }
     }
 
-    /// Scores the skipped windows of documents that supersede one of the best documents, in any number of steps.
-    fn score_successors(&self, last: f32, documents: u32, skipped: &mut HashSet<u32>, scratch: &mut Scratch) {
-        if !self.index.has_links() || skipped.is_empty() {
+    /// Scores the skipped windows of these candidates and of the documents beside them.
+    pub(super) fn complete(&mut self, candidates: &[u32], scratch: &mut Scratch) {
+        if self.skipped.is_empty() {
             return;
         }
-        let may_be_best = |document: &u32| scratch.base[*document as usize] >= last * NEARLY;
-        let mut waiting: Vec<u32> = scratch.touched.iter().copied().filter(may_be_best).collect();
-        let mut seen: HashSet<u32> = waiting.iter().copied().collect();
-        while let Some(old) = waiting.pop() {
-            for new in self.index.successors(old) {
-                if skipped.remove(&(new / WINDOW)) {
-                    self.score_window(new / WINDOW, documents, scratch);
-                }
-                if seen.insert(new) {
-                    waiting.push(new);
+        for &candidate in candidates {
+            let neighbour = self.index.neighbours(candidate);
+            for document in [Some(candidate), neighbour(-1), neighbour(1)]
+                .into_iter()
+                .flatten()
+            {
+                if self.skipped.remove(&(document / WINDOW)) {
+                    self.score_window(document / WINDOW, scratch);
                 }
             }
         }

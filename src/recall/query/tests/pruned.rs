@@ -7,8 +7,10 @@ use super::*;
 use crate::recall::index::WINDOW;
 use crate::tables::Image;
 
-/// The number of documents in the image.
-const DOCUMENTS: usize = 5 * WINDOW as usize;
+/// The number of documents in the image. The last window is not full.
+const DOCUMENTS: usize = 4 * WINDOW as usize + 300;
+
+const SESSIONS: [&str; 5] = ["one", "two", "three", "four", "five"];
 
 /// A small random generator, which gives the same numbers for the same seed.
 struct Random(u64);
@@ -40,9 +42,9 @@ fn put_both(both: &mut [Index; 2], at: usize, text: &str, old: Option<usize>) {
     let old = old.map(key);
     for index in both {
         let document = Document {
-            session: None,
+            session: at.is_multiple_of(3).then_some(SESSIONS[at % 5]),
             supersedes: old.as_slice(),
-            ..document(at, ("s", "", "", at as i64 / 700, text))
+            ..document(at, ("s", "", "", i64::from((at / 700) as u32), text))
         };
         index.put(&document).unwrap();
     }
