@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use crate::digest::{KeyPath, keyed};
 use crate::engine::{self, Derived, Keep, Memory, View};
 use crate::error::Result;
 use crate::recall::Key;
-use crate::tables::row;
+use crate::tables::{Builder, Image, row};
 use crate::threads::Mutex;
 
 /// The way in which an index was prepared for the requested state.
@@ -27,11 +28,18 @@ pub enum Reached {
     Built,
 }
 
+/// The minimum number of changes after which a value is packed again.
+const PACK_MIN: u64 = 1_000;
+/// A value is packed again only after as many changes as its number of contributions divided by this number.
+const PACK_SHARE: u64 = 8;
+
 /// A value that is derived from the objects of a view. The methods update the value to other views by diff.
 #[derive(Clone)]
 pub(crate) struct Followed<T> {
     pub(in crate::agent) view: View,
     pub(in crate::agent) derived: Derived<T>,
+    /// The number of changes of the value when it was packed last.
+    packed: u64,
 }
 
 impl<T: Keep> Followed<T> {
@@ -44,6 +52,7 @@ impl<T: Keep> Followed<T> {
         Ok(Self {
             view: view.clone(),
             derived,
+            packed: 0,
         })
     }
 
@@ -57,7 +66,11 @@ impl<T: Keep> Followed<T> {
         let load = || {
             let derived = Derived::load(view.opened())?;
             let view = view.clone();
-            Some(Self { view, derived })
+            Some(Self {
+                view,
+                derived,
+                packed: 0,
+            })
         };
         let Some(before) = before.or_else(load) else {
             return Ok((Self::build(view, empty())?, Reached::Built));
@@ -75,7 +88,26 @@ impl<T: Keep> Followed<T> {
         Ok(Self {
             derived: self.derived.follow(view.opened(), view.state(), empty)?,
             view: view.clone(),
+            packed: self.packed,
         })
+    }
+
+    /// Writes the value to an image in memory, and continues on that image, if the value changed much since the last
+    /// time. A value on an image is read in place, and its rows are counted without reading them.
+    pub(in crate::agent) fn pack(&mut self) {
+        let value = self.derived.value();
+        let news = self.derived.changes.saturating_sub(self.packed);
+        if news < PACK_MIN.max(value.len() / PACK_SHARE) || value.is_damaged() {
+            return;
+        }
+        self.packed = self.derived.changes;
+        let mut image = Builder::default();
+        value.write(&mut image);
+        let image = Image::open(image.finish().into());
+        let packed = image.and_then(|image| T::read(&Arc::new(image), 0));
+        if let Some(packed) = packed.filter(|_| !value.is_damaged()) {
+            *self.derived.value_mut() = packed;
+        }
     }
 
     pub(in crate::agent) fn value(&self) -> &T {
@@ -154,7 +186,8 @@ impl<T: Keep + Clone + Default> Recent<T> {
     fn reach(&self, view: &View) -> Result<Followed<T>> {
         let mut kept = self.known.lock();
         // The slot is empty during the update, so a failed update leaves no partly updated value in the slot.
-        let (known, _) = Followed::reach(kept.take(), view, T::default)?;
+        let (mut known, _) = Followed::reach(kept.take(), view, T::default)?;
+        known.pack();
         Ok(kept.insert(known).clone())
     }
 

@@ -185,6 +185,10 @@ impl RecallIndex {
             near => Indexed::reach(near.map(|(_, kept)| Arc::unwrap_or_clone(kept)), view, empty)?,
         };
         indexed.settle(suite)?;
+        // The image of an index does not contain its vectors.
+        if self.vectors.is_none() {
+            indexed.pack();
+        }
         if let Some(vectors) = self.vectors.as_ref().filter(|_| !is_past) {
             vectors.forget_others(&indexed.value().embedded);
         }

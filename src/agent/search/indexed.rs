@@ -199,7 +199,7 @@ fn has_titles(object: &Object) -> bool {
 
 impl Keep for Content {
     const NAME: &'static str = "recall";
-    const VERSION: u8 = 5;
+    const VERSION: u8 = 6;
 
     fn len(&self) -> u64 {
         self.index.len() as u64

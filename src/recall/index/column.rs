@@ -27,9 +27,10 @@ pub(super) trait Fixed: Copy + Default {
     fn is_within(&self, limits: &Limits) -> bool;
 }
 
-/// The numbers of sessions, scopes and speakers of an image.
+/// The numbers of documents, sessions, scopes and speakers of an image.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Limits {
+    pub(super) documents: u32,
     pub(super) sessions: u32,
     pub(super) scopes: u32,
     pub(super) speakers: u32,
@@ -108,6 +109,11 @@ impl<T: Fixed> Column<T> {
     #[inline]
     pub(super) fn base_len(&self) -> u32 {
         self.base_len
+    }
+
+    /// Returns the values that differ from those of the image, with their numbers, in any order.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.changed.iter().map(|(number, value)| (*number, value))
     }
 
     /// Replaces the value with a number.

@@ -10,6 +10,7 @@
 //! - COL-3: the numbers of an image are in the order of [`Columns::chronology`].
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
@@ -184,6 +185,13 @@ impl Columns {
         let mut scored = self.scored.get(number);
         scored.flags &= !LIVE;
         self.scored.set(number, scored);
+    }
+
+    /// Returns the windows of `width` numbers of the image that have vacant numbers.
+    pub(crate) fn windows_with_vacant(&self, width: u32) -> HashSet<u32> {
+        let changed = self.scored.changed();
+        let vacant = changed.filter(|(_, of)| of.flags & LIVE == 0);
+        vacant.map(|(number, _)| number / width).collect()
     }
 
     pub(crate) fn is_live(&self, number: u32) -> bool {

@@ -14,12 +14,14 @@ pub(super) enum Section {
     Numbers,
     /// The days that documents mention.
     Spans,
-    /// The ends of the text and of the postings of each term.
+    /// The ends of the text, of the postings and of the blocks of each term.
     Terms,
     /// The texts of the terms.
     TermTexts,
     /// The postings of the terms.
     Postings,
+    /// The blocks of the postings of frequent terms.
+    Blocks,
     /// The counts, the scopes, the speakers and the names, as `postcard` writes them.
     People,
     /// The names by which documents address somebody.

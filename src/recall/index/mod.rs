@@ -15,6 +15,7 @@
 //! - IDX-1: after any calls, the index gives the same answers as a new index of the same documents.
 //! - IDX-2: at most `VACANT_MIN` numbers, plus a quarter of all numbers, are vacant.
 
+mod blocks;
 mod column;
 mod columns;
 mod compact;
@@ -34,6 +35,7 @@ use crate::recall::text::calendar::{Span, day_at};
 use crate::recall::text::marks::Marks;
 use crate::tables::{Builder, Image};
 
+pub(crate) use blocks::{Block, WINDOW, windows};
 pub(crate) use columns::{Columns, LIVE, Scored};
 use columns::{Stamp, TITLED};
 pub use key::Key;

@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
+use super::blocks::Block;
+use super::column::{Column, Fixed as _, Limits};
 use super::compact::{append, grow};
 use super::layout::Section;
 use crate::recall::text::analysis::QUARTERS_PROSE;
@@ -128,15 +130,28 @@ struct Base {
     terms: u32,
     /// The number of documents. A posting of a higher number is hostile.
     documents: u32,
+    blocks: Column<Block>,
 }
 
-/// The length of the row of a term: the ends of its text, 4 bytes, and of its postings, 5 bytes.
-const TERM_ROW: usize = 9;
+/// The length of the row of a term: the ends of its text, 4 bytes, of its postings, 5 bytes, and of its blocks, 4 bytes.
+const TERM_ROW: usize = 13;
 
 /// Returns the row of a term.
-pub(super) fn term_row(text_end: usize, postings_end: usize) -> [u8; TERM_ROW] {
-    let (text, postings) = (text_end as u32, postings_end as u64);
-    row([&text.to_le_bytes(), &postings.to_le_bytes()])
+pub(super) fn term_row(text_end: usize, postings_end: usize, blocks_end: usize) -> [u8; TERM_ROW] {
+    let (text, postings, blocks) = (text_end as u32, postings_end as u64, blocks_end as u32);
+    row([
+        &text.to_le_bytes(),
+        &postings.to_le_bytes()[..5],
+        &blocks.to_le_bytes(),
+    ])
+}
+
+/// The ends of the text, of the postings and of the blocks of a term.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    text: usize,
+    postings: usize,
+    blocks: u32,
 }
 
 impl Base {
@@ -144,15 +159,19 @@ impl Base {
         self.first + section as usize
     }
 
-    /// Returns the ends of the text and the postings of a term; zeros before the first one.
-    fn ends(&self, number: Option<u32>) -> (usize, usize) {
+    /// Returns the ends of a term; zeros before the first one.
+    fn ends(&self, number: Option<u32>) -> Ends {
         let bytes = number.and_then(|number| {
             let at = number as usize * TERM_ROW;
             self.image.read(self.section(Section::Terms), at, TERM_ROW)
         });
-        bytes.map_or((0, 0), |bytes| {
-            let postings: [u8; 8] = row([&bytes[4..]]);
-            (u32_at(bytes, 0) as usize, u64_at(&postings, 0) as usize)
+        bytes.map_or_else(Ends::default, |bytes| {
+            let postings: [u8; 8] = row([&bytes[4..9]]);
+            Ends {
+                text: u32_at(bytes, 0) as usize,
+                postings: u64_at(&postings, 0) as usize,
+                blocks: u32_at(bytes, 9),
+            }
         })
     }
 
@@ -166,13 +185,29 @@ impl Base {
     }
 
     fn term(&self, number: u32) -> &[u8] {
-        let start = self.ends(number.checked_sub(1)).0;
-        self.part(Section::TermTexts, start, self.ends(Some(number)).0)
+        let start = self.ends(number.checked_sub(1)).text;
+        self.part(Section::TermTexts, start, self.ends(Some(number)).text)
     }
 
     fn postings(&self, number: u32) -> &[u8] {
-        let start = self.ends(number.checked_sub(1)).1;
-        self.part(Section::Postings, start, self.ends(Some(number)).1)
+        let start = self.ends(number.checked_sub(1)).postings;
+        self.part(Section::Postings, start, self.ends(Some(number)).postings)
+    }
+
+    /// Calls `found` with postings of the image until it returns true. Returns whether it did.
+    #[inline]
+    fn any(&self, bytes: &[u8], before: Option<u32>, mut found: impl FnMut(Posting) -> bool) -> bool {
+        let mut last = before;
+        any_in(bytes, before, |posting| {
+            // TAB-1: in a hostile file, the numbers may be of no document.
+            if posting.document >= self.documents || last.is_some_and(|last| posting.document <= last) {
+                self.image.fail();
+                false
+            } else {
+                last = Some(posting.document);
+                found(posting)
+            }
+        })
     }
 
     /// Returns the number of terms for which `is_before` is true.
@@ -218,11 +253,18 @@ impl Postings {
     /// Returns the terms and postings in an image. Returns `None` if the sections do not have `terms` terms.
     pub(super) fn of(image: &Arc<Image>, first: usize, terms: u32, documents: u32) -> Option<Self> {
         let length = image.length(first + Section::Terms as usize);
+        let blocks = first + Section::Blocks as usize;
+        let count = u32::try_from(image.length(blocks) / Block::BYTES).ok()?;
+        let limits = Limits {
+            documents,
+            ..Limits::default()
+        };
         let base = Base {
             image: Arc::clone(image),
             first,
             terms,
             documents,
+            blocks: Column::of(image, blocks, count, limits)?,
         };
         (length == (terms as usize).checked_mul(TERM_ROW)?).then(|| Self {
             base: Some(base),
@@ -316,29 +358,71 @@ impl Postings {
     /// one.
     #[inline]
     pub(crate) fn any(&self, number: u32, mut found: impl FnMut(Posting) -> bool) -> bool {
+        if let Some(base) = self.base.as_ref().filter(|base| number < base.terms)
+            && base.any(base.postings(number), None, &mut found)
+        {
+            return true;
+        }
+        self.any_since(number, found)
+    }
+
+    /// Calls `found` with each posting that came since the image, in order.
+    pub(crate) fn for_each_since(&self, number: u32, mut found: impl FnMut(Posting)) {
+        self.any_since(number, |posting| {
+            found(posting);
+            false
+        });
+    }
+
+    #[inline]
+    fn any_since(&self, number: u32, found: impl FnMut(Posting) -> bool) -> bool {
         let own = match number.checked_sub(self.base_len()) {
             Some(at) => Some(&self.rows[at as usize]),
             None => self.more.get(&number),
         };
-        if let Some(base) = self.base.as_ref().filter(|base| number < base.terms) {
-            let mut before = None;
-            let is_found = any_in(base.postings(number), |posting| {
-                // TAB-1: in a hostile file, the numbers may be of no document.
-                if posting.document >= base.documents
-                    || before.is_some_and(|before| posting.document <= before)
-                {
-                    base.image.fail();
-                    false
-                } else {
-                    before = Some(posting.document);
-                    found(posting)
-                }
-            });
-            if is_found {
-                return true;
-            }
+        any_in(own.map_or(&[], List::as_bytes), None, found)
+    }
+
+    /// Returns the number of documents of the image.
+    pub(crate) fn base_documents(&self) -> u32 {
+        self.base.as_ref().map_or(0, |base| base.documents)
+    }
+
+    /// Returns the blocks of a term in the image, in order. Returns none if the term is not frequent.
+    pub(crate) fn blocks(&self, number: u32) -> Vec<Block> {
+        let Some(base) = self.base.as_ref().filter(|base| number < base.terms) else {
+            return Vec::new();
+        };
+        let start = base.ends(number.checked_sub(1)).blocks;
+        let end = base.ends(Some(number)).blocks;
+        let end = end.min(base.blocks.len() as u32);
+        (start..end).map(|at| base.blocks.get(at)).collect()
+    }
+
+    /// Calls `found` with each posting of the block at a place of [`Self::blocks`].
+    #[inline]
+    pub(crate) fn for_each_in(
+        &self,
+        number: u32,
+        blocks: &[Block],
+        at: usize,
+        mut found: impl FnMut(Posting),
+    ) {
+        let Some(base) = &self.base else { return };
+        let before = at.checked_sub(1).map(|before| blocks[before]);
+        let start = before.map_or(0, |before| before.end as usize);
+        let bytes = base.postings(number).get(start..blocks[at].end as usize);
+        if bytes.is_none() {
+            base.image.fail();
         }
-        any_in(own.map_or(&[], List::as_bytes), found)
+        base.any(
+            bytes.unwrap_or_default(),
+            before.map(|before| before.last),
+            |posting| {
+                found(posting);
+                false
+            },
+        );
     }
 
     /// Returns whether the space may be too small for the terms of another document.
@@ -349,10 +433,10 @@ impl Postings {
     }
 }
 
-/// Returns whether `found` holds for a posting of an encoded list.
+/// Returns whether `found` holds for a posting of an encoded list, or of its part after the document `before`.
 #[inline]
-fn any_in(mut bytes: &[u8], mut found: impl FnMut(Posting) -> bool) -> bool {
-    let mut last = u32::MAX;
+fn any_in(mut bytes: &[u8], before: Option<u32>, mut found: impl FnMut(Posting) -> bool) -> bool {
+    let mut last = before.unwrap_or(u32::MAX);
     while !bytes.is_empty() {
         let head = take_varint(&mut bytes);
         last = last.wrapping_add((head >> 1) as u32).wrapping_add(1);

@@ -304,6 +304,11 @@ impl Sessions {
         speakers > 1
     }
 
+    /// Returns whether a session has two speakers or more.
+    pub(crate) fn have_conversation(&self) -> bool {
+        (0..self.len() as u32).any(|number| self.is_conversation(number))
+    }
+
     /// Returns whether a speaker of the session meets a condition.
     pub(crate) fn has_speaker(&self, number: u32, meets: impl Fn(u32) -> bool) -> bool {
         match self.get(number) {

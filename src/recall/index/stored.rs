@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Index;
+use super::blocks::{Block, WINDOW, is_frequent};
 use super::column::{Fixed as _, Limits};
 use super::columns::{Columns, number_row, span_row};
 use super::layout::Section;
@@ -62,6 +63,7 @@ impl Index {
         }
         let sessions = Sessions::of(image, first, &sessions, documents)?;
         let limits = Limits {
+            documents,
             sessions: sessions.len() as u32,
             scopes: people.scopes.len() as u32,
             speakers: people.speakers.len() as u32,
@@ -185,7 +187,7 @@ impl<'a> Plan<'a> {
             .map(|number| (postings.term(number), number))
             .collect();
         terms.sort_unstable();
-        let (mut texts, mut lists) = (Vec::new(), Vec::new());
+        let (mut texts, mut lists, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
         let (mut found, mut count) = (Vec::new(), 0);
         image.section(|rows| {
             for (term, number) in terms {
@@ -199,17 +201,34 @@ impl<'a> Plan<'a> {
                 }
                 found.sort_unstable();
                 let mut list = List::default();
-                for &(document, quarters) in &found {
-                    list.push(Posting { document, quarters });
+                let is_frequent = is_frequent(found.len(), self.live.len());
+                for of_window in found.chunk_by(|one, two| one.0 / WINDOW == two.0 / WINDOW) {
+                    let mut block = Block {
+                        length_min: u32::MAX,
+                        ..Block::default()
+                    };
+                    for &(document, quarters) in of_window {
+                        list.push(Posting { document, quarters });
+                        let of = self.index.columns.scored(self.live[document as usize]);
+                        block.last = document;
+                        block.count += 1;
+                        block.quarters_max = block.quarters_max.max(quarters);
+                        block.length_min = block.length_min.min(of.length);
+                    }
+                    block.end = list.as_bytes().len() as u32;
+                    if is_frequent {
+                        block.write(&mut blocks);
+                    }
                 }
                 texts.extend_from_slice(term);
                 lists.extend_from_slice(list.as_bytes());
-                rows.extend_from_slice(&term_row(texts.len(), lists.len()));
+                rows.extend_from_slice(&term_row(texts.len(), lists.len(), blocks.len() / Block::BYTES));
                 count += 1;
             }
         });
         image.section(|bytes| bytes.append(&mut texts));
         image.section(|bytes| bytes.append(&mut lists));
+        image.section(|bytes| bytes.append(&mut blocks));
         count
     }
 

@@ -51,7 +51,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    fn prepare(&mut self, index: &Index) {
+    pub(super) fn prepare(&mut self, index: &Index) {
         let documents = index.columns.len();
         if self.base.len() < documents {
             // Allocating zeroed memory is cheaper than copying the old zeros.
@@ -82,7 +82,7 @@ impl Scratch {
 }
 
 /// Returns the weight of a term that `frequency` of `all` documents contain.
-fn rarity(all: u32, frequency: usize) -> f32 {
+pub(super) fn rarity(all: u32, frequency: usize) -> f32 {
     let (all, frequency) = (all as f32, frequency as f32);
     ((all - frequency + 0.5) / (frequency + 0.5)).ln_1p()
 }
@@ -95,29 +95,22 @@ pub(crate) fn score(
     question: &Question,
     scratch: &mut Scratch,
 ) -> Vec<f32> {
-    scratch.prepare(index);
     let mut unknown = 0;
     let mut rarities = Vec::with_capacity(question.terms.len());
     for (place, term) in question.terms.iter().enumerate() {
         collect(index, admission, &term.forms, &mut scratch.own);
         let rarity = rarity(admission.documents, scratch.own.len());
         rarities.push(rarity);
-        let mut relatives = Vec::new();
-        if scratch.own.is_empty()
-            && unknown < UNKNOWN_MAX
-            && let Some(form) = term.forms.first()
-        {
-            unknown += 1;
-            relatives = nearly(&index.postings, form);
-        }
         let pass = Pass {
-            index,
-            admission,
-            weight: term.weight,
             rarity,
-            place,
+            ..Pass::new(index, admission, term.weight, place)
         };
-        pass.add(&relatives, scratch);
+        if scratch.own.is_empty() {
+            for (document, score) in pass.relatives(&term.forms, &mut unknown, scratch) {
+                touch(&mut scratch.base, &mut scratch.touched, document, score);
+            }
+        }
+        pass.add(scratch);
         pass.add_sessions(scratch);
     }
     rarities
@@ -132,15 +125,37 @@ fn bm25(rarity: f32, quarters: u32, b: f32, length: f32) -> f32 {
 }
 
 /// The pass over the postings of one term of the question.
-struct Pass<'a> {
-    index: &'a Index,
-    admission: &'a Admission<'a>,
-    weight: f32,
-    rarity: f32,
+pub(super) struct Pass<'a> {
+    pub(super) index: &'a Index,
+    pub(super) admission: &'a Admission<'a>,
+    pub(super) weight: f32,
+    pub(super) rarity: f32,
     place: usize,
 }
 
-impl Pass<'_> {
+impl<'a> Pass<'a> {
+    /// Returns the pass of the term at a place of the question. The caller sets the rarity.
+    pub(super) fn new(index: &'a Index, admission: &'a Admission<'a>, weight: f32, place: usize) -> Self {
+        Self {
+            index,
+            admission,
+            weight,
+            rarity: 0.0,
+            place,
+        }
+    }
+
+    /// Returns the bit of the term in [`Scratch::mask`], or 0 if it has none.
+    pub(super) fn bit(&self) -> u32 {
+        let is_in_mask = self.place < MASK_TERMS;
+        u32::from(is_in_mask) << (self.place % MASK_TERMS)
+    }
+
+    /// Returns a number above the score of any document, despite rounding.
+    pub(super) fn part_max(&self) -> f32 {
+        self.rarity * (K1 + 1.0) * 1.001
+    }
+
     /// Returns the BM25 score of one term in one document.
     #[inline]
     fn part(&self, found: Found, rarity: f32) -> f32 {
@@ -149,25 +164,36 @@ impl Pass<'_> {
         bm25(rarity, found.quarters, B, length)
     }
 
-    fn add(&self, relatives: &[(u32, f32)], scratch: &mut Scratch) {
-        let (base, touched) = (&mut scratch.base, &mut scratch.touched);
-        let is_in_mask = self.place < MASK_TERMS;
-        let bit = u32::from(is_in_mask) << (self.place % MASK_TERMS);
-        let alone = relatives.is_empty();
+    /// Returns the weighted score of a document that contains the term itself.
+    #[inline]
+    pub(super) fn weighted(&self, found: Found) -> f32 {
+        self.weight * self.part(found, self.rarity)
+    }
+
+    fn add(&self, scratch: &mut Scratch) {
+        let bit = self.bit();
         for &found in &scratch.own {
-            let score = self.part(found, self.rarity);
-            let document = found.document as usize;
-            if alone {
-                touch(base, touched, found.document, self.weight * score);
-            } else {
-                scratch.part[document] = score;
-                scratch.parts_touched.push(found.document);
-            }
-            scratch.mask[document] |= bit;
+            let score = self.weighted(found);
+            touch(&mut scratch.base, &mut scratch.touched, found.document, score);
+            scratch.mask[found.document as usize] |= bit;
         }
-        for &(number, weight) in relatives {
+    }
+
+    /// Returns the weighted scores of the documents that contain a term spelled like the term, which no document
+    /// contains. `unknown` is the number of such terms so far.
+    pub(super) fn relatives(
+        &self,
+        forms: &[String],
+        unknown: &mut usize,
+        scratch: &mut Scratch,
+    ) -> Vec<(u32, f32)> {
+        let Some(form) = forms.first().filter(|_| *unknown < UNKNOWN_MAX) else {
+            return Vec::new();
+        };
+        *unknown += 1;
+        for (number, weight) in nearly(&self.index.postings, form) {
             scratch.related.clear();
-            collect_more(self.index, self.admission, number, &mut scratch.related);
+            collect_more(self.index, self.admission, number, false, &mut scratch.related);
             let rarity = rarity(self.admission.documents, scratch.related.len()).min(self.rarity);
             for &found in &scratch.related {
                 let score = weight * self.part(found, rarity);
@@ -179,10 +205,18 @@ impl Pass<'_> {
                 scratch.covered.push((self.place as u32, found.document, weight));
             }
         }
-        for document in scratch.parts_touched.drain(..) {
-            let score = std::mem::take(&mut scratch.part[document as usize]);
-            touch(base, touched, document, self.weight * score);
-        }
+        let Scratch {
+            part, parts_touched, ..
+        } = scratch;
+        let related = parts_touched.drain(..);
+        related
+            .map(|document| {
+                (
+                    document,
+                    self.weight * std::mem::take(&mut part[document as usize]),
+                )
+            })
+            .collect()
     }
 
     /// Adds the BM25 score of each session, taken as one text. Counts only the term itself, not related terms.
@@ -209,7 +243,7 @@ impl Pass<'_> {
 
 /// Adds to a cell and records that the cell is in use.
 #[inline]
-fn touch(cells: &mut [f32], touched: &mut Vec<u32>, at: u32, value: f32) {
+pub(super) fn touch(cells: &mut [f32], touched: &mut Vec<u32>, at: u32, value: f32) {
     let cell = &mut cells[at as usize];
     if *cell == 0.0 {
         touched.push(at);

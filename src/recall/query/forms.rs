@@ -26,7 +26,7 @@ pub(super) fn collect(index: &Index, admission: &Admission<'_>, forms: &[String]
     into.clear();
     for form in forms {
         if let Some(number) = index.postings.find(form.as_bytes()) {
-            collect_more(index, admission, number, into);
+            collect_more(index, admission, number, false, into);
         }
     }
     if forms.len() > 1 {
@@ -36,9 +36,16 @@ pub(super) fn collect(index: &Index, admission: &Admission<'_>, forms: &[String]
     }
 }
 
-/// Adds the admitted documents that contain the term with this number to `into`.
-pub(super) fn collect_more(index: &Index, admission: &Admission<'_>, number: u32, into: &mut Vec<Found>) {
-    index.postings.for_each(number, |Posting { document, quarters }| {
+/// Adds the admitted documents that contain the term with this number to `into`: all, or those that came since the
+/// image.
+pub(super) fn collect_more(
+    index: &Index,
+    admission: &Admission<'_>,
+    number: u32,
+    since_image: bool,
+    into: &mut Vec<Found>,
+) {
+    let add = |Posting { document, quarters }| {
         let of = index.columns.scored(document);
         if admission.admits(&of) {
             into.push(Found {
@@ -48,7 +55,12 @@ pub(super) fn collect_more(index: &Index, admission: &Admission<'_>, number: u32
                 session: of.session,
             });
         }
-    });
+    };
+    if since_image {
+        index.postings.for_each_since(number, add);
+    } else {
+        index.postings.for_each(number, add);
+    }
 }
 
 /// Returns the unusual languages that admitted documents have.

@@ -17,6 +17,7 @@ mod dense;
 mod forms;
 mod order;
 mod phrases;
+mod pruned;
 mod question;
 mod rank;
 mod relatives;
@@ -39,8 +40,9 @@ use crate::recall::index::{Index, Key};
 use confidence::confidences;
 use dense::Cosines;
 use order::arrange;
+use pruned::Pruned;
 use question::Question;
-use rank::Ranking;
+use rank::{Asked, CANDIDATES, Ranking};
 use scope::Admission;
 use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
 
@@ -172,7 +174,7 @@ pub struct Answer {
 impl Index {
     /// Answers a query. Successive queries can use the same scratch.
     pub fn recall(&self, query: &Query<'_>, scratch: &mut Scratch) -> Answer {
-        self.ranked(query, scratch, |ranking| Answer {
+        self.ranked(query, Wanted::Hits, scratch, |ranking| Answer {
             hits: hits(ranking),
             hidden: ranking.hidden(),
             terms: ranking
@@ -199,7 +201,9 @@ impl Index {
             filter: Some(filter),
             ..Query::new(text)
         };
-        self.ranked(&query, scratch, |ranking| ranking.nearest(limit))
+        self.ranked(&query, Wanted::Nearest(limit), scratch, |ranking| {
+            ranking.nearest(limit)
+        })
     }
 
     /// Returns for each scope the number of documents that contain a word of `text` and pass the filter. Counts at most
@@ -215,32 +219,77 @@ impl Index {
             filter: Some(filter),
             ..Query::new(text)
         };
-        self.ranked(&query, scratch, |ranking| ranking.matches_by_scope(count_max))
+        self.ranked(&query, Wanted::Matches, scratch, |ranking| {
+            ranking.matches_by_scope(count_max)
+        })
     }
 
-    /// Calls `read` with the ranking of a query.
-    fn ranked<T>(&self, query: &Query<'_>, scratch: &mut Scratch, read: impl FnOnce(&Ranking<'_>) -> T) -> T {
+    /// Calls `read` with the ranking of a query. Scores only the best documents where `wanted` needs no others.
+    fn ranked<T>(
+        &self,
+        query: &Query<'_>,
+        wanted: Wanted,
+        scratch: &mut Scratch,
+        read: impl FnOnce(&Ranking<'_>) -> T,
+    ) -> T {
         let admission = Admission::new(self, query.scopes);
         let mut question = Question::read(self, &admission, query.text, query.now);
         question.asks.state &= query.freshness;
         let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
         let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
-        let rarities = base::score(self, &admission, &question, scratch);
-        let ranking = Ranking {
+        scratch.prepare(self);
+        // Names, dates, vectors and conversations need the scores of other documents than the best ones.
+        let by_base_alone = !self.sessions.have_conversation()
+            && question.who.is_empty()
+            && question.dates.is_empty()
+            && dense.is_none()
+            && query.hidden.is_none();
+        let count = match wanted {
+            Wanted::Hits => by_base_alone.then_some(CANDIDATES),
+            Wanted::Nearest(count) => Some(count),
+            Wanted::Matches => None,
+        };
+        let passes = |document| {
+            query
+                .filter
+                .is_none_or(|filter| filter(&self.columns.key(document)))
+        };
+        let count = count.filter(|_| admission.has_every_document());
+        let pruned =
+            count.and_then(|count| Pruned::new(self, &admission, &question, count, &passes, scratch));
+        let asked = Asked {
             index: self,
             query,
             admission: &admission,
             question: &question,
-            scratch,
-            rarities: &rarities,
             dense: dense.as_ref(),
-            base_max: 0.0,
-            session_max: 0.0,
         };
-        let answer = read(&ranking.with_maxima());
+        let rarities = match pruned {
+            Some(mut pruned) => {
+                let rarities = pruned.score(scratch);
+                if let Wanted::Hits = wanted {
+                    let candidates = Ranking::new(&asked, &rarities, scratch).candidate_numbers();
+                    pruned.complete(&candidates, scratch);
+                }
+                rarities
+            }
+            None => base::score(self, &admission, &question, scratch),
+        };
+        let answer = read(&Ranking::new(&asked, &rarities, scratch));
         scratch.clear();
         answer
     }
+}
+
+/// What a caller reads of a ranking.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// The best candidates, with all signals.
+    Hits,
+    /// This number of documents with the best base scores.
+    Nearest(usize),
+    /// Every match.
+    Matches,
 }
 
 /// Returns the best candidates of a ranking.

@@ -28,6 +28,16 @@ const CONTEXT: isize = 5;
 /// The factor by which the weight of a message in the context falls with each further message of distance.
 const CONTEXT_DECAY: f32 = 0.7;
 
+/// A question and what it is asked of.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) index: &'a Index,
+    pub(crate) query: &'a Query<'a>,
+    pub(crate) admission: &'a Admission<'a>,
+    pub(crate) question: &'a Question,
+    pub(crate) dense: Option<&'a Cosines>,
+}
+
 /// The inputs of the ranking for one question.
 pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
@@ -41,9 +51,32 @@ pub(crate) struct Ranking<'a> {
     pub(crate) session_max: f32,
 }
 
-impl Ranking<'_> {
+impl<'a> Ranking<'a> {
+    /// Returns the ranking of the scores in `scratch`.
+    pub(crate) fn new(of: &Asked<'a>, rarities: &'a [f32], scratch: &'a Scratch) -> Self {
+        let Asked {
+            index,
+            query,
+            admission,
+            question,
+            dense,
+        } = *of;
+        let ranking = Self {
+            index,
+            query,
+            admission,
+            question,
+            scratch,
+            rarities,
+            dense,
+            base_max: 0.0,
+            session_max: 0.0,
+        };
+        ranking.with_maxima()
+    }
+
     /// Computes the maximal scores of documents and sessions. All scores are divided by these maxima.
-    pub(crate) fn with_maxima(mut self) -> Self {
+    fn with_maxima(mut self) -> Self {
         for &document in &self.scratch.touched {
             let base = self.scratch.base[document as usize];
             // Calls the filter only for documents that would be the best so far, because the host's code may be slow.
@@ -188,7 +221,7 @@ impl Ranking<'_> {
     }
 
     /// Returns the numbers of the candidates, each once.
-    fn candidate_numbers(&self) -> Vec<u32> {
+    pub(crate) fn candidate_numbers(&self) -> Vec<u32> {
         let touched = self.scratch.touched.iter().copied();
         let mut numbers = if self.scratch.touched.is_empty() {
             // The index contains no word of the question. The dates and names in the question may still find a

@@ -57,6 +57,11 @@ impl<'a> Admission<'a> {
         }
     }
 
+    /// Returns whether every live document is admitted.
+    pub(crate) fn has_every_document(&self) -> bool {
+        self.documents as usize == self.index.len()
+    }
+
     /// Returns whether a scope is admitted.
     pub(crate) fn has_scope(&self, scope: u32) -> bool {
         admits(self.scopes.as_deref(), scope)

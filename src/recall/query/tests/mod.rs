@@ -1,6 +1,7 @@
 //! Tests of each signal against values computed by hand.
 
 mod growth;
+mod pruned;
 mod rules;
 
 use super::*;
