@@ -46,7 +46,7 @@ const REQUESTS_MAX: usize = CALLS_MAX as usize;
 /// The number of messages in a batch.
 const BATCH_MAX: usize = 100;
 /// How long the last answers may take. A request waits up to 30 seconds for the lock of the store.
-const LAST_ANSWERS: Duration = Duration::from_secs(60);
+const LAST_ANSWERS: Duration = Duration::from_mins(1);
 /// How long the output may take for what waits to be written when the server ends.
 const LAST_LINES: Duration = Duration::from_secs(5);
 
@@ -191,12 +191,10 @@ impl Lines {
     /// Registers a request, and forgets a request that the client cancels. Refuses an id that waits for an answer.
     fn started(&self, message: Message, batch: Option<u64>) -> std::result::Result<Message, Json> {
         match &message {
-            JsonRpcMessage::Request(request) => {
-                if !self.requests.start(request.id.clone(), batch) {
-                    // With the id, this would be taken for the answer to the other request.
-                    let why = "a request with this id waits for its answer";
-                    return Err(refusal(&Json::Null, INVALID_REQUEST, why));
-                }
+            JsonRpcMessage::Request(request) if !self.requests.start(request.id.clone(), batch) => {
+                // With the id, this would be taken for the answer to the other request.
+                let why = "a request with this id waits for its answer";
+                return Err(refusal(&Json::Null, INVALID_REQUEST, why));
             }
             JsonRpcMessage::Notification(sent) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &sent.notification
