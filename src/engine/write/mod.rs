@@ -21,9 +21,7 @@ pub(crate) mod staging;
 pub(crate) mod tree;
 pub(crate) mod writer;
 
-pub(crate) use authorisation::{
-    Authorisation, Reversals, check_return, check_takes_back, check_trusted, is_restricted,
-};
+pub(crate) use authorisation::{Authorisation, check_return, check_takes_back, check_trusted, is_restricted};
 pub(crate) use commit::{Note, Ready};
 pub(crate) use draft::{Draft, Staged, StagedChange, StagedObject, changed_meanwhile, named};
 pub(crate) use log_handle::{LogHandle, body_bytes};

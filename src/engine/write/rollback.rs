@@ -26,11 +26,12 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
 use super::{
-    Committed, Draft, LogHandle, Note, Ready, Reversals, Writer, changed_meanwhile, check_return,
-    check_takes_back, is_restricted,
+    Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return, check_takes_back,
+    is_restricted,
 };
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
+use crate::engine::settings::Reversals;
 
 /// The hint for an undo or redo that is impossible.
 const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV` restores a whole state";
@@ -298,7 +299,7 @@ impl Rollback<'_> {
         self.inner.check_lanes(&target, self.across_lanes, writer)?;
         let head = store.head()?;
         self.inner.check_rollback(&head, &target, writer)?;
-        let counts = store.count(&*head, &target)?;
+        let counts = store.count(&head, &target)?;
         Ok((CommitInfo::of(&target), counts))
     }
 }
