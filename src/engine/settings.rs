@@ -3,16 +3,15 @@
 //! # Layer
 //! Layer 5.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{NewObject, Origin, Time};
+use crate::object::{NewObject, Origin, Scope, Time};
 
 use super::upkeep::Retention;
-use super::write::Reversals;
 
 /// The largest plausible error of a clock: one day.
 pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
@@ -125,6 +124,15 @@ impl Limits {
         }
         Ok(())
     }
+}
+
+/// What undo, redo, rollback, restore and revert may change.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reversals {
+    /// Whether they protect more trusted objects from every writer (STN-4), and not only from untrusted ones (STN-1).
+    pub(crate) is_strict: bool,
+    /// The only scopes that they change (STN-5). Not set: every scope.
+    pub(crate) scopes: OnceLock<Vec<Scope>>,
 }
 
 /// The settings of an open store, without the policy of its writers.

@@ -21,23 +21,12 @@
 //! - STN-5: in a memory whose reversals are confined to scopes, undo, redo, rollback, restore and revert change no object
 //!   of another scope.
 
-use std::sync::OnceLock;
-
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Object, Origin, Scope};
+use crate::object::{Object, Origin};
 
 use super::{Draft, StagedChange, named};
 use crate::engine::settings::Settings;
 use crate::store::CommitEntry;
-
-/// What undo, redo, rollback, restore and revert may change.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reversals {
-    /// Whether they protect more trusted objects from every writer (STN-4), and not only from untrusted ones (STN-1).
-    pub(crate) is_strict: bool,
-    /// The only scopes that they change (STN-5). Not set: every scope.
-    pub(crate) scopes: OnceLock<Vec<Scope>>,
-}
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
 /// See [`Draft::authorise`].

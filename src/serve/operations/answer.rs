@@ -91,7 +91,7 @@ impl<A: Serialize> Answer<A> {
     }
 
     /// Says that the operation left out the rows before the page.
-    pub(crate) fn from_row(mut self, start: usize) -> Self {
+    pub(crate) fn beginning_at(mut self, start: usize) -> Self {
         self.skipped = start;
         self
     }

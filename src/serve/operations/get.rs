@@ -89,7 +89,7 @@ impl Operation for Get {
         line.push_str(&withheld(left_out));
         let left_out = LeftOut::of(left_out);
         let answer = Answer::new(view, Items { items, left_out }, line);
-        Ok(answer.from_row(page.start).with_more(has_more))
+        Ok(answer.beginning_at(page.start).with_more(has_more))
     }
 }
 

@@ -112,7 +112,7 @@ impl Operation for Snapshot {
                 let rows = rows.into_iter().skip(page.start).take(LIMIT).collect();
                 let left_out = LeftOut::of(0);
                 let answer = Answer::new(view, Snapshots::Rows { rows, left_out }, line);
-                Ok(answer.from_row(page.start).with_more(has_more))
+                Ok(answer.beginning_at(page.start).with_more(has_more))
             }
             Action::Diff => {
                 let from = self.from.as_deref().ok_or_else(|| {
@@ -133,7 +133,7 @@ impl Operation for Snapshot {
                 });
                 let (rows, left_out) = (rows.collect(), LeftOut::of(left_out));
                 let answer = Answer::new(newer, Snapshots::Rows { rows, left_out }, line);
-                Ok(answer.from_row(page.start).with_more(has_more))
+                Ok(answer.beginning_at(page.start).with_more(has_more))
             }
         }
     }
