@@ -20,10 +20,7 @@ use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
 use crate::serve::{Caller, Server, Service, mcp};
 
 /// The number of random bytes in the name of a session.
-const NAME_BYTES: usize = 6;
-/// The letters of a syllable of a name.
-const CONSONANTS: &str = "bdfghjklmnprstvz";
-const VOWELS: &str = "aeio";
+const NAME_BYTES: usize = 4;
 
 /// Serve the memory to an agent
 ///
@@ -239,22 +236,14 @@ fn fresh_name(memory: &Memory) -> Result<String> {
     Ok(name_of(Time::now(), bytes))
 }
 
-/// Returns a name such as `20261126-101500-bako-lumi-tese`. The scan takes no such name for a secret, because its parts
-/// are short and read like words.
-fn name_of(time: Time, bytes: [u8; NAME_BYTES]) -> String {
+/// Returns a name such as `20261126-101500-04821-30937`. The scan takes no such name for a secret, because its parts are
+/// short numbers.
+fn name_of(time: Time, [a, b, c, d]: [u8; NAME_BYTES]) -> String {
     let time = time.to_string();
     let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
     let (day, hour) = digits.split_at(digits.len().min(8));
-    let syllable = |byte: &u8| {
-        let consonant = CONSONANTS.chars().nth(usize::from(byte & 15));
-        let vowel = VOWELS.chars().nth(usize::from(byte >> 4) % VOWELS.len());
-        consonant.into_iter().chain(vowel)
-    };
-    let words = bytes
-        .chunks(2)
-        .map(|pair| pair.iter().flat_map(syllable).collect());
-    let words: Vec<String> = words.collect();
-    format!("{day}-{hour}-{}", words.join("-"))
+    let (one, two) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+    format!("{day}-{hour}-{one:05}-{two:05}")
 }
 
 #[cfg(test)]
@@ -268,7 +257,7 @@ mod tests {
         let mut state = 7_u64;
         for number in 0..10_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let [bytes @ .., _, _] = state.to_be_bytes();
+            let [_, _, _, _, bytes @ ..] = state.to_le_bytes();
             let name = name_of(
                 Time::from_micros(1_795_000_000_000_000 + number * 7_919_000_000),
                 bytes,

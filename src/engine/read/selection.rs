@@ -121,7 +121,9 @@ impl Selection {
                 store.commit_at(index)?.iter().for_each(|entry| choose(entry));
             }
         } else {
-            commits.iter().for_each(|entry| choose(entry));
+            for entry in &commits {
+                choose(entry);
+            }
         }
         names.check_known()?;
         if chosen.is_empty() {

@@ -300,7 +300,7 @@ impl Rollback<'_> {
         let head = store.head()?;
         self.inner.check_lanes(&target, self.across_lanes, writer)?;
         self.inner.check_trust(&head, &target, writer)?;
-        let counts = store.count(&*head, &target)?;
+        let counts = store.count(&head, &target)?;
         Ok((CommitInfo::of(&target), counts))
     }
 }

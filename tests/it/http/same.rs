@@ -26,10 +26,7 @@ fn calls() -> Vec<(&'static str, Value)> {
             json!({ "text": "The office is in Bergen.", "id": "facts/office" }),
         ),
         ("memory_snapshot", json!({ "name": "before" })),
-        (
-            "memory_note",
-            json!({ "text": "Ask about the lease.", "id": "notes/lease" }),
-        ),
+        ("memory_note", json!({ "text": "Ask about the lease." })),
         ("memory_note", json!({ "action": "list" })),
         (
             "memory_append",
