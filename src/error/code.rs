@@ -132,12 +132,12 @@ codes! {
     NoProgram = "no_program",
     /// No commit matches the revision.
     NoRevision = "no_revision",
+    /// An async call does not run on a Tokio runtime, or the runtime was shut down before the call started.
+    NoRuntime = "no_runtime",
     /// The log has no segment with the requested number.
     NoSegment = "no_segment",
     /// The session does not exist.
     NoSession = "no_session",
-    /// An async call does not run on a Tokio runtime, or the runtime was shut down before the call started.
-    NoRuntime = "no_runtime",
     /// The folder contains no store, or does not exist.
     NoStore = "no_store",
     /// The text is empty.

@@ -12,7 +12,12 @@ use super::prelude::*;
 use crate::cli::args::LaneOptions;
 use crate::cli::clients::{Client, Start};
 
-/// Set up a client of the Model Context Protocol
+/// Set up an MCP client
+///
+/// # Examples
+/// ```text
+/// treering mcp install --client claude-code --dry-run
+/// ```
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Mcp {
