@@ -3,8 +3,8 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::envelope::Shelves;
 use super::followed::Recent;
@@ -17,6 +17,7 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Index, Scratch};
 use crate::scan::{Scanner, VerdictTable};
+use crate::threads::Mutex;
 
 /// Returns a scanner whose markers belong to the store of `memory`.
 pub(crate) fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
@@ -43,7 +44,8 @@ pub struct Agent {
     shelves: Arc<Recent<Shelves>>,
     judge: Option<Arc<dyn Judge>>,
     /// Whether the one who writes through this handle has read untrusted texts, so that the sessions are tainted.
-    has_read_untrusted: Arc<AtomicBool>,
+    /// The sessions that got untrusted texts.
+    untrusted_readers: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Agent {
@@ -60,20 +62,20 @@ impl Agent {
             duplicate_index: Arc::default(),
             shelves: Arc::default(),
             judge: None,
-            has_read_untrusted: Arc::default(),
+            untrusted_readers: Arc::default(),
         }
     }
 
-    /// Says that the caller got untrusted texts. From now on, what it writes may come from them, so each change taints the
-    /// session of its writer (TNT-1).
+    /// Says that `session` got untrusted texts. From now on, what it writes may come from them, so each change of the session
+    /// taints it (TNT-1).
     #[cfg(feature = "mcp")]
-    pub(crate) fn has_shown_untrusted(&self) {
-        self.has_read_untrusted.store(true, Ordering::Relaxed);
+    pub(crate) fn has_shown_untrusted(&self, session: &str) {
+        self.untrusted_readers.lock().insert(session.to_owned());
     }
 
-    /// Returns whether the caller got untrusted texts.
-    pub(super) fn has_read_untrusted(&self) -> bool {
-        self.has_read_untrusted.load(Ordering::Relaxed)
+    /// Returns whether `session` got untrusted texts from this handle or a clone of it.
+    pub(super) fn has_read_untrusted(&self, session: &str) -> bool {
+        self.untrusted_readers.lock().contains(session)
     }
 
     /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and

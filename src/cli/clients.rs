@@ -200,7 +200,7 @@ fn edited_toml(old: &str, start: &Start) -> Option<String> {
     for (place, value) in places {
         new.replace_range(place, &value);
     }
-    // What the file says beside the two values.
+    // The bytes of the file outside of the two values stay.
     let rest = |text: &str| {
         let mut table: toml::Table = text.parse().ok()?;
         let entry = table.get_mut("mcp_servers")?.get_mut(SERVER)?.as_table_mut()?;

@@ -137,7 +137,8 @@ impl<'a> Change<'a> {
             draft.snapshot_before();
         }
         draft.authorise(rule.authorisation);
-        if let (true, Some(session)) = (agent.has_read_untrusted(), &writer.session) {
+        let session = writer.session.as_deref();
+        if let Some(session) = session.filter(|session| agent.has_read_untrusted(session)) {
             draft.taint(session)?;
         }
         Ok(Self {

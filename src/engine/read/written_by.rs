@@ -28,7 +28,7 @@ pub(crate) struct UnknownWriter {
     /// What the name should be: `actor`, `session` or `source`.
     pub(crate) what: &'static str,
     pub(crate) name: String,
-    /// What else has the name: an `actor`, a `session` or a `source`.
+    /// The other sort that has the name: `actor`, `session` or `source`.
     pub(crate) other: Option<&'static str>,
     /// The names of that sort that the store knows.
     pub(crate) known: BTreeSet<String>,

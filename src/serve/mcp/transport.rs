@@ -85,7 +85,7 @@ pub(super) struct Lines {
 pub(super) struct Written(oneshot::Receiver<()>);
 
 impl Written {
-    /// Waits until everything is written, or [`LAST_LINES`] have passed. Nobody may hold the [`Lines`] any more.
+    /// Waits until everything is written, or [`LAST_LINES`] have passed. Drop the [`Lines`] before, because the thread ends with the last sender.
     pub(super) async fn wait(self) {
         // Nothing is sent. The thread drops the other end when it ends.
         drop(timeout(LAST_LINES, self.0).await);

@@ -33,7 +33,7 @@ impl Page {
     /// Reads the cursor of a call.
     ///
     /// # Errors
-    /// `InvalidInput` (code `usage`) if it is no cursor, or of a call with other arguments. `NotFound` if the store no
+    /// `InvalidInput` (code `usage`) if the text is no cursor, or belongs to a call with other arguments. `NotFound` if the store no
     /// longer has the state.
     pub(super) fn read(
         service: &Service,

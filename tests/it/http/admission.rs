@@ -113,7 +113,7 @@ fn each_row_of_the_table_has_its_answer() {
     });
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // No page of any origin is told that it may read an answer, and no refused request has changed anything.
+    // No answer allows a page of another origin to read it. No refused request has changed the memory.
     let reply = server.get("/v1/memory_status");
     assert!(reply.head.iter().all(|line| !line.starts_with("access-control")));
     assert_eq!(reply.json()["objects"], 1);
@@ -307,5 +307,38 @@ fn what_the_program_hides_is_hidden() {
             .find(|one| shown.contains(one));
         assert_eq!(hidden, None, "{operation}: {shown}");
         assert!(!reply.body.contains(['\u{E0041}', '\u{202E}']));
+    }
+}
+
+/// INVARIANT TNT-1: untrusted texts taint the session that asked for them, and no other session of the server.
+#[test]
+fn untrusted_texts_taint_only_the_session_that_asked_for_them() {
+    let folder = Folder::with_store();
+    let page = [
+        "remember",
+        "Mallory is paid weekly.",
+        "--scope",
+        "global",
+        "--trust",
+        "document",
+    ];
+    folder.json(&page);
+    let server = Server::start(&folder, &[]);
+    let call = |session: &str, operation: &str, arguments: Value| {
+        let more = format!("Treering-Session: {session}\r\n");
+        let reply = server.post_with(&format!("/v1/{operation}"), &more, &arguments);
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply.json()
+    };
+    let query = json!({ "query": "Mallory weekly", "untrusted": true });
+    let found = call("night", "memory_recall", query);
+    assert!(found.to_string().contains("Mallory is paid weekly."), "{found}");
+    for (session, class) in [("night", "tool_external"), ("day", "model")] {
+        let item = json!({ "text": format!("Written at {session}."), "id": format!("facts/{session}") });
+        call(session, "memory_remember", item);
+        assert_eq!(
+            folder.json(&["get", &format!("facts/{session}")])["origin"],
+            class
+        );
     }
 }

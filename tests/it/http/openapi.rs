@@ -32,7 +32,7 @@ fn the_document_has_each_operation_of_the_profile() {
             .filter_map(|path| path.strip_prefix("/v1/"))
             .collect();
         assert_eq!((operations.len(), paths.len()), (count, count + 3));
-        // The memory tool of MCP answers in texts for one kind of model, so it is no route.
+        // Only MCP offers the memory tool, whose answers are texts for one kind of model.
         let tools = server.mcp("tools/list", json!({}))["tools"]
             .as_array()
             .unwrap()

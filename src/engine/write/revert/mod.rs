@@ -27,7 +27,7 @@
 //! # Limits
 //! - A thinned commit is never selected, because its writer is unknown.
 
-mod settle;
+pub(crate) mod settle;
 mod without;
 
 use std::collections::BTreeSet;

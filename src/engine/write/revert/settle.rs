@@ -33,6 +33,18 @@ use crate::error::Result;
 use crate::object::{Id, Object};
 use crate::trie::Entry;
 
+#[cfg(test)]
+thread_local! {
+    /// The number of steps up the tree that plans of this thread took.
+    pub(crate) static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts a step up the tree, for the tests of the cost.
+fn count_step() {
+    #[cfg(test)]
+    STEPS.with(|steps| steps.set(steps.get() + 1));
+}
+
 /// One planned change: the present version of an id, and the version that it gets.
 pub(super) struct Planned {
     pub(super) id: Id,
@@ -155,6 +167,7 @@ impl<'a> Plan<'a> {
 
     /// Returns the parent of the version that the id gets, and the seq of its newest selected change.
     fn planned_parent(&self, key: &KeyPath) -> Option<(Id, u64)> {
+        count_step();
         let planned = self.changes.get(key)?;
         let parent = planned.then().and(planned.parent.clone());
         parent.map(|parent| (parent, planned.since))
@@ -343,6 +356,7 @@ impl<'a> Plan<'a> {
 
     /// Returns the parent that the id has after the planned changes.
     fn parent(&self, key: &KeyPath) -> Result<Option<Id>> {
+        count_step();
         match self.changes.get(key) {
             Some(planned) => Ok(planned.then().and(planned.parent.clone())),
             None => parent_of(self.base.state.object_at(key)?.as_ref()),
