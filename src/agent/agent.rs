@@ -74,7 +74,7 @@ impl Agent {
     }
 
     /// Returns whether `session` got untrusted texts from this handle or a clone of it.
-    pub(super) fn has_read_untrusted(&self, session: &str) -> bool {
+    pub(crate) fn has_read_untrusted(&self, session: &str) -> bool {
         self.untrusted_readers.lock().contains(session)
     }
 

@@ -80,6 +80,18 @@ impl Service {
         }
     }
 
+    /// Returns the class that a text of the caller gets: that of a tainted session is untrusted (TNT-2).
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the session cannot be read.
+    pub(crate) fn class(&self, view: &View) -> Result<Origin> {
+        let (session, trust) = (self.caller.session.as_str(), self.caller.trust);
+        if self.agent.has_read_untrusted(session) || view.is_tainted(session)? {
+            return Ok(Origin::least(trust, Origin::ToolExternal));
+        }
+        Ok(trust)
+    }
+
     /// Returns the writer with markers instead of the secrets in its reason and source, for the verbs of the engine.
     ///
     /// # Errors

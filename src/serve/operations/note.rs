@@ -93,8 +93,15 @@ impl Operation for Note {
                     return Err(held_back(agent, held));
                 }
                 let name = written.id.as_ref().map_or("", |id| id.as_str());
-                let line = format!("{} note {name} in {}", written.action, written.scope);
-                Ok(Answer::new(agent.memory().view(), Noted::Written(written), line))
+                let view = agent.memory().view();
+                let class = match service.class(&view)? {
+                    class if class.is_trusted() => String::new(),
+                    class => format!(
+                        "; class {class}, because this session read untrusted text before: memory_get with untrusted shows it"
+                    ),
+                };
+                let line = format!("{} note {name} in {}{class}", written.action, written.scope);
+                Ok(Answer::new(view, Noted::Written(written), line))
             }
             Action::Delete => {
                 let id = id.ok_or_else(|| missing("id"))?;

@@ -28,6 +28,7 @@ pub(super) struct Standing {
     scope: Scope,
     session: String,
     actor: Option<String>,
+    /// The class of what this session writes.
     trust: Origin,
     /// The number of changes that wait for a person.
     quarantined: usize,
@@ -56,7 +57,7 @@ impl Operation for Status {
             scope: service.scope(None)?,
             session: caller.session.clone(),
             actor: caller.actor.clone(),
-            trust: caller.trust,
+            trust: service.class(&view)?,
             quarantined: service.agent().quarantined(&reach)?.len(),
             scopes,
         };
