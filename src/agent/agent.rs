@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::envelope::Shelves;
@@ -17,7 +16,6 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Index, Scratch};
 use crate::scan::{Scanner, VerdictTable};
-use crate::threads::Mutex;
 
 /// Returns a scanner whose markers belong to the store of `memory`.
 pub(crate) fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
@@ -43,9 +41,6 @@ pub struct Agent {
     duplicate_index: Arc<Recent<Texts>>,
     shelves: Arc<Recent<Shelves>>,
     judge: Option<Arc<dyn Judge>>,
-    /// Whether the one who writes through this handle has read untrusted texts, so that the sessions are tainted.
-    /// The sessions that got untrusted texts.
-    untrusted_readers: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Agent {
@@ -62,20 +57,7 @@ impl Agent {
             duplicate_index: Arc::default(),
             shelves: Arc::default(),
             judge: None,
-            untrusted_readers: Arc::default(),
         }
-    }
-
-    /// Says that `session` got untrusted texts. From now on, what it writes may come from them, so each change of the session
-    /// taints it (TNT-1).
-    #[cfg(feature = "mcp")]
-    pub(crate) fn has_shown_untrusted(&self, session: &str) {
-        self.untrusted_readers.lock().insert(session.to_owned());
-    }
-
-    /// Returns whether `session` got untrusted texts from this handle or a clone of it.
-    pub(crate) fn has_read_untrusted(&self, session: &str) -> bool {
-        self.untrusted_readers.lock().contains(session)
     }
 
     /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and

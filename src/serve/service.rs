@@ -85,11 +85,21 @@ impl Service {
     /// # Errors
     /// `Corrupt` or `Io` if the session cannot be read.
     pub(crate) fn class(&self, view: &View) -> Result<Origin> {
-        let (session, trust) = (self.caller.session.as_str(), self.caller.trust);
-        if self.agent.has_read_untrusted(session) || view.is_tainted(session)? {
+        let trust = self.caller.trust;
+        if view.is_tainted(&self.caller.session)? {
             return Ok(Origin::least(trust, Origin::ToolExternal));
         }
         Ok(trust)
+    }
+
+    /// Taints the session, before an answer shows it untrusted texts: what it writes later may come from them (TNT-1).
+    ///
+    /// # Errors
+    /// The errors of [`Memory::commit`].
+    pub(crate) fn taint(&self) -> Result<()> {
+        let mut draft = self.memory().draft(&self.writer());
+        draft.taint(&self.caller.session)?;
+        self.memory().commit(draft, "taint").map(drop)
     }
 
     /// Returns the writer with markers instead of the secrets in its reason and source, for the verbs of the engine.

@@ -137,10 +137,6 @@ impl<'a> Change<'a> {
             draft.snapshot_before();
         }
         draft.authorise(rule.authorisation);
-        let session = writer.session.as_deref();
-        if let Some(session) = session.filter(|session| agent.has_read_untrusted(session)) {
-            draft.taint(session)?;
-        }
         Ok(Self {
             held: memory.draft(&writer),
             reasons: Vec::new(),

@@ -131,6 +131,20 @@ fn an_untrusted_writer_takes_back_no_commit_of_a_trusted_one() -> Result<()> {
     let memory = page()?;
     drop(memory.undo(&person)?);
     refuses(&memory, memory.redo(&tool));
+    // A session undoes its own commits only. What a person removed after them stays away, too.
+    let session = tool.clone().session("page");
+    let memory = Memory::in_memory()?;
+    drop(memory.put(note("page", "one"), &session)?);
+    drop(memory.remove(&id("page"), &session)?);
+    drop(memory.put(note("page", "two"), &person)?);
+    drop(memory.remove(&id("page"), &person)?);
+    refuses(&memory, memory.undo(&session));
+    let memory = Memory::in_memory()?;
+    drop(memory.put(note("page", "one"), &session)?);
+    drop(memory.undo(&session)?);
+    drop(memory.put(note("page", "two"), &person)?);
+    drop(memory.remove(&id("page"), &person)?);
+    refuses(&memory, memory.redo(&session));
     // Its own commits it may take back, and bring back.
     let memory = page()?;
     drop(memory.undo(&tool)?);

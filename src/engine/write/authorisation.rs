@@ -21,12 +21,15 @@
 //! - STN-5: in a memory whose reversals are confined to scopes, undo, redo, rollback, restore and revert change no object
 //!   of another scope.
 
+use std::sync::Arc;
+
+use crate::digest::KeyPath;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
 use super::{Draft, StagedChange, named};
 use crate::engine::settings::Settings;
-use crate::store::CommitEntry;
+use crate::store::{CommitEntry, IdChanges, Store};
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
 /// See [`Draft::authorise`].
@@ -170,6 +173,25 @@ pub(crate) fn check_takes_back(settings: &Settings, class: Origin, commit: &Comm
     let text = format!("a writer of class {class} may not take back the more trusted commit seq:{seq}");
     Err(Error::denied(ErrorCode::LessTrusted, text)
         .with_hint("nothing was changed; a writer that is as trusted as the commit may take it back"))
+}
+
+/// Returns an error if a writer of class `class` is [restricted](Settings::restricts) and would bring back an absent id that
+/// a more trusted commit removed, or took back (STN-3).
+///
+/// # Errors
+/// `Denied` (code `less_trusted`); `Corrupt` or `Io` if history cannot be read.
+pub(crate) fn check_brings_back(
+    settings: &Settings,
+    class: Origin,
+    store: &Arc<Store>,
+    key: KeyPath,
+) -> Result<()> {
+    if !settings.restricts(class) {
+        return Ok(());
+    }
+    let newest = IdChanges::new(Arc::clone(store), key)?.next()?;
+    let known = newest.filter(|change| !change.is_behind_gap);
+    known.map_or(Ok(()), |change| check_takes_back(settings, class, &change.commit))
 }
 
 /// Returns an error if a writer of class `class` is [restricted](Settings::restricts), for an operation that may take back

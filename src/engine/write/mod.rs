@@ -22,7 +22,7 @@ pub(crate) mod tree;
 pub(crate) mod writer;
 
 pub(crate) use authorisation::{
-    Authorisation, check_return, check_takes_back, check_takes_back_any, check_trusted,
+    Authorisation, check_brings_back, check_return, check_takes_back, check_takes_back_any, check_trusted,
 };
 pub(crate) use commit::{Note, Ready};
 pub(crate) use draft::{Draft, Staged, StagedChange, StagedObject, changed_meanwhile, named};

@@ -10,9 +10,8 @@ use crate::digest::ObjectDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::{Draft, check_return, check_takes_back};
+use super::{Draft, check_brings_back, check_return};
 use crate::engine::read::{View, not_kept};
-use crate::store::IdChanges;
 
 impl Draft {
     /// Stages the version of `id` in the state `from`, with the origin of that version. If `from` has no such id,
@@ -79,11 +78,8 @@ impl Draft {
         let settings = self.base.settings();
         let (class, now) = (self.writer.trust, self.base.get(id)?);
         check_return(settings, class, || Ok([now.clone(), then.clone()]))?;
-        if now.is_none() && settings.restricts(class) {
-            // STN-3: the commit that removed the object is taken back.
-            let removed = IdChanges::new(Arc::clone(&self.base.state.store), self.base.key(id))?.next()?;
-            let known = removed.filter(|change| !change.is_behind_gap);
-            known.map_or(Ok(()), |change| check_takes_back(settings, class, &change.commit))?;
+        if now.is_none() {
+            check_brings_back(settings, class, &self.base.state.store, self.base.key(id))?;
         }
         match then {
             Some(object) => self.stage_version(object).map(|()| true),

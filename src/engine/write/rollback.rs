@@ -26,8 +26,8 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
 use super::{
-    Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return, check_takes_back,
-    check_takes_back_any,
+    Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_brings_back, check_return,
+    check_takes_back, check_takes_back_any,
 };
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
@@ -179,6 +179,9 @@ impl Inner {
             }
             if digest(now) == digest(old) {
                 check_change(self.settings(), head, writer, now, new)?;
+                if now.is_none() {
+                    check_brings_back(self.settings(), writer.trust, store, key)?;
+                }
                 match erased_version(head, new)? {
                     Some(object) => drop(erased.get_or_insert(object)),
                     None => draft.stage_entry(now, new)?,

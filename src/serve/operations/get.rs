@@ -62,7 +62,7 @@ impl Operation for Get {
         let view = page.view(service, self.at.as_deref())?;
         let with_untrusted = self.untrusted.unwrap_or_default();
         if with_untrusted {
-            service.agent().has_shown_untrusted(&service.caller().session);
+            service.taint()?;
         }
         if let Some(id) = &self.id {
             let object = service.object(&view, id)?;

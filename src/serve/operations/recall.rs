@@ -75,7 +75,7 @@ impl Operation for Recall {
         let wanted = page.start + limit;
         let with_untrusted = self.untrusted.unwrap_or_default();
         if with_untrusted {
-            service.agent().has_shown_untrusted(&service.caller().session);
+            service.taint()?;
         }
         let query = RecallQuery {
             with_untrusted,

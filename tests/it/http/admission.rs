@@ -323,19 +323,22 @@ fn untrusted_texts_taint_only_the_session_that_asked_for_them() {
         "document",
     ];
     folder.json(&page);
-    let server = Server::start(&folder, &[]);
-    let call = |session: &str, operation: &str, arguments: Value| {
+    let call = |server: &Server, session: &str, operation: &str, arguments: Value| {
         let more = format!("Treering-Session: {session}\r\n");
         let reply = server.post_with(&format!("/v1/{operation}"), &more, &arguments);
         assert_eq!(reply.status, 200, "{reply:?}");
         reply.json()
     };
     let query = json!({ "query": "Mallory weekly", "untrusted": true });
-    let found = call("night", "memory_recall", query);
+    let server = Server::start(&folder, &[]);
+    let found = call(&server, "night", "memory_recall", query);
     assert!(found.to_string().contains("Mallory is paid weekly."), "{found}");
+    // The taint outlives the server, although the session wrote nothing.
+    drop(server);
+    let server = Server::start(&folder, &[]);
     for (session, class) in [("night", "tool_external"), ("day", "model")] {
         let item = json!({ "text": format!("Written at {session}."), "id": format!("facts/{session}") });
-        call(session, "memory_remember", item);
+        call(&server, session, "memory_remember", item);
         assert_eq!(
             folder.json(&["get", &format!("facts/{session}")])["origin"],
             class
