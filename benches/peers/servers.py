@@ -7,7 +7,7 @@ Treering in three ways: as an MCP server over stdio, as a library in a process t
 
     cargo build --release --features mcp
     cargo build --release --manifest-path benches/peers/Cargo.toml --bin linked
-    python3 benches/peers/servers.py [MEMORIES]
+    python3 benches/peers/servers.py [MEMORIES ...]   # the sizes to measure at, 1,000 10,000 100,000 if none is given
 """
 
 import json
@@ -139,8 +139,28 @@ class Linked:
         self.call({"recall": query})
 
 
+def grow(peer, first, last):
+    """Stores the facts of the numbers from `first` to below `last`, 1,000 a call."""
+    for start in range(first, last, 1_000):
+        peer.remember(list(range(start, min(start + 1_000, last))))
+
+
+def measure(peers, memories, rounds):
+    """Returns the median seconds of one call by verb and peer. The peers take turns."""
+    times = {verb: {name: [] for name in peers} for verb in ("remember", "recall")}
+    for turn in range(rounds):
+        for name, peer in peers.items():
+            start = time.perf_counter()
+            peer.remember([10_000_000 + memories + turn])
+            middle = time.perf_counter()
+            peer.recall(f"Fact {turn * 61 % memories} about")
+            times["remember"][name].append(middle - start)
+            times["recall"][name].append(time.perf_counter() - middle)
+    return {verb: {name: statistics.median(of) for name, of in by.items()} for verb, by in times.items()}
+
+
 def main():
-    memories = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    sizes = sorted(int(size) for size in sys.argv[1:]) or [1_000, 10_000, 100_000]
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     program = os.environ.get("TREERING", os.path.join(root, "target", "release", "treering"))
     with tempfile.TemporaryDirectory() as folder:
@@ -151,23 +171,17 @@ def main():
             "Treering, a process each": Treering(folder, program),
             "server-memory": Server(folder),
         }
-        for peer in peers.values():
-            for first in range(0, memories, 1_000):
-                peer.remember(list(range(first, min(first + 1_000, memories))))
-        times = {name: {"remember": [], "recall": []} for name in peers}
-        for turn in range(ROUNDS):
-            for name, peer in peers.items():
-                start = time.perf_counter()
-                peer.remember([memories + turn])
-                middle = time.perf_counter()
-                peer.recall(f"Fact {turn * 61 % memories} about")
-                times[name]["remember"].append(middle - start)
-                times[name]["recall"].append(time.perf_counter() - middle)
-        print(f"| {memories} memories, one call | {' | '.join(peers)} |")
-        print(f"|---|{'---|' * len(peers)}")
-        for verb in ("remember", "recall"):
-            cells = [f"{statistics.median(times[name][verb]) * 1e3:.1f} ms" for name in peers]
-            print(f"| {verb} | {' | '.join(cells)} |")
+        print(f"| one call | memories | {' | '.join(peers)} | MCP against server-memory |")
+        print(f"|---|---|{'---|' * len(peers)}---|")
+        stored = 0
+        for size in sizes:
+            for peer in peers.values():
+                grow(peer, stored, size)
+            stored = size
+            for verb, by in measure(peers, size, ROUNDS).items():
+                cells = " | ".join(f"{by[name] * 1e3:.1f} ms" for name in peers)
+                ratio = by["server-memory"] / by["Treering over MCP"]
+                print(f"| {verb} | {size:,} | {cells} | {ratio:.0f} x |", flush=True)
         for name in ("Treering over MCP", "Treering, linked in", "server-memory"):
             peers[name].process.kill()
 
