@@ -146,10 +146,15 @@ def grow(peer, first, last):
 
 
 def measure(peers, memories, rounds):
-    """Returns the median seconds of one call by verb and peer. The peers take turns."""
+    """Returns the median seconds of one call by verb and peer. The peers take turns.
+
+    Before each turn, the system writes what is not on disk yet. Otherwise a peer that syncs would wait for the file that
+    another one wrote without a sync.
+    """
     times = {verb: {name: [] for name in peers} for verb in ("remember", "recall")}
     for turn in range(rounds):
         for name, peer in peers.items():
+            os.sync()
             start = time.perf_counter()
             peer.remember([10_000_000 + memories + turn])
             middle = time.perf_counter()
