@@ -233,8 +233,8 @@ impl SharedOptions {
             actor: self.lane.actor.clone(),
             session: self.lane.session.clone(),
             source: self.source.clone(),
-            trust: self.trust(),
             reason: self.reason.clone(),
+            ..Writer::of(self.trust())
         }
     }
 }

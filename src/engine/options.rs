@@ -129,7 +129,7 @@ impl Options {
     /// protects them from untrusted writers.
     #[cfg(feature = "mcp")]
     pub(crate) fn strict_reversals(mut self) -> Self {
-        self.settings.reversals.is_strict = true;
+        self.settings.has_strict_reversals = true;
         self
     }
 

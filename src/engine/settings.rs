@@ -3,13 +3,13 @@
 //! # Layer
 //! Layer 5.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{NewObject, Origin, Scope, Time};
+use crate::object::{NewObject, Origin, Time};
 
 use super::upkeep::Retention;
 
@@ -126,15 +126,6 @@ impl Limits {
     }
 }
 
-/// What undo, redo, rollback, restore and revert may change.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reversals {
-    /// Whether they protect more trusted objects from every writer (STN-4), and not only from untrusted ones (STN-1).
-    pub(crate) is_strict: bool,
-    /// The only scopes that they change (STN-5). Not set: every scope.
-    pub(crate) scopes: OnceLock<Vec<Scope>>,
-}
-
 /// The settings of an open store, without the policy of its writers.
 #[derive(Clone)]
 #[expect(
@@ -152,7 +143,9 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) indexes: bool,
-    pub(crate) reversals: Reversals,
+    /// Whether undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-4), and not only
+    /// from untrusted ones (STN-1).
+    pub(crate) has_strict_reversals: bool,
     pub(crate) progress: Option<ProgressListener>,
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) segment_bytes_max: u32,
@@ -183,7 +176,7 @@ impl Default for Settings {
             limits: Limits::default(),
             clock: Arc::new(SystemClock),
             indexes: true,
-            reversals: Reversals::default(),
+            has_strict_reversals: false,
             progress: None,
             stop: None,
             segment_bytes_max: 64 << 20,

@@ -61,6 +61,9 @@ fn next_step(error: &Error, profile: Profile) -> Option<String> {
         ErrorCode::ChangedSince => {
             "somebody changed these items later; memory_recall shows them as they are, memory_remember corrects one"
         }
+        ErrorCode::HasChildren => {
+            "forget the items below it in the same call: memory_get names those of these scopes as children, and a person removes the others"
+        }
         ErrorCode::HeadMoved | ErrorCode::Changed => "the memory changed meanwhile: call again",
         ErrorCode::NoSession => "memory_status names the session",
         ErrorCode::IdTaken => "choose another id",

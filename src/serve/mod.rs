@@ -11,14 +11,16 @@
 //! - SRV-1: the session, the actor, the class of trust and the scopes of a call come from the caller, never from the
 //!   arguments of the call. An argument can only lower a class or choose among the caller's scopes.
 //! - SRV-2: an answer has at most the caller's number of tokens, and says if it leaves something out.
-//! - SRV-3: an answer contains no item of a scope outside the caller's reach, and no call changes one. An answer contains
-//!   no untrusted text and no untrusted id, unless the call asks for what is not trusted; then the session is tainted.
+//! - SRV-3: an answer contains no item and no id of a scope outside the caller's reach, and no call changes one. An
+//!   answer contains no untrusted text and no untrusted id, unless the call asks for what is not trusted; then the session
+//!   is tainted.
 
 mod counts;
 pub(crate) mod errors;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod mcp;
+mod naming;
 pub(crate) mod operations;
 mod server;
 pub(crate) mod service;

@@ -57,27 +57,21 @@ impl Service {
         &self.caller
     }
 
-    /// Returns the memory, for an operation that takes back or brings back. It changes nothing outside of the caller's
-    /// scopes (SRV-3).
+    /// Returns the writer of the caller (SRV-1), who takes back and brings back nothing outside of the caller's scopes
+    /// (SRV-3).
     ///
     /// # Errors
     /// The errors of [`Self::reach`].
-    pub(crate) fn memory_to_reverse(&self) -> Result<&Memory> {
-        if let Reach::Scopes(scopes) = self.reach(None)? {
-            self.memory().confine_reversals(scopes);
-        }
-        Ok(self.memory())
-    }
-
-    /// Returns the writer of the caller (SRV-1).
-    pub(crate) fn writer(&self) -> Writer {
-        Writer {
+    pub(crate) fn writer(&self) -> Result<Writer> {
+        let writer = Writer::of(self.caller.trust).session(&self.caller.session);
+        let writer = match self.reach(None)? {
+            Reach::All => writer,
+            Reach::Scopes(scopes) => writer.confined_to(scopes),
+        };
+        Ok(Writer {
             actor: self.caller.actor.clone(),
-            session: Some(self.caller.session.clone()),
-            source: None,
-            trust: self.caller.trust,
-            reason: None,
-        }
+            ..writer
+        })
     }
 
     /// Returns the class that a text of the caller gets: that of a tainted session is untrusted (TNT-2).
@@ -97,7 +91,7 @@ impl Service {
     /// # Errors
     /// The errors of [`Memory::commit`].
     pub(crate) fn taint(&self) -> Result<()> {
-        let mut draft = self.memory().draft(&self.writer());
+        let mut draft = self.memory().draft(&self.writer()?);
         draft.taint(&self.caller.session)?;
         self.memory().commit(draft, "taint").map(drop)
     }
@@ -126,7 +120,7 @@ impl Service {
         self.head()?;
         match revision.parse()? {
             Revision::Head => Ok(self.memory().view()),
-            revision => self.memory().view_at(&revision, self.writer().lane()),
+            revision => self.memory().view_at(&revision, &self.caller.session),
         }
     }
 

@@ -120,10 +120,8 @@ impl<'c, 'a> Intake<'c, 'a> {
                     .with_ids(vec![old.to_string()]));
             };
             if object.scope() != item.scope.as_str() {
-                let message = format!(
-                    "'{old}' can be superseded only by an item of the same scope, '{}'",
-                    object.scope()
-                );
+                // The scope is not named, because a caller outside of it may not learn it.
+                let message = format!("'{old}' can be superseded only by an item of its own scope");
                 return Err(Error::conflict(message)
                     .with_code(ErrorCode::OtherScope)
                     .with_ids(vec![old.to_string()])

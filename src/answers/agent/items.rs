@@ -158,32 +158,15 @@ pub(crate) struct ItemRead {
 }
 
 impl ItemRead {
-    /// Returns an object of a state, with its text.
-    ///
-    /// Without `with_untrusted`, withholds the texts of an untrusted object, and the ids of an untrusted parent and
-    /// untrusted children.
+    /// Returns an object of a state, with its text. Withholds the texts of an untrusted object unless `with_untrusted`.
     pub(crate) fn of(agent: &Agent, view: &View, object: Object, with_untrusted: bool) -> Result<Self> {
         let (created, updated) = view.stamps(object.id())?.unzip();
-        let is_shown = |id: &Id| -> Result<bool> {
-            let other = view.get(id)?;
-            Ok(other.is_some_and(|other| with_untrusted || other.origin().is_trusted()))
-        };
-        let mut children = Vec::new();
-        for child in view.children(object.id(), Some(CHILDREN_READ))? {
-            if is_shown(&child)? {
-                children.push(child);
-            }
-        }
-        let parent = object.parent().map(Id::new).transpose()?;
-        let parent = match parent {
-            Some(parent) if is_shown(&parent)? => Some(parent.to_string()),
-            _ => None,
-        };
+        let children = view.children(object.id(), Some(CHILDREN_READ))?;
         let item = Item::from(object);
         let is_told = with_untrusted || item.object().origin().is_trusted();
         let told = |text: String| is_told.then(|| agent.scanner().redact(&text).into_owned());
         Ok(Self {
-            parent,
+            parent: item.object().parent().map(str::to_owned),
             tags: item.tags().into_iter().filter_map(told).collect(),
             subject: item.subject().and_then(told),
             source: item.source().and_then(told),

@@ -2,7 +2,7 @@
 
 use super::{id, note, put};
 use crate::engine::*;
-use crate::object::{Origin, Time};
+use crate::object::{Origin, Scope, Time};
 use crate::{ErrorCode, ErrorKind, Result};
 
 const RULES: [Authorisation; 4] = [
@@ -151,5 +151,48 @@ fn an_untrusted_writer_takes_back_no_commit_of_a_trusted_one() -> Result<()> {
     drop(memory.redo(&tool)?);
     drop(memory.rollback("seq:0").by(&tool)?);
     assert!(memory.view().is_empty());
+    Ok(())
+}
+
+/// INVARIANT STN-5: the undo, redo, rollback, restore and revert of a writer that is confined to scopes change no object
+/// of another scope.
+#[test]
+fn each_writer_is_confined_to_its_own_scopes() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let writer = |scope: &str| -> Result<Writer> {
+        Ok(Writer {
+            scopes: Some([Scope::new(scope)?].into()),
+            ..Writer::model("agent").session(scope)
+        })
+    };
+    let (red, blue) = (writer("red")?, writer("blue")?);
+    for (name, writer) in [("a", &red), ("b", &blue)] {
+        let mut object = note(name, "one");
+        object.scope = Scope::new(writer.lane())?;
+        drop(memory.put(object, writer)?);
+        drop(memory.undo(writer)?);
+        drop(memory.redo(writer)?);
+    }
+    let root = memory.view().root();
+    for (own, other) in [(&red, &blue), (&blue, &red)] {
+        let session = Selection::default().session(other.lane());
+        let foreign = Writer {
+            scopes: own.scopes.clone(),
+            ..other.clone()
+        };
+        let mut draft = memory.draft(own);
+        let name = if other.lane() == "red" { "a" } else { "b" };
+        for done in [
+            memory.revert(session).by(own).map(drop),
+            memory.rollback("seq:0").across_lanes().by(own).map(drop),
+            memory.undo(&foreign).map(drop),
+            draft.restore(&id(name), &memory.at("seq:0")?).map(drop),
+        ] {
+            assert_eq!(done.unwrap_err().code(), ErrorCode::OtherScope);
+        }
+    }
+    assert_eq!(memory.view().root(), root);
+    let reverted = memory.revert(Selection::default().session("red")).by(&red)?;
+    assert_eq!(reverted.reverted.len(), 1);
     Ok(())
 }

@@ -14,12 +14,13 @@
 //!   untrusted writer cannot bring back an object that a person removed.
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
 //! - STN-3: an untrusted writer takes back no commit of a more trusted writer, by undo, redo, rollback or revert, even if
-//!   the commit changed only untrusted objects. What a person took back stays taken back. Nor does such a writer roll
-//!   back over thinned commits, or revert later or derived work, because their trust is unknown or not checked.
+//!   the commit changed only untrusted objects. What a person took back stays taken back. Such a writer may revert a
+//!   session with such a commit only if nothing of the commit changes. Nor does it roll back over thinned commits, or
+//!   revert later or derived work, because their trust is unknown or not checked.
 //! - STN-4: in a memory that is opened for a server, STN-1 and STN-3 hold for the undo, redo, rollback, restore and revert
 //!   of every writer but the person. So a model takes back nothing that a person wrote.
-//! - STN-5: in a memory whose reversals are confined to scopes, undo, redo, rollback, restore and revert change no object
-//!   of another scope.
+//! - STN-5: the undo, redo, rollback, restore and revert of a writer that is confined to scopes change no object of
+//!   another scope.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ use crate::digest::KeyPath;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
-use super::{Draft, StagedChange, named};
+use super::{Draft, StagedChange, Writer, named};
 use crate::engine::settings::Settings;
 use crate::store::{CommitEntry, IdChanges, Store};
 
@@ -112,97 +113,100 @@ impl Draft {
 }
 
 impl Settings {
-    /// Returns whether a writer of class `class` may take back and bring back only versions that are no more trusted
-    /// (STN-4). A memory that is confined to scopes restricts every writer (STN-5).
-    pub(crate) fn restricts(&self, class: Origin) -> bool {
-        if self.reversals.scopes.get().is_some() {
+    /// Returns whether a writer may take back and bring back only versions that are no more trusted (STN-4). This holds for
+    /// every writer that is confined to scopes (STN-5).
+    pub(crate) fn restricts(&self, writer: &Writer) -> bool {
+        if writer.scopes.is_some() {
             true
-        } else if self.reversals.is_strict {
-            class != Origin::DirectUser
+        } else if self.has_strict_reversals {
+            writer.trust != Origin::DirectUser
         } else {
-            !class.is_trusted()
+            !writer.trust.is_trusted()
         }
     }
 }
 
-/// Returns an error if a [restricted](Settings::restricts) writer of class `class` replaces one of the two `versions` by
-/// the other version, and either version is more trusted than the writer (STN-1), or is of a scope that the memory is not
-/// confined to (STN-5). Does not read the versions for other writers.
+/// Returns an error if a [restricted](Settings::restricts) writer replaces one of the two `versions` by the other version,
+/// and either version is more trusted than the writer (STN-1), or is of a scope that the writer is not confined to
+/// (STN-5). Does not read the versions for other writers.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id, or (code `other_scope`); the errors of `versions`.
 pub(crate) fn check_return(
     settings: &Settings,
-    class: Origin,
+    writer: &Writer,
     versions: impl FnOnce() -> Result<[Option<Object>; 2]>,
 ) -> Result<()> {
-    if !settings.restricts(class) {
+    if !settings.restricts(writer) {
         return Ok(());
     }
     let versions = versions()?;
     let versions = || versions.iter().flatten();
-    if let Some(scopes) = settings.reversals.scopes.get() {
+    if let Some(scopes) = &writer.scopes {
         let is_outside = |version: &&Object| scopes.iter().all(|scope| scope.as_str() != version.scope());
         if versions().any(|version| !version.is_placeholder() && is_outside(&version)) {
             // The id is not named, because a caller outside of the scope may not learn it.
             return Err(Error::denied(
                 ErrorCode::OtherScope,
-                "the call would change objects of scopes that this server does not serve",
+                "the call would change objects of scopes that this writer does not reach",
             )
             .with_hint(
-                "nothing was changed; undo or revert only what was written in the scopes of the server",
+                "nothing was changed; undo or revert only what was written in the scopes of the writer",
             ));
         }
     }
-    match versions().find(|version| version.origin().is_above(class)) {
-        Some(version) => Err(less_trusted(class, vec![version.id().to_string()])),
+    match versions().find(|version| version.origin().is_above(writer.trust)) {
+        Some(version) => Err(less_trusted(writer.trust, vec![version.id().to_string()])),
         None => Ok(()),
     }
 }
 
-/// Returns an error if a writer of class `class` is [restricted](Settings::restricts), and the `commit` to take back is
-/// more trusted (STN-3).
+/// Returns an error if the writer is [restricted](Settings::restricts), and the `commit` to take back is more trusted
+/// (STN-3).
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
-pub(crate) fn check_takes_back(settings: &Settings, class: Origin, commit: &CommitEntry) -> Result<()> {
-    if !settings.restricts(class) || !commit.commit.trust.is_above(class) {
+pub(crate) fn check_takes_back(settings: &Settings, writer: &Writer, commit: &CommitEntry) -> Result<()> {
+    if !settings.restricts(writer) || !commit.commit.trust.is_above(writer.trust) {
         return Ok(());
     }
-    let seq = commit.seq();
+    let (class, seq) = (writer.trust, commit.seq());
     let text = format!("a writer of class {class} may not take back the more trusted commit seq:{seq}");
     Err(Error::denied(ErrorCode::LessTrusted, text)
         .with_hint("nothing was changed; a writer that is as trusted as the commit may take it back"))
 }
 
-/// Returns an error if a writer of class `class` is [restricted](Settings::restricts) and would bring back an absent id that
-/// a more trusted commit removed, or took back (STN-3).
+/// Returns an error if the writer is [restricted](Settings::restricts) and would bring back an absent id that a more trusted
+/// commit removed, or took back (STN-3).
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`); `Corrupt` or `Io` if history cannot be read.
 pub(crate) fn check_brings_back(
     settings: &Settings,
-    class: Origin,
+    writer: &Writer,
     store: &Arc<Store>,
     key: KeyPath,
 ) -> Result<()> {
-    if !settings.restricts(class) {
+    if !settings.restricts(writer) {
         return Ok(());
     }
     let newest = IdChanges::new(Arc::clone(store), key)?.next()?;
     let known = newest.filter(|change| !change.is_behind_gap);
-    known.map_or(Ok(()), |change| check_takes_back(settings, class, &change.commit))
+    known.map_or(Ok(()), |change| {
+        check_takes_back(settings, writer, &change.commit)
+    })
 }
 
-/// Returns an error if a writer of class `class` is [restricted](Settings::restricts), for an operation that may take back
-/// work of unknown trust (STN-3). `what` names the work.
+/// Returns an error if the writer is [restricted](Settings::restricts), for an operation that may take back work of unknown
+/// trust (STN-3). `what` names the work.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
-pub(crate) fn check_takes_back_any(settings: &Settings, class: Origin, what: &str) -> Result<()> {
-    if !settings.restricts(class) {
+pub(crate) fn check_takes_back_any(settings: &Settings, writer: &Writer, what: &str) -> Result<()> {
+    if !settings.restricts(writer) {
         return Ok(());
     }
+    let class = writer.trust;
     let text = format!("a writer of class {class} may not take back {what}, which may be more trusted");
     Err(Error::denied(ErrorCode::LessTrusted, text)
         .with_hint("nothing was changed; a trusted writer may take it back"))

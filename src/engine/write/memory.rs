@@ -17,19 +17,10 @@ use crate::engine::write::{
     Answer, Committed, Draft, PolicyVerdict, Request, Writer, check_trusted, newest_references,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-#[cfg(feature = "mcp")]
-use crate::object::Scope;
 use crate::object::{Op, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 use crate::store::Store;
 
 impl Memory {
-    /// Makes undo, redo, rollback, restore and revert change only objects of these scopes, from now on (STN-5). A later
-    /// call changes nothing.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn confine_reversals(&self, scopes: Vec<Scope>) {
-        self.inner.settings().reversals.scopes.get_or_init(|| scopes);
-    }
-
     /// Does what [`Self::attempt`] does, on a given draft, and commits with the operation `op`. The function `told`
     /// redacts the reason of a refusal before the reason is written.
     pub(crate) fn attempt_as<T>(

@@ -76,10 +76,10 @@ impl Draft {
     /// may not replace the present version by `then`.
     fn return_to(&mut self, id: &Id, then: Option<Object>) -> Result<bool> {
         let settings = self.base.settings();
-        let (class, now) = (self.writer.trust, self.base.get(id)?);
-        check_return(settings, class, || Ok([now.clone(), then.clone()]))?;
+        let (writer, now) = (&self.writer, self.base.get(id)?);
+        check_return(settings, writer, || Ok([now.clone(), then.clone()]))?;
         if now.is_none() {
-            check_brings_back(settings, class, &self.base.state.store, self.base.key(id))?;
+            check_brings_back(settings, writer, &self.base.state.store, self.base.key(id))?;
         }
         match then {
             Some(object) => self.stage_version(object).map(|()| true),

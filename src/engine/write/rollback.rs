@@ -98,7 +98,7 @@ impl Inner {
     /// Returns an error if the writer may not roll back from `head` to `target` (STN-1, STN-3).
     fn check_trust(&self, head: &CommitEntry, target: &CommitEntry, writer: &Writer) -> Result<()> {
         let settings = self.settings();
-        if !settings.restricts(writer.trust) {
+        if !settings.restricts(writer) {
             return Ok(());
         }
         let store = self.store();
@@ -110,10 +110,10 @@ impl Inner {
         let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
         for index in first..store.kept() {
             let commit = store.commit_at(index)?;
-            commit.map_or(Ok(()), |commit| check_takes_back(settings, writer.trust, &commit))?;
+            commit.map_or(Ok(()), |commit| check_takes_back(settings, writer, &commit))?;
         }
         if thinned_in(&store, &(target.seq() + 1..u64::MAX)) > 0 {
-            check_takes_back_any(settings, writer.trust, "thinned commits")?;
+            check_takes_back_any(settings, writer, "thinned commits")?;
         }
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Inner {
             if digest(now) == digest(old) {
                 check_change(self.settings(), head, writer, now, new)?;
                 if now.is_none() {
-                    check_brings_back(self.settings(), writer.trust, store, key)?;
+                    check_brings_back(self.settings(), writer, store, key)?;
                 }
                 match erased_version(head, new)? {
                     Some(object) => drop(erased.get_or_insert(object)),
@@ -198,7 +198,7 @@ impl Inner {
                 erased.get_or_insert(object);
             }
         }
-        check_takes_back(self.settings(), writer.trust, &taken_back)?;
+        check_takes_back(self.settings(), writer, &taken_back)?;
         // ROL-2: changes all ids or no id.
         let hint = instead(op, target.seq(), writer);
         check_obstacles(store, target.seq(), changed, erased.as_ref(), hint)?;
@@ -317,7 +317,7 @@ fn check_change(
     then: Option<Entry>,
 ) -> Result<()> {
     let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
-    check_return(settings, writer.trust, || Ok([load(now)?, load(then)?]))
+    check_return(settings, writer, || Ok([load(now)?, load(then)?]))
 }
 
 /// Returns the placeholder of a version, if the version was erased.

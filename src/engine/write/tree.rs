@@ -61,7 +61,7 @@ impl Tree<'_> {
                 return Err(
                     Error::invalid(format!("the parent '{parent}' of '{id}' does not exist"))
                         .with_code(ErrorCode::NoParent)
-                        .with_ids(vec![id.to_string()])
+                        .with_ids(vec![id.to_string(), parent.to_string()])
                         .with_hint("put the parent first, or in the same commit"),
                 );
             }

@@ -3,9 +3,10 @@
 //! # Layer
 //! Layer 5.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
-use crate::object::Origin;
-use crate::object::lane_of;
+use crate::object::{Origin, Scope, lane_of};
 
 /// The writer of a change: its class of trust, actor, session, source and reason.
 ///
@@ -35,6 +36,8 @@ pub struct Writer {
     pub trust: Origin,
     /// The reason for the change, for the audit log.
     pub reason: Option<String>,
+    /// The only scopes whose objects the writer takes back and brings back (STN-5). `None` means every scope.
+    pub(crate) scopes: Option<Arc<[Scope]>>,
 }
 
 impl Writer {
@@ -46,6 +49,7 @@ impl Writer {
             source: None,
             trust,
             reason: None,
+            scopes: None,
         }
     }
 
@@ -101,6 +105,13 @@ impl Writer {
     /// Sets the source of the written information, such as a URL or a file.
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// Makes undo, redo, rollback, restore and revert of the writer change only objects of these scopes (STN-5).
+    #[cfg(feature = "mcp")]
+    pub(crate) fn confined_to(mut self, scopes: Vec<Scope>) -> Self {
+        self.scopes = Some(scopes.into());
         self
     }
 

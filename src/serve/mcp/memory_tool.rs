@@ -112,32 +112,37 @@ pub(super) fn tool() -> Tool {
 /// The errors of the documentation of the tool; `Denied` if the scan stops a text or the writer may not change a file.
 pub(super) fn call(service: &Service, mut arguments: Map<String, Json>) -> Result<Sent> {
     arguments.retain(|_, value| !value.is_null());
-    let command = Command::deserialize(Json::Object(arguments)).map_err(|error| {
+    let text = run(service, &arguments).map_err(|error| service.told(error, &arguments))?;
+    Ok(Sent {
+        json: Map::new(),
+        text: within(&text, service.caller().tokens_max),
+    })
+}
+
+/// Runs a command, and returns its text.
+fn run(service: &Service, arguments: &Map<String, Json>) -> Result<String> {
+    let command = Command::deserialize(Json::Object(arguments.clone())).map_err(|error| {
         Error::invalid(printable(&error.to_string()))
             .with_code(ErrorCode::Usage)
             .with_hint(format!("the commands are {COMMANDS}"))
     })?;
     let files = Files::of(service)?;
-    let text = match command {
-        Command::View { path, view_range } => files.view(&path, view_range)?,
-        Command::Create { path, file_text } => files.create(&path, file_text)?,
+    match command {
+        Command::View { path, view_range } => files.view(&path, view_range),
+        Command::Create { path, file_text } => files.create(&path, file_text),
         Command::StrReplace {
             path,
             old_str,
             new_str,
-        } => files.replace(&path, &old_str, &new_str.unwrap_or_default())?,
+        } => files.replace(&path, &old_str, &new_str.unwrap_or_default()),
         Command::Insert {
             path,
             insert_line,
             insert_text,
-        } => files.insert(&path, insert_line, &insert_text)?,
-        Command::Delete { path } => files.delete(&path)?,
-        Command::Rename { old_path, new_path } => files.rename(&old_path, &new_path)?,
-    };
-    Ok(Sent {
-        json: Map::new(),
-        text: within(&text, service.caller().tokens_max),
-    })
+        } => files.insert(&path, insert_line, &insert_text),
+        Command::Delete { path } => files.delete(&path),
+        Command::Rename { old_path, new_path } => files.rename(&old_path, &new_path),
+    }
 }
 
 /// The files of a scope in one state.
@@ -391,7 +396,7 @@ impl<'a> Files<'a> {
         drop(
             self.service
                 .agent()
-                .forget(&what, &self.service.writer(), false)?,
+                .forget(&what, &self.service.writer()?, false)?,
         );
         Ok(format!("Successfully deleted {}", printable(path)))
     }
@@ -433,7 +438,7 @@ impl<'a> Files<'a> {
         let mut draft = self
             .service
             .memory()
-            .draft(&self.service.clean(&self.service.writer())?);
+            .draft(&self.service.clean(&self.service.writer()?)?);
         draft.authorise(Authorisation::Everyone);
         for (path, object) in moved {
             let mut renamed = object.to_new()?;
@@ -472,7 +477,7 @@ impl<'a> Files<'a> {
             is_quick: true,
             ..RememberOptions::default()
         };
-        let stored = agent.remember(item, &options, &self.service.writer())?;
+        let stored = agent.remember(item, &options, &self.service.writer()?)?;
         match &stored.held_as {
             Some(held) => Err(held_back(agent, held)),
             None => Ok(()),

@@ -8,6 +8,7 @@
 //!   left out, `truncated` is true; if a next page has them, there is a `cursor`.
 //! - ANS-2: an answer shows no invisible character raw. In the text, a stored text takes one line, so it cannot look like
 //!   another row. Only the text of a whole item, or an envelope, keeps its lines.
+//! - ANS-3: an answer counts the items that it may not name, in `left_out` and in the first line of its text (NID-1).
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -18,6 +19,7 @@ use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::recall::tokens;
 use crate::serve::Service;
+use crate::serve::naming::{LeftOut, Naming};
 use crate::visible::written_out;
 
 /// The characters of a text that a row keeps if the row alone is over the limit.
@@ -48,6 +50,10 @@ pub(crate) struct Answer<A> {
     has_more: bool,
     /// Whether the pages divide the text of the only row.
     is_one: bool,
+    /// Whether the answer names untrusted items.
+    names_untrusted: bool,
+    /// The items that the operation left out.
+    left_out: LeftOut,
 }
 
 /// An answer as a client gets it.
@@ -69,7 +75,21 @@ impl<A: Serialize> Answer<A> {
             skipped: 0,
             has_more: false,
             is_one: false,
+            names_untrusted: false,
+            left_out: LeftOut::default(),
         }
+    }
+
+    /// Says whether the answer names untrusted items beside those that the operation selected.
+    pub(crate) fn naming_untrusted(mut self, names_untrusted: bool) -> Self {
+        self.names_untrusted = names_untrusted;
+        self
+    }
+
+    /// Says which items the operation left out (ANS-3).
+    pub(crate) fn leaving_out(mut self, left_out: LeftOut) -> Self {
+        self.left_out = left_out;
+        self
     }
 
     /// Adds lines to the text, after its first line.
@@ -114,15 +134,23 @@ impl<A: Serialize> Answer<A> {
     ) -> Result<Sent> {
         let limit = service.caller().tokens_max;
         let internal = |error| Error::internal(format!("an answer is not JSON: {error}"));
-        let mut all = match shortened(serde_json::to_value(&self.answer).map_err(internal)?, O::HIDDEN) {
+        let mut answer = serde_json::to_value(&self.answer).map_err(internal)?;
+        let mut naming = Naming::new(service, &self.view, self.names_untrusted)?;
+        naming.left_out = self.left_out;
+        naming.remove_others(&mut answer)?;
+        let left_out = naming.left_out;
+        let mut all = match shortened(answer, O::HIDDEN) {
             Some(Json::Object(all)) => all,
             _ => Map::new(),
         };
+        if left_out != LeftOut::default() {
+            all.insert("left_out".to_owned(), left_out.json());
+        }
         let root = self.view.root().to_string();
         let paged = O::PAGED.and_then(|name| Some((name, all.remove(name)?)));
         // Lists beside the paged one are cut at the limit, too.
         let mut is_cut = fit(&mut all, limit.saturating_sub(TOKENS_OF_EVERY));
-        let line = one_line(&self.line);
+        let line = one_line(&(self.line + &left_out.line()));
         let mut room = limit.saturating_sub(size(&all) + TOKENS_OF_EVERY + tokens(&line));
         let mut next = None;
         let mut lines = vec![line];

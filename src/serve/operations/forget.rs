@@ -53,7 +53,7 @@ impl Operation for Forget {
         };
         let writer = Writer {
             reason: self.reason,
-            ..service.writer()
+            ..service.writer()?
         };
         let dry_run = self.dry_run.unwrap_or_default();
         let forgot = service.agent().forget(&what, &writer, dry_run)?;

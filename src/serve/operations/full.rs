@@ -7,13 +7,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
+use crate::agent::vocabulary::attribute;
 use crate::agent::{self, EnvelopeAnswer, EnvelopeRequest, NewEntry, Quarantined};
 use crate::answers::agent::items::ItemsRestored;
 use crate::answers::agent::sessions::EntriesAppended;
 use crate::answers::history::{BlameLine, HistoryLine};
+use crate::engine::{BlamedPart, Part};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::Id;
+use crate::object::{Id, Value};
 use crate::serve::Service;
+use crate::serve::naming::{LastVersion, Naming};
 
 /// The number of changes that a history lists at most.
 const CHANGES_MAX: usize = 1_000;
@@ -51,15 +54,8 @@ impl Operation for History {
             .filter(|entry| entry.commit.commit.seq <= newest)
             .collect();
         // The newest version that stands, or stood before a removal, tells the scope (SRV-3).
-        let version = entries
-            .iter()
-            .find_map(|entry| entry.digest.filter(|_| !entry.erased && !entry.lost));
-        let version = version
-            .map(|digest| memory.version(digest))
-            .transpose()?
-            .flatten();
-        let reach = service.reach(None)?;
-        if version.is_none_or(|version| !reach.has(version.scope())) {
+        let (reach, version) = (service.reach(None)?, service.last_version(&view, &id)?);
+        if !matches!(version, LastVersion::Kept(version) if reach.has(version.scope())) {
             return Err(service
                 .object(&view, &self.id)
                 .err()
@@ -95,6 +91,7 @@ impl Operation for Blame {
     const PROFILE: Profile = Profile::Full;
     const PAGED: Option<&'static str> = Some("parts");
     const HIDDEN: &'static [&'static str] = &["commit", "digest", "lost", "erased", "source", "reason"];
+    const LEAVES_OUT: bool = true;
     type Answer = Parts;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Parts>> {
@@ -105,15 +102,38 @@ impl Operation for Blame {
         }
         let memory = service.memory();
         let parts = memory.blame(&view, object.id())?;
-        let parts = parts.iter().map(|part| {
+        let mut naming = Naming::new(service, &view, false)?;
+        let mut named = Vec::new();
+        for part in parts {
+            if names_all(&part, &mut naming)? {
+                named.push(part);
+            }
+        }
+        let left_out = naming.left_out;
+        let parts = named.iter().map(|part| {
             let line = BlameLine::of(memory, part)?;
             let text = service.agent().scanner().redact(&line.text).into_owned();
             Ok(BlameLine { text, ..line })
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
         let line = format!("{} parts of {}", parts.len(), self.id);
-        Ok(Answer::new(view, Parts { parts }, line))
+        Ok(Answer::new(view, Parts { parts }, line).leaving_out(left_out))
     }
+}
+
+/// Returns whether an answer may name every item that a part names as its value.
+fn names_all(part: &BlamedPart, naming: &mut Naming<'_>) -> Result<bool> {
+    let names_items = match &part.part {
+        Part::Parent => true,
+        Part::Attribute(name) => name == attribute::SUPERSEDES,
+        _ => false,
+    };
+    let values = match &part.value {
+        Value::List(values) => values.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    let mut ids = values.iter().filter_map(Value::as_text).filter(|_| names_items);
+    ids.try_fold(true, |all, id| Ok(naming.has(id)? && all))
 }
 
 fn withheld(id: &str) -> Error {
@@ -199,7 +219,7 @@ impl Operation for Append {
             ..agent::Append::default()
         };
         service.head()?;
-        let appended = service.agent().append(&append, &service.writer())?;
+        let appended = service.agent().append(&append, &service.writer()?)?;
         let answer = EntriesAppended::new(session, appended);
         let line = format!(
             "{} entries stored, {} not",
@@ -228,8 +248,7 @@ impl Operation for Unforget {
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<ItemsRestored>> {
         let view = service.head()?;
-        service.memory_to_reverse()?;
-        let (agent, writer, reach) = (service.agent(), service.writer(), service.reach(None)?);
+        let (agent, writer, reach) = (service.agent(), service.writer()?, service.reach(None)?);
         let restored = match self.ids {
             None => agent.unforget_last(&reach, &writer, false)?,
             Some(ids) => {

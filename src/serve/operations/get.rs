@@ -7,14 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
-use super::recall::withheld;
 use crate::agent::Reach;
-use crate::agent::search::LeftOut;
 use crate::answers::agent::items::ItemRead;
 use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Kind, Object};
 use crate::serve::Service;
+use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
 
 /// The usual number of items of a page.
@@ -46,7 +45,6 @@ pub(super) struct Get {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Items {
     items: Vec<ItemRead>,
-    left_out: LeftOut,
 }
 
 impl Operation for Get {
@@ -56,6 +54,7 @@ impl Operation for Get {
     const PROFILE: Profile = Profile::Default;
     const PAGED: Option<&'static str> = Some("items");
     const HIDDEN: &'static [&'static str] = &["digest", "updated", "shown_by"];
+    const LEAVES_OUT: bool = true;
     type Answer = Items;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Items>> {
@@ -69,11 +68,9 @@ impl Operation for Get {
             let line = format!("{id} is a {} in {}", object.kind(), object.scope());
             let item = ItemRead::of(service.agent(), &view, object, with_untrusted)?;
             let line = line + &about(&item);
-            let items = Items {
-                items: vec![item],
-                left_out: LeftOut::of(0),
-            };
-            return Ok(Answer::new(view, items, line).of_one_text());
+            let items = Items { items: vec![item] };
+            let answer = Answer::new(view, items, line).of_one_text();
+            return Ok(answer.naming_untrusted(with_untrusted));
         }
         let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
         let wanted = page.start + limit;
@@ -85,10 +82,8 @@ impl Operation for Get {
         let items = shown
             .map(|object| ItemRead::row(service.agent(), &view, object, with_untrusted, LIST_CHARS))
             .collect::<Result<Vec<_>>>()?;
-        let mut line = format!("{} items", items.len());
-        line.push_str(&withheld(left_out));
-        let left_out = LeftOut::of(left_out);
-        let answer = Answer::new(view, Items { items, left_out }, line);
+        let line = format!("{} items", items.len());
+        let answer = Answer::new(view, Items { items }, line).leaving_out(LeftOut::of_untrusted(left_out));
         Ok(answer.beginning_at(page.start).with_more(has_more))
     }
 }

@@ -54,6 +54,8 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     const PAGED: Option<&'static str> = None;
     /// The fields of the answer that a model does not need.
     const HIDDEN: &'static [&'static str] = &[];
+    /// Whether an answer may leave out items, which it counts (ANS-3).
+    const LEAVES_OUT: bool = false;
     type Answer: Serialize + JsonSchema;
 
     /// Does the work.
@@ -91,7 +93,7 @@ pub(super) const fn entry<O: Operation>() -> Entry {
         arguments: || schema::arguments::<O>(O::PAGED.is_some()),
         #[cfg(feature = "http")]
         request: || schema::request::<O>(O::PAGED.is_some()),
-        answer: || schema::answer::<O::Answer>(O::HIDDEN, O::PAGED),
+        answer: schema::answer::<O>,
         run: run::<O>,
     }
 }
@@ -112,5 +114,7 @@ fn run<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Res
             .with_code(ErrorCode::Usage)
             .with_hint(schema::valid_arguments::<O>(O::PAGED.is_some()))
     })?;
-    request.run(service, &page)?.sent::<O>(service, &page, &arguments)
+    let answered = request.run(service, &page);
+    let sent = answered.and_then(|answer| answer.sent::<O>(service, &page, &arguments));
+    sent.map_err(|error| service.told(error, &arguments))
 }

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::ingest::moment::given;
 use crate::object::Kind;
 use crate::serve::Service;
+use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
 
 /// The usual number of hits of a page.
@@ -64,7 +65,10 @@ impl Operation for Recall {
         "confidence",
         // The names of other scopes (SRV-3).
         "elsewhere",
+        // Every answer counts what it leaves out (ANS-3).
+        "left_out",
     ];
+    const LEAVES_OUT: bool = true;
     type Answer = Found;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Found>> {
@@ -93,21 +97,14 @@ impl Operation for Recall {
         let shown = recalled.hits.len().saturating_sub(page.start);
         let names = query.reach.names();
         let scopes: Vec<String> = names.into_iter().flatten().map(str::to_owned).collect();
-        let mut line = format!("{shown} hits in {}", scopes.join(", "));
-        line.push_str(&withheld(recalled.left_out));
+        let line = format!("{shown} hits in {}", scopes.join(", "));
+        let left_out = LeftOut::of_untrusted(recalled.left_out);
         let found = Found {
             scopes: Some(scopes),
             index: recalled.reached,
             recalled,
         };
-        Ok(Answer::new(view, found, line).with_more(has_more))
+        let answer = Answer::new(view, found, line).leaving_out(left_out);
+        Ok(answer.with_more(has_more))
     }
-}
-
-/// Returns what the first line says of untrusted items that an answer leaves out.
-pub(super) fn withheld(count: usize) -> String {
-    if count == 0 {
-        return String::new();
-    }
-    format!("; withheld as not trusted: {count}; a person sees them with treering recall --with-untrusted")
 }

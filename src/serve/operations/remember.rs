@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::ingest::moment::span;
 use crate::object::{Id, Kind, Origin};
 use crate::serve::Service;
+use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
 
 /// Store one statement for later sessions. Never store secrets. The answer names items that say the same or the
@@ -52,6 +53,7 @@ impl Operation for Remember {
         "digest", "commit", "seq", "disabled", "new_text", "verdict", "withheld", "redacted", "held_as",
         "rules",
     ];
+    const LEAVES_OUT: bool = true;
     type Answer = ItemRemembered;
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<ItemRemembered>> {
@@ -59,9 +61,9 @@ impl Operation for Remember {
         let is_own = self.read_from.is_none();
         let writer = Writer {
             source: self.read_from.clone(),
-            ..service.writer()
+            ..service.writer()?
         };
-        let remembered = agent.remember(self.item(service)?, &RememberOptions::default(), &writer)?;
+        let mut remembered = agent.remember(self.item(service)?, &RememberOptions::default(), &writer)?;
         if let Some(held) = &remembered.held_as {
             return Err(held_back(agent, held));
         }
@@ -86,17 +88,23 @@ impl Operation for Remember {
                 "; class {class}{why}: recall withholds it until a person promotes it"
             );
         }
-        let mut notes = Vec::new();
+        let (mut notes, mut untrusted) = (Vec::new(), 0);
         for (what, alike) in [
-            ("similar", &remembered.duplicates),
-            ("contradicts", &remembered.conflicts),
+            ("similar", &mut remembered.duplicates),
+            ("contradicts", &mut remembered.conflicts),
         ] {
+            let found = alike.len();
+            alike.retain(|one| one.shown.trust.is_trusted());
+            untrusted += found - alike.len();
             notes.extend(alike.iter().map(|one| {
-                let text = one.shown.text.as_deref().unwrap_or("(not trusted)");
+                let text = one.shown.text.as_deref().unwrap_or_default();
                 format!("- {what}: {} ({}): {text}", one.id, one.shown.trust)
             }));
         }
-        Ok(Answer::new(view, ItemRemembered::from(remembered), line).with_notes(notes))
+        let answer = Answer::new(view, ItemRemembered::from(remembered), line);
+        Ok(answer
+            .with_notes(notes)
+            .leaving_out(LeftOut::of_untrusted(untrusted)))
     }
 }
 

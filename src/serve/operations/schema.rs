@@ -14,6 +14,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value as Json, json};
 
+use super::operation::Operation;
+
 /// The fields that every answer has, beside its own.
 const OF_EVERY_ANSWER: [(&str, &str); 3] = [
     ("root", "string"),
@@ -103,10 +105,11 @@ pub(super) fn valid_arguments<T: JsonSchema>(is_paged: bool) -> String {
     }
 }
 
-/// Returns the schema of an answer of `T` without the fields in `hidden`, with the fields of every answer. Only the
-/// rows of the field `paged` have their fields listed, because every definition takes room in a prompt.
-pub(super) fn answer<T: JsonSchema>(hidden: &[&str], paged: Option<&str>) -> Map<String, Json> {
-    let mut schema = plain_of::<T>(&Shape {
+/// Returns the schema of an answer of `O` without its hidden fields, with the fields of every answer. Only the rows of the
+/// paged field have their fields listed, because every definition takes room in a prompt.
+pub(super) fn answer<O: Operation>() -> Map<String, Json> {
+    let (hidden, paged) = (O::HIDDEN, O::PAGED);
+    let mut schema = plain_of::<O::Answer>(&Shape {
         is_answer: true,
         hidden,
         paged,
@@ -116,6 +119,7 @@ pub(super) fn answer<T: JsonSchema>(hidden: &[&str], paged: Option<&str>) -> Map
         for (name, kind) in OF_EVERY_ANSWER
             .into_iter()
             .chain(paged.map(|_| ("cursor", "string")))
+            .chain(O::LEAVES_OUT.then_some(("left_out", "object")))
         {
             properties.insert(name.to_owned(), json!({ "type": kind }));
         }

@@ -7,14 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
-use super::recall::withheld;
-use crate::agent::search::LeftOut;
 use crate::agent::{StoredText, refuse_secret_name};
 use crate::answers::history::{SnapshotLine, SnapshotTaken};
 use crate::engine::{Change, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Object, check_snapshot_name};
 use crate::serve::Service;
+use crate::serve::naming::LeftOut;
 
 /// The largest number of rows of a page.
 const LIMIT: usize = 100;
@@ -57,7 +56,6 @@ pub(super) enum Snapshots {
     /// The snapshots, or the changes from one state to another.
     Rows {
         rows: Vec<Row>,
-        left_out: LeftOut,
     },
 }
 
@@ -89,6 +87,7 @@ impl Operation for Snapshot {
         "old", "new", "commit", "index", "actor", "session", "erased", "deleted", "name", "reason", "lane",
         "shown_by", "withheld",
     ];
+    const LEAVES_OUT: bool = true;
     type Answer = Snapshots;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Snapshots>> {
@@ -110,8 +109,7 @@ impl Operation for Snapshot {
                 let line = first_line(rows.len(), "snapshots", page);
                 let has_more = rows.len() > page.start + LIMIT;
                 let rows = rows.into_iter().skip(page.start).take(LIMIT).collect();
-                let left_out = LeftOut::of(0);
-                let answer = Answer::new(view, Snapshots::Rows { rows, left_out }, line);
+                let answer = Answer::new(view, Snapshots::Rows { rows }, line);
                 Ok(answer.beginning_at(page.start).with_more(has_more))
             }
             Action::Diff => {
@@ -123,16 +121,16 @@ impl Operation for Snapshot {
                 let older = service.state(from)?;
                 let newer = page.view(service, self.to.as_deref())?;
                 let (changes, left_out) = changes(service, &older, &newer)?;
-                let mut line = first_line(changes.len(), "changes", page);
-                line.push_str(&withheld(left_out));
+                let line = first_line(changes.len(), "changes", page);
                 let has_more = changes.len() > page.start + LIMIT;
                 let shown = changes.into_iter().skip(page.start).take(LIMIT);
                 let rows = shown.map(|(change, object)| Row::Change {
                     change,
                     shown: Some(StoredText::of(service.agent(), &object, false)),
                 });
-                let (rows, left_out) = (rows.collect(), LeftOut::of(left_out));
-                let answer = Answer::new(newer, Snapshots::Rows { rows, left_out }, line);
+                let rows = rows.collect();
+                let answer = Answer::new(newer, Snapshots::Rows { rows }, line);
+                let answer = answer.leaving_out(LeftOut::of_untrusted(left_out));
                 Ok(answer.beginning_at(page.start).with_more(has_more))
             }
         }
@@ -147,7 +145,7 @@ impl Snapshot {
         }
         let writer = Writer {
             reason: self.reason,
-            ..service.writer()
+            ..service.writer()?
         };
         let writer = service.clean(&writer)?;
         service.head()?;

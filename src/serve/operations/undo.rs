@@ -80,15 +80,18 @@ impl Operation for Undo {
         "needs",
         "other_lanes",
         "op",
+        "selected",
     ];
+    const LEAVES_OUT: bool = true;
     type Answer = Undone;
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Undone>> {
+        self.check_given()?;
         service.head()?;
-        let memory = service.memory_to_reverse()?;
+        let memory = service.memory();
         let writer = Writer {
             reason: self.reason.clone(),
-            ..service.writer()
+            ..service.writer()?
         };
         let writer = service.clean(&writer)?;
         let (undone, line) = match self.how {
@@ -97,11 +100,32 @@ impl Operation for Undo {
             Way::Rollback => self.rollback(memory, &writer)?,
             Way::Revert => self.revert(service, memory, &writer)?,
         };
-        Ok(Answer::new(memory.view(), undone, line))
+        Ok(Answer::new(memory.view(), undone, line).naming_untrusted(true))
     }
 }
 
 impl Undo {
+    /// Returns an error if an argument is given that only another way uses.
+    fn check_given(&self) -> Result<()> {
+        let given = [
+            ("to", self.to.is_some(), Way::Rollback),
+            ("others", self.others == Some(true), Way::Rollback),
+            ("session", self.session.is_some(), Way::Revert),
+            ("source", self.source.is_some(), Way::Revert),
+        ];
+        let how = self.how;
+        let unused = given
+            .into_iter()
+            .find(|(_, is_given, user)| *is_given && *user != how);
+        unused.map_or(Ok(()), |(name, _, user)| {
+            Err(Error::invalid(format!("how: {how} does not use {name}"))
+                .with_code(ErrorCode::Usage)
+                .with_hint(format!(
+                    "nothing was changed; call again with how: {user}, or without {name}"
+                )))
+        })
+    }
+
     fn is_dry(&self) -> bool {
         self.dry_run.unwrap_or_default()
     }
@@ -169,12 +193,19 @@ impl Undo {
             revert.by(writer)?
         };
         let verb = if self.is_dry() { "would revert" } else { "reverted" };
-        let line = format!(
-            "{verb} {} commits: {} objects changed, {} kept because others changed them later",
-            reverted.selected,
-            reverted.reverted.len(),
-            reverted.kept.len()
-        );
+        let line = if reverted.reverted.is_empty() && reverted.kept.is_empty() {
+            format!(
+                "nothing to revert: nothing of {} commits is left",
+                reverted.selected
+            )
+        } else {
+            format!(
+                "{verb} {} commits: {} objects changed, {} kept because others changed them later",
+                reverted.selected,
+                reverted.reverted.len(),
+                reverted.kept.len()
+            )
+        };
         Ok((
             Undone::Reverted(Box::new(Reverted::of(&reverted, self.is_dry()))),
             line,

@@ -4,6 +4,7 @@ mod admission;
 mod ends;
 mod openapi;
 mod same;
+mod scopes;
 mod start;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

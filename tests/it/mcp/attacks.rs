@@ -374,8 +374,8 @@ fn an_error_is_within_the_limit_and_escaped() {
     assert!(unknown.to_string().len() < 2_000, "{unknown}");
 }
 
-/// INVARIANT STN-5: in a memory whose reversals are confined to scopes, undo, redo, rollback, restore and revert change
-/// no object of another scope.
+/// INVARIANT STN-5: the undo, redo, rollback, restore and revert of a writer that is confined to scopes change no object
+/// of another scope.
 #[test]
 fn no_way_back_reaches_another_scope() {
     let folder = Folder::with_store();
@@ -408,6 +408,28 @@ fn no_way_back_reaches_another_scope() {
     for arguments in [json!({}), json!({ "dry_run": true })] {
         assert_eq!(shared.refused("memory_undo", arguments)["code"], "other_scope");
     }
+}
+
+/// INVARIANT STN-3: what a person took back stays taken back. It is nothing to revert, and keeps nothing else from it.
+#[test]
+fn a_revert_passes_over_what_a_person_took_back() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--session", "sa"]);
+    let one = client.remember("Tea is green.");
+    client.remember("Coffee is black.");
+    folder.json(&["undo", "--session", "sa"]);
+    let revert = || json!({ "how": "revert", "session": "sa" });
+    assert_eq!(client.call("memory_undo", revert())["reverted"][0]["id"], one);
+    let nothing = client.result("memory_undo", revert());
+    let shown = text(&nothing["content"][0]["text"]);
+    assert!(shown.starts_with("nothing to revert: "), "{shown}");
+    assert!(client.recall("green black").1.is_empty());
+    // What a person of that session removed does not come back.
+    let other = ["--id", "facts/x", "--trust", "model", "--session", "other"];
+    folder.json(&[&["remember", "Milk is white."], &other[..]].concat());
+    folder.json(&["remove", "facts/x", "--session", "sa"]);
+    assert_eq!(client.refused("memory_undo", revert())["code"], "less_trusted");
+    assert!(client.recall("milk").1.is_empty());
 }
 
 /// INVARIANT STN-4: in a memory that is opened for a server, a model brings nothing back that a person removed.

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod definitions;
+mod ids;
 mod install;
 mod lines;
 mod processes;

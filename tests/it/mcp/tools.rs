@@ -129,6 +129,29 @@ fn snapshots_differences_and_the_ways_back() {
     for bad in [json!({ "how": "rollback" }), json!({ "how": "fly" })] {
         assert_eq!(client.refused("memory_undo", bad)["code"], "usage");
     }
+    // An argument that only another way uses is refused, with the way that uses it.
+    let root = folder.root();
+    for (how, name, value, user) in [
+        ("undo", "session", json!("nobody"), "revert"),
+        ("redo", "source", json!("browser"), "revert"),
+        ("undo", "to", json!("snap:0"), "rollback"),
+        ("revert", "others", json!(true), "rollback"),
+        ("rollback", "session", json!("nobody"), "revert"),
+    ] {
+        let mut arguments = json!({ "how": how });
+        arguments[name] = value;
+        let refused = client.refused("memory_undo", arguments);
+        assert_eq!(refused["code"], "usage", "{refused}");
+        assert!(
+            text(&refused["hint"]).contains(&format!("how: {user}, or without {name}")),
+            "{refused}"
+        );
+    }
+    assert_eq!(
+        client.refused("memory_undo", json!({ "session": "nobody" }))["code"],
+        "usage"
+    );
+    assert_eq!(folder.root(), root);
     assert_eq!(
         client.refused("memory_snapshot", json!({ "action": "diff" }))["code"],
         "usage"

@@ -53,6 +53,37 @@ fn what_a_person_removed_or_derived_stays_for_an_untrusted_writer() {
     assert!(memory.view().is_empty());
 }
 
+/// INVARIANT RVT-3: an untrusted writer takes back nothing of a commit of a more trusted writer.
+#[test]
+fn an_untrusted_writer_reverts_a_session_that_a_person_took_back_in_part() {
+    let (own, vera) = (tool("new"), Writer::person("vera").session("new"));
+    let memory = Memory::in_memory().unwrap();
+    put(&memory, "p", "one", &own);
+    put(&memory, "q", "one", &own);
+    memory.undo(&vera).unwrap();
+    let reverted = memory.revert(session("new")).by(&own).unwrap();
+    let changed: Vec<_> = reverted
+        .reverted
+        .iter()
+        .map(|object| object.id.to_string())
+        .collect();
+    assert_eq!(changed, ["p"]);
+    // All that is left of the session is gone, so there is nothing to do.
+    let again = memory.revert(session("new")).by(&own).unwrap();
+    assert!(!again.committed.changed && again.reverted.is_empty());
+
+    // The session has a removal by the person, which a revert would take back.
+    put(&memory, "r", "one", &tool("old"));
+    memory.remove(&id("r"), &vera).unwrap();
+    check_only_trusted(&memory, &memory.revert(session("new")));
+    // The person chose between two versions of the session.
+    let memory = Memory::in_memory().unwrap();
+    put(&memory, "p", "one", &own);
+    put(&memory, "p", "two", &own);
+    memory.undo(&vera).unwrap();
+    check_only_trusted(&memory, &memory.revert(session("new")));
+}
+
 /// INVARIANT STN-3: the trust of a thinned commit is unknown, so an untrusted writer does not take it back.
 #[test]
 fn an_untrusted_writer_rolls_back_over_no_thinned_and_no_trusted_commit() {

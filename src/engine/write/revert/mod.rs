@@ -17,8 +17,8 @@
 //! - RVT-1: a revert only brings back versions that history keeps, each with its own origin. It writes no new version,
 //!   no taint and no reference.
 //! - RVT-2: a revert brings back no version that was erased, and no version whose content was erased.
-//! - RVT-3: an untrusted writer reverts no commit of a more trusted writer (STN-3), and no more trusted version. It
-//!   takes back no later and no derived work of others, which may be more trusted.
+//! - RVT-3: an untrusted writer takes back nothing of a commit of a more trusted writer (STN-3), and no more trusted
+//!   version. It takes back no later and no derived work of others, which may be more trusted.
 //! - RVT-4: a revert changes only ids that the selected commits changed. If it takes later versions by others back too, it
 //!   also changes the ids above and below them.
 //! - RVT-5: the plan is made before the lock, so others write meanwhile. It is written only on the head that it was made
@@ -45,7 +45,7 @@ use super::{
     Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, check_takes_back_any, named,
 };
 use settle::{Plan, Planned};
-use without::{Standing, Without, is_same};
+use without::{Standing, Track, Without, is_same};
 
 /// The number of plans that are made before the lock.
 pub(crate) const PLANS_MAX: usize = 3;
@@ -251,18 +251,40 @@ impl Revert<'_> {
         Ok(self.plan(writer)?.0)
     }
 
-    /// Returns an error if the writer may not take the selected commits back (RVT-3).
-    fn check_trust(&self, store: &Store, selected: &BTreeSet<u64>, writer: &Writer) -> Result<()> {
+    /// Returns an error if the writer may not take back the later or derived work of others (RVT-3).
+    fn check_others(&self, writer: &Writer) -> Result<()> {
         let settings = self.inner.settings();
-        for seq in selected.iter().filter(|_| settings.restricts(writer.trust)) {
-            let commit = store.by_seq(*seq)?;
-            commit.map_or(Ok(()), |commit| check_takes_back(settings, writer.trust, &commit))?;
-        }
         if self.conflicts == Conflicts::Revert {
-            check_takes_back_any(settings, writer.trust, "later work of others")?;
+            check_takes_back_any(settings, writer, "later work of others")?;
         }
         if self.with_derived {
-            check_takes_back_any(settings, writer.trust, "derived work of others")?;
+            check_takes_back_any(settings, writer, "derived work of others")?;
+        }
+        Ok(())
+    }
+
+    /// Returns an error if the writer may not make the `changes`: if an object that they change is more trusted, or a
+    /// selected commit that changed it is (RVT-3). A selected commit of which nothing is left is not taken back.
+    fn check_trust(
+        &self,
+        base: &View,
+        without: &Without,
+        selected: &BTreeSet<u64>,
+        changes: &[Planned],
+        writer: &Writer,
+    ) -> Result<()> {
+        let settings = self.inner.settings();
+        let mut taken_back = BTreeSet::new();
+        for change in changes.iter().filter(|_| settings.restricts(writer)) {
+            let load = |entry: Option<Entry>| entry.map(|entry| base.state.load(&entry)).transpose();
+            check_return(settings, writer, || Ok([load(change.now)?, load(change.then())?]))?;
+            let track = without.tracks.get(&base.key(&change.id));
+            let seqs = track.into_iter().flat_map(Track::changed_by);
+            taken_back.extend(seqs.filter(|seq| selected.contains(seq)));
+        }
+        for seq in taken_back {
+            let commit = base.state.store.by_seq(seq)?;
+            commit.map_or(Ok(()), |commit| check_takes_back(settings, writer, &commit))?;
         }
         Ok(())
     }
@@ -272,7 +294,7 @@ impl Revert<'_> {
         let base = self.inner.view();
         let store = Arc::clone(&base.state.store);
         let selected = self.selection.chosen(&store)?;
-        self.check_trust(&store, &selected, writer)?;
+        self.check_others(writer)?;
         let settings = self.inner.settings();
         let without = Without::of(&store, &selected, self.with_derived, settings)?;
         let mut plan = Plan::new(&base, &without.tracks, self.conflicts == Conflicts::Revert);
@@ -284,13 +306,9 @@ impl Revert<'_> {
         if self.conflicts == Conflicts::Fail {
             check_no_conflict(&kept)?;
         }
+        self.check_trust(&base, &without, &selected, &changes, writer)?;
         let mut draft = Draft::new(base.clone(), writer.clone());
         for change in &changes {
-            // RVT-3
-            let load = |entry: Option<Entry>| entry.map(|entry| base.state.load(&entry)).transpose();
-            check_return(settings, writer.trust, || {
-                Ok([load(change.now)?, load(change.then())?])
-            })?;
             // RVT-1: the draft links versions of history and adds none.
             draft.stage_entry(change.now, change.then())?;
         }

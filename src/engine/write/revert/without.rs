@@ -265,6 +265,11 @@ impl Track {
             .find(|moment| moment.seq <= until && is_same(moment.actual, version))
     }
 
+    /// Returns the seqs of the commits that changed the id, from the first selected change on.
+    pub(super) fn changed_by(&self) -> impl Iterator<Item = u64> + '_ {
+        self.moments.iter().skip(1).map(|moment| moment.seq)
+    }
+
     /// Returns the version that stands at the head.
     pub(super) fn standing(&self) -> Standing {
         self.newest().standing
