@@ -200,7 +200,7 @@ fn doctor_names_what_is_wrong_with_a_client() {
     assert!(folder.json(&["doctor"])["clients"].is_null());
 }
 
-/// The first use by a client creates the store, so a set-up without one is complete.
+/// The first client that starts the server creates the store, so a set-up without one is complete.
 #[test]
 fn doctor_checks_the_clients_before_there_is_a_store() {
     let folder = Folder::new();
@@ -221,7 +221,7 @@ fn doctor_checks_the_clients_before_there_is_a_store() {
         (&json!("no_store"), &json!("notice"))
     );
     assert!(
-        text(&problem["what"]).contains("the first use by a client creates it"),
+        text(&problem["what"]).contains("the first client that starts the server creates it"),
         "{problem}"
     );
     // A store that no client uses is missing. The clients are checked all the same.
