@@ -79,7 +79,8 @@ fn missing(path: &Path, clients: &[ClientSetup]) -> (Vec<Diagnosis>, u8) {
     let store = shown(path);
     let is_used = clients.iter().any(|client| client.serves_store);
     let (severity, what) = if is_used {
-        let what = format!("there is none in {store} yet; the first client that starts the server creates it");
+        let what =
+            format!("there is none in {store} yet; the first client that starts the server creates it");
         (ProblemSeverity::Notice, what)
     } else {
         let what = format!("there is none in {store}, and no client here uses it");
