@@ -201,11 +201,8 @@ impl<'a> Files<'a> {
         Id::new(&format!("{}{}", self.prefix, Self::below(path)?))
     }
 
-    /// Returns the file at `path`. The top folder is none.
+    /// Returns the file at `path`.
     fn file(&self, path: &str) -> Result<Option<Object>> {
-        if Self::below(path)?.is_empty() {
-            return Ok(None);
-        }
         let found = self.view.get(&self.id(path)?)?;
         let scope = self.service.scope(None)?;
         Ok(found.filter(|object| object.scope() == scope.as_str()))

@@ -387,6 +387,9 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         run(c, json!({ "command": "view", "path": "/memories" }), 0),
         format!("{listed}\n0B\t/memories")
     );
+    // The top folder is there before a file is.
+    let top = json!({ "command": "create", "path": "/memories/", "file_text": "x" });
+    assert_eq!(run(c, top, 0), "Error: File /memories already exists");
     let create = json!({ "command": "create", "path": "/memories/a.md", "file_text": "one\ntwo\nthree\n" });
     assert_eq!(
         run(c, create.clone(), 1),
