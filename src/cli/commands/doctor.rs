@@ -12,7 +12,9 @@ use super::prelude::*;
 use crate::answers::store::{ClientSetup, Diagnosis, Examined};
 #[cfg(feature = "mcp")]
 use crate::cli::clients::{Client, Start, real_path};
-use crate::cli::context::{explain, path_in, quoted, refuse_other_folder};
+#[cfg(feature = "mcp")]
+use crate::cli::context::path_in;
+use crate::cli::context::{explain, quoted, refuse_other_folder};
 use crate::engine::{self, Problem, ProblemSeverity, Remedy};
 
 /// The remedy if no state of the store is readable.
@@ -129,10 +131,14 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
         let text = format!("{file}: {}", one_line(problem));
         output.labelled(Meaning::Changed, setup.client, &text)?;
         match (&setup.remedy, &setup.by_hand) {
-            (Some(command), _) if setup.serves_store => {
-                output.line(format_args!("repair with: {command}"))?
+            (Some(command), _) => {
+                let begin = if setup.serves_store {
+                    "repair"
+                } else {
+                    "serve this store instead"
+                };
+                output.line(format_args!("{begin} with: {command}"))?;
             }
-            (Some(command), _) => output.line(format_args!("serve this store instead with: {command}"))?,
             (None, Some(by_hand)) => output.line(printable(by_hand.trim_end()))?,
             (None, None) => {}
         }
