@@ -7,5 +7,6 @@ mkdir -p "$work"
 work=$(realpath "$work")
 cd "$work"
 test -d python || { python3 -m venv python && python/bin/pip -q install mcp ${packages:-}; }
-test -d node_modules || npm install --silent --no-fund @modelcontextprotocol/sdk @modelcontextprotocol/inspector
+# An older Node would get an inspector without --header, which HTTP needs.
+test -d node_modules || npm install --silent --no-fund @modelcontextprotocol/sdk @modelcontextprotocol/inspector@2
 cp "$here/../mcp/check.mjs" "$work/check.mjs"
