@@ -165,10 +165,14 @@ pub(crate) struct ClientSetup {
     pub(crate) client: &'static str,
     pub(crate) file: String,
     pub(crate) command: Option<String>,
-    /// The problem of the set-up. Null if the client can start the server.
+    /// Whether the entry starts the server with the examined store.
+    pub(crate) serves_store: bool,
+    /// The problem of the set-up. Null if the client can start the server with the examined store.
     pub(crate) problem: Option<String>,
     /// The command that mends it.
     pub(crate) remedy: Option<String>,
+    /// What to do by hand, if no command mends it.
+    pub(crate) by_hand: Option<String>,
 }
 
 /// A problem of the store, with the command that fixes it.

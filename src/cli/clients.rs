@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::ser::PrettyFormatter;
-use serde_json::{Map, Serializer, Value as Json, json};
+use serde_json::{Serializer, Value as Json, json};
 
 use super::agent_context::read_found;
 use super::context::{shown, xdg_folder};
@@ -46,6 +46,12 @@ named! {
     }
 }
 
+/// Returns the absolute path of a store without links. The links of a store that does not exist yet stay.
+pub(crate) fn real_path(store: &Path) -> PathBuf {
+    let real = store.canonicalize().or_else(|_| std::path::absolute(store));
+    real.unwrap_or_else(|_| store.to_owned())
+}
+
 /// How a client starts the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
@@ -61,8 +67,23 @@ impl Start {
             .all(|word| self.args.iter().any(|arg| arg == word))
     }
 
+    /// Returns the store that the arguments name. Without a name, the server finds the store from its folder.
+    pub(crate) fn store(&self) -> Option<PathBuf> {
+        let named = self
+            .all_options()
+            .into_iter()
+            .find(|option| option[0] == "--store")?;
+        named.get(1).map(PathBuf::from)
+    }
+
     /// Returns the options of the server, each with its value, without the store. Something else than the server has none.
     pub(crate) fn options(&self) -> Vec<Vec<String>> {
+        let mut options = self.all_options();
+        options.retain(|option| !matches!(option[0].as_str(), "--mcp" | "--store"));
+        options
+    }
+
+    fn all_options(&self) -> Vec<Vec<String>> {
         let mut options: Vec<Vec<String>> = Vec::new();
         for arg in self.args.iter().filter(|_| self.is_server()) {
             match (arg.split_once('='), options.last_mut()) {
@@ -74,7 +95,6 @@ impl Start {
                 (_, None) => {}
             }
         }
-        options.retain(|option| !matches!(option[0].as_str(), "--mcp" | "--store"));
         options
     }
 }
@@ -139,14 +159,17 @@ impl Client {
         }
     }
 
-    /// Returns the text that a person pastes into the settings.
-    pub(crate) fn snippet(self, start: &Start) -> String {
-        if self == Self::Codex {
-            return toml_of(start);
-        }
-        let mut server = Map::new();
-        server.insert(SERVER.to_owned(), self.entry(start));
-        pretty(&json!({ self.servers_key(): server }), "  ")
+    /// Returns what a person does with a file that the program cannot read or keep whole.
+    pub(crate) fn by_hand(self, start: &Start) -> String {
+        let entry = if self == Self::Codex {
+            toml_of(start)
+        } else {
+            pretty(
+                &json!({ self.servers_key(): { SERVER: self.entry(start) } }),
+                "  ",
+            )
+        };
+        format!("paste this into the file yourself:\n{entry}")
     }
 
     fn entry(self, start: &Start) -> Json {
@@ -219,6 +242,9 @@ impl SettingsFile {
     /// # Errors
     /// `Denied` if a link leads out of the base folder (CLT-2); `Io` if the file cannot be read.
     pub(crate) fn read(&self) -> Result<Option<String>> {
+        if !self.base.exists() {
+            return Ok(None);
+        }
         self.check_links()?;
         match self.path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -243,8 +269,7 @@ impl SettingsFile {
             "{} is a link, or a link leads to it from elsewhere",
             shown(&self.path)
         );
-        Err(Error::denied(ErrorCode::NotRegularFile, text)
-            .with_hint("paste the entry into the file yourself"))
+        Err(Error::denied(ErrorCode::NotRegularFile, text))
     }
 
     /// Returns the text of the file with the server (CLT-1). `old` is the text before.
@@ -257,9 +282,14 @@ impl SettingsFile {
         }
         let mut all: Json = match old.filter(|old| !old.trim().is_empty()) {
             None => json!({}),
-            Some(old) => {
-                serde_json::from_str(old).map_err(|error| self.not_kept(start, &error.to_string()))?
-            }
+            Some(old) => match serde_json::from_str(old) {
+                Ok(all) => all,
+                // A file with comments may have the entry already.
+                Err(_) if self.start_in(old).ok().flatten().as_ref() == Some(start) => {
+                    return Ok(old.to_owned());
+                }
+                Err(error) => return Err(self.not_kept(start, &error.to_string())),
+            },
         };
         let servers = all
             .as_object_mut()
@@ -301,12 +331,7 @@ impl SettingsFile {
 
     fn not_kept(&self, start: &Start, why: &str) -> Error {
         let text = format!("{} cannot be edited without loss: {why}", shown(&self.path));
-        let snippet = self.client.snippet(start);
-        refused(
-            ErrorCode::FileExists,
-            text,
-            format!("paste this into the file yourself:\n{snippet}"),
-        )
+        refused(ErrorCode::FileExists, text, self.client.by_hand(start))
     }
 
     /// Returns how the file starts the server; `None` if the file has no such server.
@@ -314,19 +339,21 @@ impl SettingsFile {
     /// # Errors
     /// The errors of [`Self::read`]; `InvalidInput` if the file cannot be parsed.
     pub(crate) fn start(&self) -> Result<Option<Start>> {
-        let Some(text) = self.read()? else {
-            return Ok(None);
-        };
-        let bad = |why: String| Error::invalid(format!("{}: {why}", shown(&self.path)));
+        self.read()?.map_or(Ok(None), |text| self.start_in(&text))
+    }
+
+    fn start_in(&self, text: &str) -> Result<Option<Start>> {
         if self.client == Client::Codex {
             let table: toml::Table = text
                 .parse()
-                .map_err(|error: toml::de::Error| bad(error.to_string()))?;
+                .map_err(|error: toml::de::Error| Error::invalid(error.to_string()))?;
             return Ok(table
                 .get("mcp_servers")
                 .and_then(|servers| start_of_toml(servers.get(SERVER)?)));
         }
-        let all: Json = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let all: Json = serde_json::from_str(text)
+            .or_else(|error| serde_json::from_str(&without_comments(text)).map_err(|_| error))
+            .map_err(|error| Error::invalid(error.to_string()))?;
         let entry = &all[self.client.servers_key()][SERVER];
         let args = entry["args"].as_array().map(Vec::as_slice).unwrap_or_default();
         Ok(entry["command"].as_str().map(|command| Start {
@@ -366,6 +393,45 @@ fn start_of_toml(entry: &toml::Value) -> Option<Start> {
         command: entry.get("command")?.as_str()?.to_owned(),
         args: args.filter_map(|one| one.as_str()).map(str::to_owned).collect(),
     })
+}
+
+/// Returns a JSON text without comments, and without a comma behind the last member. Some clients allow both.
+fn without_comments(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let after = |from: usize, end: &str| {
+            rest[from..]
+                .find(end)
+                .map_or(rest.len(), |at| from + at + end.len())
+        };
+        let (length, is_comment) = match first {
+            '"' => (string_length(rest), false),
+            '/' if rest.starts_with("//") => (after(2, "\n"), true),
+            '/' if rest.starts_with("/*") => (after(2, "*/"), true),
+            _ => (first.len_utf8(), false),
+        };
+        if matches!(first, ']' | '}') && plain.trim_end().ends_with(',') {
+            plain.truncate(plain.trim_end().len() - 1);
+        }
+        if !is_comment {
+            plain.push_str(&rest[..length]);
+        }
+        rest = &rest[length..];
+    }
+    plain
+}
+
+/// Returns the length of the JSON string at the start of a text, with its quotes.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, char) in text.char_indices().skip(1) {
+        match char {
+            '"' if !is_escaped => return at + 1,
+            _ => is_escaped = char == '\\' && !is_escaped,
+        }
+    }
+    text.len()
 }
 
 /// Returns the spaces or tabs before the first indented line.

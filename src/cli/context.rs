@@ -225,9 +225,14 @@ impl Context {
 
     /// Returns the folder of the store without a check of its trust, and the check that it needs.
     pub(crate) fn found_store(&self) -> Result<(PathBuf, Check)> {
-        if let Some(named) = self.named_store() {
-            return Ok((named, check_named));
+        match self.named_store() {
+            Some(named) => Ok((named, check_named)),
+            None => Self::unnamed_store(),
         }
+    }
+
+    /// Returns the folder of the store of a process that starts here without a name of a store, and the check that it needs.
+    pub(crate) fn unnamed_store() -> Result<(PathBuf, Check)> {
         if let Some(found) = project_store() {
             return Ok((found, check_found));
         }
@@ -518,7 +523,7 @@ pub(crate) fn looks_like_store(path: &Path) -> bool {
 }
 
 /// Refuses to put the files of a store among other files (CLI-4).
-fn refuse_other_folder(path: &Path) -> Result<()> {
+pub(crate) fn refuse_other_folder(path: &Path) -> Result<()> {
     let failed = |error| Error::io(format_args!("reading the folder {}", shown(path)), error);
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
 use crate::store::ChangeCounts;
+pub(crate) use crate::visible::{cut, one_line};
 
 /// The number of digits of a version's digest in output for people.
 const SHORT_DIGITS: usize = 12;
@@ -273,29 +274,6 @@ fn laid_out(output: &Output, row: &[Cell], widths: &[usize]) -> String {
     line
 }
 
-/// Returns the text on one line, safe for a terminal.
-pub(crate) fn one_line(text: &str) -> String {
-    if text
-        .chars()
-        .any(|character| character.is_whitespace() && character != ' ')
-    {
-        printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
-    } else {
-        printable(text)
-    }
-}
-
-/// Returns the first `most` characters, with a mark if the text was cut.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let mark = if most > 4 { "..." } else { "" };
-    let mut start: String = text.chars().take(most - mark.len()).collect();
-    start.push_str(mark);
-    start
-}
-
 /// Formats an attribute's value on one line, safe for a terminal: text as it is, other values as JSON.
 pub(crate) fn value(value: &Value) -> String {
     match value {
@@ -371,14 +349,6 @@ mod tests {
         assert_eq!(counted(1, "object"), "1 object");
         assert_eq!(counted(2, "object"), "2 objects");
         assert_eq!(counted(2, "whole batch"), "2 whole batches");
-    }
-
-    #[test]
-    fn text_is_cut_at_characters() {
-        assert_eq!(cut("grün", 4), "grün");
-        assert_eq!(cut("grüner Tee", 6), "grü...");
-        assert_eq!(one_line("a\n  b\tc"), "a b c");
-        assert_eq!(one_line("a  b"), "a  b");
     }
 
     #[test]

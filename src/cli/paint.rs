@@ -7,7 +7,7 @@ use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::visible::written_out;
+pub(crate) use crate::visible::printable;
 
 /// The character that begins a command to a terminal.
 const ESCAPE: char = '\u{1b}';
@@ -29,11 +29,6 @@ pub(crate) enum Meaning {
     Quiet,
     /// A heading.
     Heading,
-}
-
-/// Returns the text with invisible characters written out, so that it cannot control a terminal (VIS-2).
-pub(crate) fn printable(text: &str) -> String {
-    written_out(text).into_owned()
 }
 
 /// Returns a line of output with invisible characters written out, except the colours of [`paint`] if `coloured`.

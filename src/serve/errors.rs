@@ -9,6 +9,7 @@
 
 use super::operations::{Profile, printable};
 use crate::error::{Error, ErrorCode};
+use crate::visible::cut;
 
 /// The characters of a token, as the limit on an answer counts them.
 const CHARS_A_TOKEN: usize = 4;
@@ -73,18 +74,6 @@ fn next_step(error: &Error, profile: Profile) -> Option<String> {
     Some(next.to_owned())
 }
 
-/// Returns the first `chars_max` characters of a text, with a mark if more follow.
-fn cut(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        None => text.to_owned(),
-        Some(_) => text
-            .chars()
-            .take(chars_max.saturating_sub(1))
-            .chain(['\u{2026}'])
-            .collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,7 +95,7 @@ mod tests {
             let all = format!("{code}{message}{}{}", hint.unwrap(), ids.concat());
             assert!(all.chars().count() <= tokens_max * CHARS_A_TOKEN);
             assert!(
-                message.starts_with("\\u{202e}") && message.ends_with('\u{2026}'),
+                message.starts_with("\\u{202e}") && message.ends_with("..."),
                 "{message}"
             );
             assert!(!all.contains('\u{202E}'));

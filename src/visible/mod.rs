@@ -57,6 +57,30 @@ pub(crate) fn written_out(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns `text` with its invisible characters written out, as a text of its own (VIS-2).
+pub(crate) fn printable(text: &str) -> String {
+    written_out(text).into_owned()
+}
+
+/// Returns `text` on one line, with its invisible characters written out.
+pub(crate) fn one_line(text: &str) -> String {
+    if text.contains(|char: char| char.is_whitespace() && char != ' ') {
+        printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    } else {
+        printable(text)
+    }
+}
+
+/// Returns the first `most` characters of `text`, with a mark if the text was cut.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    let mark = if most > 4 { "..." } else { "" };
+    let start = text.chars().take(most - mark.len());
+    start.chain(mark.chars()).collect()
+}
+
 /// Returns the number of characters that [`written_out`] writes out as invisible.
 pub(crate) fn hidden_count(text: &str) -> usize {
     if !text.chars().any(is_invisible) {
@@ -154,6 +178,15 @@ fn visible(set: &str) -> Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_cut_at_characters() {
+        assert_eq!(cut("grün", 4), "grün");
+        assert_eq!(cut("grüner Tee", 6), "grü...");
+        assert_eq!(cut("grüner Tee", 3), "grü");
+        assert_eq!(one_line("a\n  b\tc"), "a b c");
+        assert_eq!(one_line("a  b"), "a  b");
+    }
 
     /// INVARIANT VIS-2: a text that was written out controls no terminal.
     #[test]

@@ -3,15 +3,8 @@
 # inspector MCP over HTTP. Needs python3, node and their package registries, so it is not part of `cargo test`.
 # Run: tests/http/check.sh [PROGRAM] [FOLDER]   FOLDER keeps the installed packages for the next run.
 set -eu
-program=$(realpath "${1:-target/release/treering}")
-here=$(dirname "$(realpath "$0")")
-work=${2:-$(mktemp -d)}
-mkdir -p "$work"
-work=$(realpath "$work")
-cd "$work"
-test -d python || { python3 -m venv python && python/bin/pip -q install mcp schemathesis; }
-test -d node_modules || npm install --silent --no-fund @modelcontextprotocol/sdk @modelcontextprotocol/inspector
-cp "$here/../mcp/check.mjs" "$work/check.mjs"
+packages=schemathesis
+. "$(dirname "$0")/../mcp/clients.sh"
 
 server=
 stop() { test -z "$server" || { kill "$server" && wait "$server"; }; server=; }

@@ -196,15 +196,20 @@ fn forgetting_goes_as_told() {
     check_page("docs/agent/decay.md", 5);
 }
 
+#[cfg(feature = "agent")]
+#[test]
+fn recall_finds_what_its_page_says() {
+    check_page("docs/agent/recall.md", 10);
+}
+
 /// The commands of the pages that show no output succeed in the memory at the end of the guide.
 #[cfg(feature = "agent")]
 #[test]
-fn blame_bisect_and_recall_go_on_where_the_guide_ends() {
+fn blame_and_bisect_go_on_where_the_guide_ends() {
     let folder = Folder::new();
     for (page, least) in [
         ("docs/guide/what-went-wrong.md", 20),
         ("docs/blame-and-bisect.md", 6),
-        ("docs/agent/recall.md", 10),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let parts = parts(&fs::read_to_string(path).unwrap());

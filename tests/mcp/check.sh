@@ -3,15 +3,7 @@
 # registries, so it is not part of `cargo test`. Run: tests/mcp/check.sh [PROGRAM] [FOLDER]
 # FOLDER keeps the installed packages for the next run.
 set -eu
-program=$(realpath "${1:-target/release/treering}")
-here=$(dirname "$(realpath "$0")")
-work=${2:-$(mktemp -d)}
-mkdir -p "$work"
-work=$(realpath "$work")
-cd "$work"
-test -d python || { python3 -m venv python && python/bin/pip -q install mcp; }
-test -d node_modules || npm install --silent --no-fund @modelcontextprotocol/sdk @modelcontextprotocol/inspector
-cp "$here/check.mjs" "$work/check.mjs"
+. "$(dirname "$0")/../mcp/clients.sh"
 
 serve() { # a new store for each client
     rm -rf "$work/$1" && mkdir -p "$work/$1" && cd "$work/$1" && "$program" --store "$work/$1/store" init >/dev/null

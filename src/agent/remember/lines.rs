@@ -232,7 +232,7 @@ fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions, writer: &Wr
         Ok(item) => item.id.as_ref().map(|id| id.as_str().to_owned()),
         Err(_) => line::id_of(bytes),
     };
-    let reviewed = item.and_then(|item| super::reviewed(agent, item, writer));
+    let reviewed = item.and_then(|item| super::reviewed(agent, item, false, writer));
     let clean = |text: String| scanner.redact(&text).into_owned();
     Looked {
         line: *line,

@@ -79,6 +79,8 @@ pub struct RememberOptions {
     pub is_quick: bool,
     /// Whether the answer shows the texts of untrusted items that are similar to the new item.
     pub with_untrusted: bool,
+    /// Whether the text may be empty, as the text of a file may.
+    pub may_be_empty: bool,
 }
 
 named! {
@@ -168,7 +170,7 @@ impl Agent {
         {
             return Err(Error::invalid("an idempotency key must have 1 to 256 bytes"));
         }
-        let reviewed = reviewed(self, item, writer)?;
+        let reviewed = reviewed(self, item, options.may_be_empty, writer)?;
         if self.settings().is_disabled {
             return Remembered::disabled(self, &reviewed, options);
         }
@@ -197,7 +199,7 @@ impl Agent {
 }
 
 /// Validates and reviews the item of a caller. An item without a source gets the source of the writer.
-fn reviewed(agent: &Agent, mut item: NewItem, writer: &Writer) -> Result<Reviewed> {
+fn reviewed(agent: &Agent, mut item: NewItem, may_be_empty: bool, writer: &Writer) -> Result<Reviewed> {
     item.source = item.source.or_else(|| writer.source.clone());
     item.check_given()?;
     if item.kind.as_str() == kind::SESSION {
@@ -213,7 +215,7 @@ fn reviewed(agent: &Agent, mut item: NewItem, writer: &Writer) -> Result<Reviewe
         return Err(Error::invalid(message).with_code(ErrorCode::BadId));
     }
     let reviewed = review(agent, item)?;
-    if reviewed.item.text.trim().is_empty() {
+    if !may_be_empty && reviewed.item.text.trim().is_empty() {
         return Err(Error::invalid("the text to remember is empty").with_code(ErrorCode::NoText));
     }
     Ok(reviewed)

@@ -6,11 +6,15 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use super::findings::place;
+#[cfg(feature = "mcp")]
+use super::mcp::Plan;
 use super::prelude::*;
 use crate::answers::store::{ClientSetup, Diagnosis, Examined};
 #[cfg(feature = "mcp")]
-use crate::cli::clients::{Client, Start};
-use crate::cli::context::{explain, quoted};
+use crate::cli::clients::{Client, Start, real_path};
+#[cfg(feature = "mcp")]
+use crate::cli::context::path_in;
+use crate::cli::context::{explain, quoted, refuse_other_folder};
 use crate::engine::{self, Problem, ProblemSeverity, Remedy};
 
 /// The remedy if no state of the store is readable.
@@ -22,7 +26,7 @@ const NOTHING_LEFT: &str = "restore a backup of the store, or read an export wit
 ///
 /// # Notes
 /// For damage, run the printed command. The clients whose settings start treering serve --mcp are listed, too. A warning needs attention, a notice does not. Exit code 5: the store is
-/// damaged.
+/// damaged. Exit code 1: there is no store, and no client that would create it.
 ///
 /// # Examples
 /// ```text
@@ -38,23 +42,63 @@ impl Verb for Doctor {
 
     fn run(self, context: &mut Context) -> Done {
         let path = context.store()?;
-        let problems = engine::examine_store(&path, &context.reading_options())
-            .map_err(|error| not_opened(error, &path))?;
-        let is_damage = |problem: &Problem| problem.severity == ProblemSeverity::Damage;
-        let ok = !problems.iter().any(is_damage);
+        let clients = clients(context, &path);
         let diagnosis = |problem| Diagnosis {
             command: command(&problem, &path),
             problem,
         };
-        let problems = problems.into_iter().map(diagnosis).collect();
+        let (problems, code) = match engine::examine_store(&path, &context.reading_options()) {
+            Err(error)
+                if error.kind() == ErrorKind::NotFound
+                    && !clients.is_empty()
+                    && refuse_other_folder(&path).is_ok() =>
+            {
+                missing(&path, &clients)
+            }
+            found => {
+                let found = found.map_err(|error| not_opened(error, &path))?;
+                let is_damage = |problem: &Problem| problem.severity == ProblemSeverity::Damage;
+                let code = if found.iter().any(is_damage) {
+                    DAMAGED
+                } else {
+                    DONE
+                };
+                (found.into_iter().map(diagnosis).collect(), code)
+            }
+        };
         let examined = Examined {
-            ok,
+            ok: code == DONE,
             problems,
-            clients: clients(&path),
+            clients,
         };
         context.answer(&examined, show_examined)?;
-        Ok(if examined.ok { DONE } else { DAMAGED })
+        Ok(code)
     }
+}
+
+/// Returns what is to be said of a store that does not exist, and the exit code. A client that uses the store creates it.
+fn missing(path: &Path, clients: &[ClientSetup]) -> (Vec<Diagnosis>, u8) {
+    let store = shown(path);
+    let is_used = clients.iter().any(|client| client.serves_store);
+    let (severity, what) = if is_used {
+        let what =
+            format!("there is none in {store} yet; the first client that starts the server creates it");
+        (ProblemSeverity::Notice, what)
+    } else {
+        let what = format!("there is none in {store}, and no client here uses it");
+        (ProblemSeverity::Warning, what)
+    };
+    let problem = Problem {
+        severity,
+        code: ErrorCode::NoStore.as_str(),
+        file: None,
+        offset: None,
+        what,
+        remedy: Remedy::Nothing,
+    };
+    let command = (!is_used).then(|| format!("treering init --store {}", quoted(path)));
+    let code = if is_used { DONE } else { NO };
+    (vec![Diagnosis { problem, command }], code)
 }
 
 fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
@@ -80,16 +124,23 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
     }
     for setup in &answer.clients {
         let file = one_line(&setup.file);
-        match (&setup.problem, &setup.remedy) {
-            (Some(problem), Some(remedy)) => {
-                output.labelled(
-                    Meaning::Changed,
-                    setup.client,
-                    &format!("{file}: {}", one_line(problem)),
-                )?;
-                output.line(format_args!("repair with: {remedy}"))?;
+        let Some(problem) = &setup.problem else {
+            output.line(format_args!("{} starts the server: {file}", setup.client))?;
+            continue;
+        };
+        let text = format!("{file}: {}", one_line(problem));
+        output.labelled(Meaning::Changed, setup.client, &text)?;
+        match (&setup.remedy, &setup.by_hand) {
+            (Some(command), _) => {
+                let begin = if setup.serves_store {
+                    "repair"
+                } else {
+                    "serve this store instead"
+                };
+                output.line(format_args!("{begin} with: {command}"))?;
             }
-            _ => output.line(format_args!("{} starts the server: {file}", setup.client))?,
+            (None, Some(by_hand)) => output.line(printable(by_hand.trim_end()))?,
+            (None, None) => {}
         }
     }
     if answer.problems.is_empty() {
@@ -101,38 +152,50 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
 
 /// Returns the clients whose settings start the server, with what is wrong. `store` is the store that is examined.
 #[cfg(feature = "mcp")]
-fn clients(store: &Path) -> Vec<ClientSetup> {
+fn clients(context: &Context, store: &Path) -> Vec<ClientSetup> {
     let setups = Client::ALL.into_iter().filter_map(|client| {
         let file = client.file().ok()?;
-        let start = file.start();
-        if matches!(start, Ok(None)) {
-            return None;
-        }
-        let (command, problem) = match start {
-            Err(error) => (None, Some(error.message().to_owned())),
-            Ok(start) => {
-                let start = start?;
-                let problem = problem_of(&start, store);
-                (Some(start.command), problem)
-            }
+        let start = file.start().transpose()?;
+        let named = start.as_ref().ok().and_then(Start::store);
+        // The client has the variable TREERING_STORE of its user, too.
+        let served = named.or_else(|| path_in("TREERING_STORE"));
+        let served = served.or_else(|| Some(Context::unnamed_store().ok()?.0));
+        let other = served.filter(|served| real_path(served) != real_path(store));
+        let problem = match &start {
+            Err(error) => Some(error.message().to_owned()),
+            Ok(start) => problem_of(client, start, other.as_deref()),
         };
-        let remedy = problem
-            .as_ref()
-            .map(|_| format!("treering mcp install --client {client}"));
+        let planned = problem.as_ref().map(|_| Plan::of(context, client, None));
+        let (remedy, by_hand) = match planned {
+            None => (None, None),
+            Some(Ok(_)) => (Some(install(context, client)), None),
+            // What the program cannot edit, a person does.
+            Some(Err(error)) => (None, error.hint().map(str::to_owned)),
+        };
         Some(ClientSetup {
             client: client.name(),
             file: shown(&file.path),
-            command,
+            serves_store: other.is_none() && start.as_ref().is_ok_and(Start::is_server),
+            command: start.ok().map(|start| start.command),
             problem,
             remedy,
+            by_hand,
         })
     });
     setups.collect()
 }
 
-/// Returns why a client cannot serve the store.
+/// Returns the command that makes a client serve the store that is examined.
 #[cfg(feature = "mcp")]
-fn problem_of(start: &Start, store: &Path) -> Option<String> {
+fn install(context: &Context, client: Client) -> String {
+    let store = context.named_store().map(|store| real_path(&store));
+    let store = store.map_or_else(String::new, |store| format!(" --store {}", quoted(&store)));
+    format!("treering mcp install --client {client}{store}")
+}
+
+/// Returns why a client cannot serve the store. `other` is the store that it serves instead.
+#[cfg(feature = "mcp")]
+fn problem_of(client: Client, start: &Start, other: Option<&Path>) -> Option<String> {
     let program = Path::new(&start.command);
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let is_found = if program.components().count() > 1 {
@@ -146,18 +209,16 @@ fn problem_of(start: &Start, store: &Path) -> Option<String> {
     if !start.is_server() {
         return Some("the arguments do not start serve --mcp".to_owned());
     }
-    let named = start
-        .args
-        .iter()
-        .skip_while(|arg| *arg != "--store")
-        .nth(1)
-        .map(PathBuf::from)?;
-    let same = named.canonicalize().ok() == store.canonicalize().ok();
-    (!same).then(|| format!("it serves another store, {}", shown(&named)))
+    let everywhere = if client.is_of_project() {
+        ""
+    } else {
+        ", in every project"
+    };
+    other.map(|other| format!("it serves another store, {}{everywhere}", shown(other)))
 }
 
 #[cfg(not(feature = "mcp"))]
-fn clients(_: &Path) -> Vec<ClientSetup> {
+fn clients(_: &Context, _: &Path) -> Vec<ClientSetup> {
     Vec::new()
 }
 

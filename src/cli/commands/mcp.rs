@@ -10,7 +10,7 @@ use similar::TextDiff;
 use super::agent::person;
 use super::prelude::*;
 use crate::cli::args::LaneOptions;
-use crate::cli::clients::{Client, Start};
+use crate::cli::clients::{Client, SettingsFile, Start, real_path};
 
 /// Set up an MCP client
 ///
@@ -79,24 +79,20 @@ impl Verb for Mcp {
             dry_run,
             yes,
         } = self.verb;
-        let file = client.file()?;
-        // A file that cannot be parsed is refused below, with the entry to paste.
-        let known = file.start().ok().flatten();
-        let start = start_of(context, client, scope, known.as_ref())?;
-        let old = file.read()?;
-        let new = file.with_server(old.as_deref(), &start)?;
-        let before = old.as_deref().unwrap_or_default();
+        let plan = Plan::of(context, client, scope)?;
+        let (before, new) = (plan.old.as_deref().unwrap_or_default(), &plan.new);
+        let (file, start) = (&plan.file, plan.start.clone());
         let answer = Installed {
             client,
             file: shown(&file.path),
             command: start.command,
             args: start.args,
-            changed: before != new,
+            changed: before != new.as_str(),
             dry_run,
         };
         if answer.changed {
             let name = printable(&answer.file);
-            let diff = TextDiff::from_lines(before, &new);
+            let diff = TextDiff::from_lines(before, new);
             let diff = diff
                 .unified_diff()
                 .context_radius(3)
@@ -105,9 +101,10 @@ impl Verb for Mcp {
             context
                 .output
                 .note_for_people("change", format!("\n{}", printable(diff.trim_end())));
+            plan.note_other_store(context);
             if !dry_run {
                 person(context, yes, "write this?", "written")?;
-                file.write(&new)?;
+                file.write(new)?;
             }
         }
         let line = match (answer.changed, dry_run) {
@@ -116,6 +113,61 @@ impl Verb for Mcp {
             (true, false) => format!("added the server to {}; start {client} again", answer.file),
         };
         context.say(&answer, printable(&line))
+    }
+}
+
+/// A change of the settings of a client.
+pub(super) struct Plan {
+    file: SettingsFile,
+    old: Option<String>,
+    new: String,
+    /// How the file starts the server now, and how it will.
+    known: Option<Start>,
+    start: Start,
+}
+
+impl Plan {
+    /// Plans to start the server with the options of the command.
+    ///
+    /// # Errors
+    /// `Denied` or `InvalidInput`, with the entry to paste, if the program cannot read the file or cannot keep the rest of it.
+    pub(super) fn of(context: &Context, client: Client, scope: Option<String>) -> Result<Self> {
+        let file = client.file()?;
+        // A file that cannot be parsed is refused below, with the entry to paste.
+        let known = file.start().ok().flatten();
+        let start = start_of(context, client, scope, known.as_ref())?;
+        let old = file.read().map_err(|error| match error.kind() {
+            ErrorKind::Denied => error.with_hint(client.by_hand(&start)),
+            _ => error,
+        })?;
+        let new = file.with_server(old.as_deref(), &start)?;
+        Ok(Self {
+            file,
+            old,
+            new,
+            known,
+            start,
+        })
+    }
+
+    /// Notes that the client will serve another store than before, because every project that uses the client is affected.
+    fn note_other_store(&self, context: &mut Context) {
+        let store = |start: &Start| start.store().map(|store| shown(&store));
+        let before = self.known.as_ref().and_then(store);
+        if let (Some(before), Some(after)) = (before, store(&self.start))
+            && before != after
+        {
+            let client = self.file.client;
+            let text = format!(
+                "{client} serves {before} until now; with this change it serves {after} {}",
+                if client.is_of_project() {
+                    "here"
+                } else {
+                    "in every project"
+                }
+            );
+            context.output.note("other_store", text);
+        }
     }
 }
 
@@ -135,7 +187,8 @@ fn start_of(
         None if client.is_of_project() => None,
         None => Some(context.store()?),
     };
-    let store = store.map(|store| store.canonicalize().unwrap_or(store));
+    // The client may start the server in another folder.
+    let store = store.map(|store| real_path(&store));
     let trust = context.options.trust.map(|class| class.name().to_owned());
     let mut args = vec!["serve".to_owned(), "--mcp".to_owned()];
     let options = [

@@ -15,7 +15,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
-use super::memory_files::{TOP, listing, numbered, within};
+use super::memory_files::{TOP, listing, numbered, page, within};
 use crate::agent::trust::held_back;
 use crate::agent::{Forgetting, NewItem, RememberOptions, StoredText, refuse_secret_name};
 use crate::engine::{Query, View};
@@ -37,7 +37,7 @@ const LINES_MAX: usize = 999_999;
 /// What most errors of the documentation begin with.
 const ERROR: &str = "Error: ";
 /// The commands, and the arguments that each needs.
-const COMMANDS: &str = "view (path), create (path, file_text), str_replace (path, old_str, new_str), \
+const COMMANDS: &str = "view (path, view_range?), create (path, file_text), str_replace (path, old_str, new_str), \
                         insert (path, insert_line, insert_text), delete (path), rename (old_path, new_path)";
 
 /// A command of the tool.
@@ -84,7 +84,11 @@ pub(super) fn tool() -> Tool {
             "path": text(), "file_text": text(), "old_str": text(), "new_str": text(),
             "insert_line": { "type": "integer" }, "insert_text": text(),
             "old_path": text(), "new_path": text(),
-            "view_range": { "type": "array", "items": { "type": "integer" } },
+            "view_range": {
+                "description": "[first, last] line; -1 is the end",
+                "type": "array",
+                "items": { "type": "integer" },
+            },
         },
         "required": ["command"],
     });
@@ -199,10 +203,7 @@ impl<'a> Files<'a> {
     }
 
     fn id(&self, path: &str) -> Result<Id> {
-        match Self::below(path)? {
-            "" => Err(failed(format!("The path {TOP} is a folder"))),
-            rest => Id::new(&format!("{}{rest}", self.prefix)),
-        }
+        Id::new(&format!("{}{}", self.prefix, Self::below(path)?))
     }
 
     /// Returns the file at `path`.
@@ -241,7 +242,9 @@ impl<'a> Files<'a> {
 
     /// Whether `path` is a file or a folder.
     fn is_taken(&self, path: &str) -> Result<bool> {
-        Ok(self.file(path)?.is_some() || !self.within(path, Some(1), drop)?.is_empty())
+        Ok(Self::below(path)?.is_empty()
+            || self.file(path)?.is_some()
+            || !self.within(path, Some(1), drop)?.is_empty())
     }
 
     /// Returns the text of a file as an answer may show it.
@@ -263,35 +266,24 @@ impl<'a> Files<'a> {
     }
 
     fn view(&self, path: &str, range: Option<[i64; 2]>) -> Result<String> {
-        if !Self::below(path)?.is_empty()
-            && let Some(object) = self.file(path)?
-        {
+        if let Some(object) = self.file(path)? {
             let text = self.text(path, &object)?;
+            let shown = printable(path);
             if text.lines().nth(LINES_MAX).is_some() {
-                let path = printable(path);
-                let text = format!("File {path} exceeds maximum line limit of 999,999 lines.");
+                let text = format!("File {shown} exceeds maximum line limit of 999,999 lines.");
                 return Err(failed(text));
             }
             let lines = numbered(&text);
-            let (first, last) = match range {
-                None => (1, lines.len()),
-                Some([first, -1]) => (at_least_one(first), lines.len()),
-                Some([first, last]) => (at_least_one(first), usize::try_from(last).unwrap_or_default()),
-            };
-            let shown = lines
-                .iter()
-                .take(last)
-                .skip(first - 1)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join("\n");
-            return Ok(format!(
-                "Here's the content of {} with line numbers:\n{shown}",
-                printable(path)
-            ));
+            let (first, last) = in_range(range, lines.len())?;
+            let head = format!("Here's the content of {shown} with line numbers:");
+            let tokens_max = self.service.caller().tokens_max;
+            return Ok(page(&head, &lines[first..last], first, object.id(), tokens_max));
         }
         // Only the sizes are kept, so that one text at a time is in memory.
-        let files = self.within(path, None, |object| object.content().map_or(0, str::len))?;
+        let files = self.within(path, None, |object| {
+            let size = object.content().map_or(0, str::len);
+            object.origin().is_trusted().then_some(size)
+        })?;
         if files.is_empty() && !Self::below(path)?.is_empty() {
             return Err(missing(path, "", ". Please provide a valid path."));
         }
@@ -362,18 +354,20 @@ impl<'a> Files<'a> {
     fn insert(&self, path: &str, at: i64, new: &str) -> Result<String> {
         let object = self.file(path)?.ok_or_else(|| missing(path, ERROR, ""))?;
         let text = self.text(path, &object)?;
-        let mut lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let line = usize::try_from(at).ok().filter(|line| *line <= lines.len()).ok_or_else(|| {
             failed(format!(
                 "Error: Invalid `insert_line` parameter: {at}. It should be within the range of lines of the file: [0, {}]",
                 lines.len()
             ))
         })?;
-        lines.splice(line..line, new.trim_end_matches('\n').split('\n'));
-        let mut edited = lines.join("\n");
-        if text.ends_with('\n') {
-            edited.push('\n');
-        }
+        let (before, after) = text.split_at(lines[..line].iter().map(|line| line.len()).sum());
+        let is_open = |text: &str| !text.is_empty() && !text.ends_with('\n');
+        let first_end = if is_open(before) { "\n" } else { "" };
+        // The last line of a file ends as before.
+        let is_last = after.is_empty() && !text.ends_with('\n');
+        let end = if is_last || new.ends_with('\n') { "" } else { "\n" };
+        let edited = [before, first_end, new, end, after].concat();
         self.store(path, edited, Some(&object))?;
         Ok(format!("The file {} has been edited.", printable(path)))
     }
@@ -404,9 +398,7 @@ impl<'a> Files<'a> {
     /// Returns the file at `path`, or the files of the folder, by their path below the top folder.
     fn at(&self, path: &str) -> Result<BTreeMap<String, Object>> {
         let rest = Self::below(path)?;
-        if !rest.is_empty()
-            && let Some(object) = self.file(path)?
-        {
+        if let Some(object) = self.file(path)? {
             return Ok(BTreeMap::from([(rest.to_owned(), object)]));
         }
         let files = self.within(path, None, |object| object)?;
@@ -475,6 +467,7 @@ impl<'a> Files<'a> {
         let options = RememberOptions {
             expected: old.map(Object::digest),
             is_quick: true,
+            may_be_empty: true,
             ..RememberOptions::default()
         };
         let stored = agent.remember(item, &options, &self.service.writer()?)?;
@@ -485,6 +478,20 @@ impl<'a> Files<'a> {
     }
 }
 
-fn at_least_one(line: i64) -> usize {
-    usize::try_from(line).unwrap_or_default().max(1)
+/// Returns the lines of a range as the documentation counts them, `[first, last]` from 1 on, out of `count` lines.
+fn in_range(range: Option<[i64; 2]>, count: usize) -> Result<(usize, usize)> {
+    let [from, to] = range.unwrap_or([1, -1]);
+    let first = usize::try_from(from).unwrap_or_default().saturating_sub(1);
+    let last = if to == -1 {
+        count
+    } else {
+        usize::try_from(to).unwrap_or_default().min(count)
+    };
+    // An empty file has no line, and its view is empty.
+    if first <= last && (first < last || count == 0) {
+        return Ok((first, last));
+    }
+    Err(failed(format!(
+        "{ERROR}Invalid `view_range` parameter: [{from}, {to}]. It should be within the range of lines of the file: [1, {count}]"
+    )))
 }

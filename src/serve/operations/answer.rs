@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::recall::tokens;
 use crate::serve::Service;
 use crate::serve::naming::{LeftOut, Naming};
-use crate::visible::written_out;
+use crate::visible::{one_line, printable};
 
 /// The characters of a text that a row keeps if the row alone is over the limit.
 const ROW_CHARS_LEAST: usize = 80;
@@ -197,16 +197,6 @@ impl<A: Serialize> Answer<A> {
             text: lines.join("\n"),
         })
     }
-}
-
-/// Returns a text on one line, with invisible characters written out (ANS-2).
-fn one_line(text: &str) -> String {
-    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// Returns a text with invisible characters written out.
-pub(crate) fn printable(text: &str) -> String {
-    written_out(text).into_owned()
 }
 
 /// Returns the estimated tokens of a document.

@@ -42,10 +42,11 @@ mod snapshot;
 mod status;
 mod undo;
 
-pub(crate) use self::answer::{Sent, printable};
+pub(crate) use self::answer::Sent;
 use self::operation::entry;
 pub(crate) use self::operation::{Effect, Entry, Profile};
 use crate::error::{Error, ErrorCode, Result};
+pub(crate) use crate::visible::printable;
 
 /// Every operation, in the order in which a server lists them (OPS-1).
 const OPERATIONS: &[Entry] = &[

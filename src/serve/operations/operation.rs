@@ -9,11 +9,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
 pub(super) use super::answer::Answer;
-use super::answer::{Sent, printable};
+use super::answer::Sent;
 pub(super) use super::page::Page;
 use super::schema;
 use crate::error::{Error, ErrorCode, Result};
 use crate::serve::Service;
+use crate::visible::printable;
 
 named! {
     /// A set of operations. Each contains the ones before it.

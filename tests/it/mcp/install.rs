@@ -188,8 +188,139 @@ fn doctor_names_what_is_wrong_with_a_client() {
         assert!(text(&found["problem"]).contains(what), "{found}");
         assert_eq!(found["remedy"], "treering mcp install --client claude-code");
     }
+    // What `mcp install` refuses is done by hand.
     folder.write(".mcp.json", "{broken");
-    assert!(folder.json(&["doctor"])["clients"][0]["problem"].is_string());
+    let broken = folder.json(&["doctor"])["clients"][0].clone();
+    assert!(
+        broken["problem"].is_string() && broken["remedy"].is_null(),
+        "{broken}"
+    );
+    assert!(text(&broken["by_hand"]).contains("\"mcpServers\""), "{broken}");
     folder.write(".mcp.json", "{}");
     assert!(folder.json(&["doctor"])["clients"].is_null());
+}
+
+/// The first client that starts the server creates the store, so a set-up without one is complete.
+#[test]
+fn doctor_checks_the_clients_before_there_is_a_store() {
+    let folder = Folder::new();
+    assert_eq!(folder.refused(1, &["doctor"])["code"], "no_store");
+    folder.json(&["mcp", "install", "--client", "claude-code", "--yes"]);
+    let examined = folder.json(&["doctor"]);
+    assert_eq!(
+        (
+            &examined["ok"],
+            &examined["clients"][0]["problem"],
+            &examined["clients"][0]["serves_store"]
+        ),
+        (&json!(true), &Value::Null, &json!(true))
+    );
+    let problem = &examined["problems"][0];
+    assert_eq!(
+        (&problem["code"], &problem["severity"]),
+        (&json!("no_store"), &json!("notice"))
+    );
+    assert!(
+        text(&problem["what"]).contains("the first client that starts the server creates it"),
+        "{problem}"
+    );
+    // A store that no client uses is missing. The clients are checked all the same.
+    let ran = folder.run(&["doctor", "--store", "typo", "--json"]);
+    let examined = ran.documents().remove(0);
+    assert_eq!((ran.code, &examined["ok"]), (1, &json!(false)));
+    let problem = &examined["problems"][0];
+    assert_eq!(
+        (&problem["code"], &problem["severity"]),
+        (&json!("no_store"), &json!("warning"))
+    );
+    assert_eq!(problem["command"], "treering init --store typo");
+    let client = &examined["clients"][0];
+    assert!(text(&client["problem"]).contains("another store"), "{client}");
+    // The remedy names the store, because the folder of the command does not.
+    let typo = folder.path("typo").display().to_string();
+    let remedy = format!("treering mcp install --client claude-code --store {typo}");
+    assert_eq!(client["remedy"], remedy);
+    let arguments: Vec<_> = remedy.split(' ').skip(1).chain(["--yes"]).collect();
+    folder.json(&arguments);
+    let examined = folder.json(&["doctor", "--store", "typo"]);
+    assert!(examined["clients"][0]["problem"].is_null(), "{examined}");
+    // A folder with other files never becomes a store.
+    folder.write("typo/other", "x");
+    folder.refused(1, &["doctor", "--store", "typo"]);
+}
+
+/// A file with comments is read, and left alone.
+#[test]
+fn a_file_with_comments_is_checked_and_mended_by_hand() {
+    let folder = Folder::with_store();
+    let file = |server: &str| {
+        let text = format!(
+            "{{\n  // \"servers\": {{\n  \"servers\": {{ /* mine, */ {server} }},\n  \"url\": \"http://x/*\\\"//\",\n}}\n"
+        );
+        folder.write(".vscode/mcp.json", &text);
+        text
+    };
+    let install = ["mcp", "install", "--client", "vscode", "--yes"];
+    let doctor = || folder.json(&["doctor"])["clients"].clone();
+    file("");
+    assert!(doctor().is_null());
+    let old = file(
+        "\"treering\": {\"command\": \"/nowhere/treering\", \"args\": [\"serve\", \"--mcp\", \"--profile\", \"full\",]},",
+    );
+    let found = doctor()[0].clone();
+    assert!(text(&found["problem"]).contains("/nowhere/treering"), "{found}");
+    assert!(found["remedy"].is_null(), "{found}");
+    // The entry to paste is the one that `mcp install` prints, with the options that the file has.
+    let by_hand = text(&found["by_hand"]);
+    assert_eq!(folder.refused(1, &install)["hint"], found["by_hand"]);
+    let entry = &by_hand[by_hand.find('{').unwrap()..];
+    let entry: Value = serde_json::from_str(entry).unwrap();
+    let entry = &entry["servers"]["treering"];
+    assert_eq!(entry["args"], json!(["serve", "--mcp", "--profile", "full"]));
+    assert_eq!(fs::read_to_string(folder.path(".vscode/mcp.json")).unwrap(), old);
+    let pasted = file(&format!("\"treering\": {entry},"));
+    let found = doctor()[0].clone();
+    assert!(found["problem"].is_null(), "{found}");
+    assert_eq!(folder.json(&install)["changed"], false);
+    assert_eq!(
+        fs::read_to_string(folder.path(".vscode/mcp.json")).unwrap(),
+        pasted
+    );
+}
+
+/// A client of many projects serves one store. Whoever gives it another one is told whose projects this affects.
+#[test]
+fn a_client_of_many_projects_is_not_repointed_unnoticed() {
+    let folder = Folder::with_store();
+    let install = ["mcp", "install", "--client", "cursor", "--yes"];
+    let first = folder.run(&install);
+    assert!(!first.err.contains("until now"), "{first:?}");
+    let other = folder.path("other");
+    let other = other.to_str().unwrap();
+    folder.json(&["init", "--store", other]);
+    let found = folder.json(&["doctor", "--store", other])["clients"][0].clone();
+    let own = folder.store().canonicalize().unwrap();
+    let what = format!("it serves another store, {}, in every project", own.display());
+    assert_eq!(found["problem"], what);
+    let ran = folder.run(&["doctor", "--store", other]);
+    let remedy = format!("serve this store instead with: {}", text(&found["remedy"]));
+    assert!(
+        ran.code == 0 && ran.out.contains(&remedy) && !ran.out.contains("repair with"),
+        "{ran:?}"
+    );
+    let ran = folder.run(&[&install[..], &["--store", other]].concat());
+    let note = format!(
+        "cursor serves {} until now; with this change it serves {other} in every project",
+        own.display()
+    );
+    assert!(ran.err.contains(&note), "{ran:?}");
+}
+
+/// A client starts the server in a folder of its own, so a relative path would name another store there.
+#[test]
+fn the_path_of_a_missing_store_is_absolute() {
+    let folder = Folder::new();
+    folder.json(&["mcp", "install", "--client", "cursor", "--store", "new", "--yes"]);
+    let args = read(&folder, "home/.cursor/mcp.json")["mcpServers"]["treering"]["args"].clone();
+    assert_eq!(args[3], folder.path("new").to_str().unwrap());
 }

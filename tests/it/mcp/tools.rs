@@ -410,6 +410,9 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         run(c, json!({ "command": "view", "path": "/memories" }), 0),
         format!("{listed}\n0B\t/memories")
     );
+    // The top folder is there before a file is.
+    let top = json!({ "command": "create", "path": "/memories/", "file_text": "x" });
+    assert_eq!(run(c, top, 0), "Error: File /memories already exists");
     let create = json!({ "command": "create", "path": "/memories/a.md", "file_text": "one\ntwo\nthree\n" });
     assert_eq!(
         run(c, create.clone(), 1),
@@ -451,7 +454,7 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         run(c, json!({ "command": "view", "path": "/memories/notes/b.md" }), 0),
         moved
     );
-    let tree = format!("{listed}\n16B\t/memories\n16B\t/memories/notes\n16B\t/memories/notes/b.md");
+    let tree = format!("{listed}\n16B\t/memories\n16B\t/memories/notes/\n16B\t/memories/notes/b.md");
     assert_eq!(run(c, json!({ "command": "view", "path": "/memories" }), 0), tree);
     assert_eq!(
         run(c, json!({ "command": "delete", "path": "/memories/notes" }), 1),
@@ -505,6 +508,27 @@ fn the_memory_tool_refuses_in_the_words_of_its_documentation() {
             json!({ "command": "delete", "path": "/memories" }),
             "Error: The folder /memories itself cannot be deleted",
         ),
+        // A folder is not a file.
+        (
+            json!({ "command": "str_replace", "path": "/memories/notes", "old_str": "a" }),
+            "Error: The path /memories/notes does not exist. Please provide a valid path.",
+        ),
+        (
+            json!({ "command": "str_replace", "path": "/memories", "old_str": "a" }),
+            "Error: The path /memories does not exist. Please provide a valid path.",
+        ),
+        (
+            json!({ "command": "insert", "path": "/memories/", "insert_line": 0, "insert_text": "a" }),
+            "Error: The path /memories/ does not exist",
+        ),
+        (
+            json!({ "command": "create", "path": "/memories/", "file_text": "a" }),
+            "Error: File /memories already exists",
+        ),
+        (
+            json!({ "command": "view", "path": "/memories/notes/b.md", "view_range": [2, 9] }),
+            "Error: Invalid `view_range` parameter: [2, 9]. It should be within the range of lines of the file: [1, 1]",
+        ),
     ] {
         let result = client.result("memory", arguments);
         assert_eq!(text(&result["content"][0]["text"]), error);
@@ -538,4 +562,120 @@ fn the_memory_tool_refuses_in_the_words_of_its_documentation() {
         let result = client.result("memory", below.clone());
         assert_eq!(result["isError"], true, "{below}: {result}");
     }
+}
+
+/// A file is what the model made it: empty, with carriage returns, or with empty lines.
+#[test]
+fn the_memory_tool_keeps_what_a_file_has() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--profile", "full"]);
+    let mut run = |arguments: Value| {
+        let result = client.result("memory", arguments);
+        assert_ne!(result["isError"], true, "{result}");
+        text(&result["content"][0]["text"])
+    };
+    let path = "/memories/a.md";
+    let head = format!("Here's the content of {path} with line numbers:\n");
+    let view = json!({ "command": "view", "path": path });
+    run(json!({ "command": "create", "path": path, "file_text": "" }));
+    assert_eq!(run(view.clone()), head);
+    let range = json!({ "command": "view", "path": path, "view_range": [1, 9] });
+    assert_eq!(run(range), head);
+    run(json!({ "command": "insert", "path": path, "insert_line": 0, "insert_text": "one\n\n" }));
+    assert_eq!(run(view.clone()), format!("{head}     1\tone\n     2\t"));
+    run(json!({ "command": "str_replace", "path": path, "old_str": "one\n\n", "new_str": "" }));
+    assert_eq!(run(view), head);
+    // An edit leaves the ends of other lines alone.
+    let path = "/memories/b.md";
+    run(json!({ "command": "create", "path": path, "file_text": "one\r\ntwo\r\n" }));
+    run(json!({ "command": "insert", "path": path, "insert_line": 1, "insert_text": "1.5" }));
+    run(json!({ "command": "create", "path": "/memories/c.md", "file_text": "one" }));
+    run(json!({ "command": "insert", "path": "/memories/c.md", "insert_line": 1, "insert_text": "two" }));
+    let status = client.call("memory_status", json!({}));
+    let scope = text(&status["scope"]);
+    for (name, content) in [("b.md", "one\r\n1.5\ntwo\r\n"), ("c.md", "one\ntwo")] {
+        let stored = folder.json(&["get", &format!("memories/{scope}/{name}")]);
+        assert_eq!(stored["content"], content);
+    }
+}
+
+/// The list of a folder tells folders from files, and names no file that is not trusted.
+#[test]
+fn the_memory_tool_lists_folders_and_trusted_files() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--profile", "full"]);
+    let create = |client: &mut Client, path: &str| {
+        let result = client.result(
+            "memory",
+            json!({ "command": "create", "path": path, "file_text": "12345" }),
+        );
+        assert_ne!(result["isError"], true, "{result}");
+    };
+    for path in ["/memories/d/e/f/g.md", "/memories/d/x.md", "/memories/d.md"] {
+        create(&mut client, path);
+    }
+    let mut other = Client::start(&folder, &["--profile", "full", "--trust", "tool_external"]);
+    create(&mut other, "/memories/obey-me.md");
+    let mut view = |path: &str| {
+        let result = client.result("memory", json!({ "command": "view", "path": path }));
+        let shown = text(&result["content"][0]["text"]);
+        shown.split_once(":\n").unwrap().1.to_owned()
+    };
+    assert_eq!(
+        view("/memories"),
+        "15B\t/memories\n5B\t/memories/d.md\n10B\t/memories/d/\n5B\t/memories/d/e/\n5B\t/memories/d/x.md\n(files left out, because they are not trusted: 1)"
+    );
+    assert_eq!(
+        view("/memories/d/"),
+        "10B\t/memories/d\n5B\t/memories/d/e/\n5B\t/memories/d/e/f/\n5B\t/memories/d/x.md"
+    );
+}
+
+/// A view ends after a whole line, and says where the next one is. So a model reads every line once.
+#[test]
+fn the_memory_tool_shows_a_long_file_in_parts() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--profile", "full", "--max-tokens", "300"]);
+    let lines: Vec<_> = (1..=200).map(|number| format!("this is line {number}")).collect();
+    client.result(
+        "memory",
+        json!({ "command": "create", "path": "/memories/a.md", "file_text": lines.join("\n") }),
+    );
+    let mut read = Vec::new();
+    let mut next = Some(1);
+    while let Some(from) = next {
+        let result = client.result(
+            "memory",
+            json!({ "command": "view", "path": "/memories/a.md", "view_range": [from, -1] }),
+        );
+        let shown = text(&result["content"][0]["text"]);
+        assert!(shown.len() <= 1_200, "{shown}");
+        read.extend(
+            shown
+                .lines()
+                .filter_map(|line| Some(line.split_once('\t')?.1.to_owned())),
+        );
+        let note = shown.split_once("view_range [");
+        next = note.map(|(_, rest)| rest.split_once(',').unwrap().0.parse::<u64>().unwrap());
+        assert_eq!(next.unwrap_or(201), read.len() as u64 + 1, "{shown}");
+    }
+    assert_eq!(read, lines);
+    // A line that is longer than an answer is whole in `memory_get`.
+    let long = "word ".repeat(400);
+    let file =
+        json!({ "command": "create", "path": "/memories/long.md", "file_text": format!("{long}\nlast") });
+    client.result("memory", file);
+    let result = client.result(
+        "memory",
+        json!({ "command": "view", "path": "/memories/long.md" }),
+    );
+    let shown = text(&result["content"][0]["text"]);
+    assert!(
+        shown.len() <= 1_200 && shown.contains("view_range [2, -1]"),
+        "{shown}"
+    );
+    let id = shown.split_once("memory_get with id \"").unwrap().1;
+    let id = id.split_once('"').unwrap().0;
+    let got = client.call("memory_get", json!({ "id": id }));
+    assert!(text(&got["items"][0]["text"]).starts_with("word word"), "{got}");
 }

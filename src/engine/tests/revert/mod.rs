@@ -133,24 +133,34 @@ fn a_version_that_was_brought_back_counts_for_its_first_writer() {
         }),
     ];
     for (name, bring_back) in ways {
-        let memory = Memory::in_memory().unwrap();
-        write(&memory, "day", "a", "good");
-        write(&memory, "night", "a", "bad");
-        bring_back(&memory);
-        assert_eq!(content(&memory.view(), "a").as_deref(), Some("bad"), "{name}");
-        let reverted = revert(&memory, session("night")).unwrap();
-        // WTH-2
-        assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"), "{name}");
-        assert!(reverted.kept.is_empty(), "{name}");
-
-        // A good version that somebody brought back stays, and is not named as a conflict.
-        let memory = Memory::in_memory().unwrap();
-        write(&memory, "day", "a", "good");
-        write(&memory, "night", "a", "bad");
-        drop(memory.rollback("seq:1").across_lanes().by(&by("eve")).unwrap());
-        let reverted = revert(&memory, session("night")).unwrap();
-        assert!(!reverted.committed.changed && reverted.kept.is_empty(), "{name}");
+        expect_good_after(name, bring_back);
     }
+}
+
+#[test]
+fn a_good_version_that_was_brought_back_stays() {
+    let memory = good_and_bad();
+    drop(memory.rollback("seq:1").across_lanes().by(&by("eve")).unwrap());
+    let reverted = revert(&memory, session("night")).unwrap();
+    // It is not named as a conflict.
+    assert!(!reverted.committed.changed && reverted.kept.is_empty());
+}
+
+fn good_and_bad() -> Memory {
+    let memory = Memory::in_memory().unwrap();
+    write(&memory, "day", "a", "good");
+    write(&memory, "night", "a", "bad");
+    memory
+}
+
+/// Checks that a revert of the session `night` brings the good version back after `way`, which leaves the bad one (WTH-2).
+fn expect_good_after(name: &str, way: impl Fn(&Memory)) {
+    let memory = good_and_bad();
+    way(&memory);
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("bad"), "{name}");
+    let reverted = revert(&memory, session("night")).unwrap();
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"), "{name}");
+    assert!(reverted.kept.is_empty(), "{name}");
 }
 
 /// INVARIANT WTH-2: what undo, rollback, restore or revert took back stays taken back.
@@ -170,26 +180,23 @@ fn a_version_that_was_taken_back_does_not_return() {
         ("revert", |memory| drop(revert(memory, session("eve")).unwrap())),
     ];
     for (name, take_back) in ways {
-        let memory = Memory::in_memory().unwrap();
-        write(&memory, "day", "a", "good");
-        write(&memory, "night", "a", "bad");
-        write(&memory, "eve", "a", "bad too");
-        take_back(&memory);
-        assert_eq!(content(&memory.view(), "a").as_deref(), Some("bad"), "{name}");
-        let reverted = revert(&memory, session("night")).unwrap();
-        assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"), "{name}");
-        assert!(reverted.kept.is_empty(), "{name}");
-        // A selected commit decides nothing: if `night` itself brings its version back, the version of `eve` stands.
-        let memory = Memory::in_memory().unwrap();
-        write(&memory, "day", "a", "good");
-        write(&memory, "night", "a", "bad");
-        write(&memory, "eve", "a", "better");
-        let mut draft = memory.draft(&by("night"));
-        draft.restore(&id("a"), &memory.at("seq:2").unwrap()).unwrap();
-        drop(memory.commit(draft, Op::RESTORE).unwrap());
-        revert(&memory, session("night")).unwrap();
-        assert_eq!(content(&memory.view(), "a").as_deref(), Some("better"), "{name}");
+        expect_good_after(name, |memory| {
+            write(memory, "eve", "a", "bad too");
+            take_back(memory);
+        });
     }
+}
+
+#[test]
+fn a_selected_commit_decides_nothing() {
+    let memory = good_and_bad();
+    write(&memory, "eve", "a", "better");
+    // `night` itself brings its version back, so the version of `eve` stands.
+    let mut draft = memory.draft(&by("night"));
+    draft.restore(&id("a"), &memory.at("seq:2").unwrap()).unwrap();
+    drop(memory.commit(draft, Op::RESTORE).unwrap());
+    revert(&memory, session("night")).unwrap();
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("better"));
 }
 
 #[test]
