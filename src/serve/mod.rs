@@ -14,6 +14,7 @@
 //! - SRV-3: an answer contains no item of a scope outside the caller's reach, and no call changes one. An answer contains
 //!   no untrusted text and no untrusted id, unless the call asks for what is not trusted; then the session is tainted.
 
+#[cfg(feature = "http")]
 mod counts;
 pub(crate) mod errors;
 #[cfg(feature = "http")]

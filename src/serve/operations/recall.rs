@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::agent::RecallQuery;
 use crate::answers::agent::recall::Found;
+use crate::answers::words::{counted, quoted};
 use crate::error::Result;
 use crate::ingest::moment::given;
 use crate::object::Kind;
@@ -93,7 +94,8 @@ impl Operation for Recall {
         let shown = recalled.hits.len().saturating_sub(page.start);
         let names = query.reach.names();
         let scopes: Vec<String> = names.into_iter().flatten().map(str::to_owned).collect();
-        let mut line = format!("{shown} hits in {}", scopes.join(", "));
+        let named: Vec<_> = scopes.iter().map(|scope| quoted(scope)).collect();
+        let mut line = format!("{} in {}", counted(shown as u64, "hit"), named.join(", "));
         line.push_str(&withheld(recalled.left_out));
         let found = Found {
             scopes: Some(scopes),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::commits::{Moved, ReversalPreview, Reverted, RollbackPreview};
+use crate::answers::words::{counted, quoted};
 use crate::engine::{Conflicts, Memory, Selection, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Op;
@@ -148,7 +149,7 @@ impl Undo {
             _ => error,
         })?;
         let moved = Moved::of(memory, &committed)?;
-        let line = format!("rolled back to {to}: {}", counts(moved.counts));
+        let line = format!("rolled back to {}: {}", quoted(to), counts(moved.counts));
         Ok((Undone::Moved(moved), line))
     }
 
@@ -170,9 +171,9 @@ impl Undo {
         };
         let verb = if self.is_dry() { "would revert" } else { "reverted" };
         let line = format!(
-            "{verb} {} commits: {} objects changed, {} kept because others changed them later",
-            reverted.selected,
-            reverted.reverted.len(),
+            "{verb} {}: {} changed, {} kept because others changed them later",
+            counted(reverted.selected, "commit"),
+            counted(reverted.reverted.len() as u64, "object"),
             reverted.kept.len()
         );
         Ok((
