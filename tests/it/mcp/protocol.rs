@@ -252,7 +252,9 @@ fn prompts_and_completions() {
         "memory_remember",
         json!({ "text": "Vera drinks tea.", "id": "facts/tea" }),
     );
-    client.call("memory_snapshot", json!({ "name": "release-1" }));
+    for name in ["release-1", "lunch"] {
+        client.call("memory_snapshot", json!({ "name": name }));
+    }
     for (name, arguments) in [
         ("recall-first", json!({ "question": "Which tea?" })),
         ("recall-first", json!({})),
