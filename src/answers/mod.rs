@@ -14,3 +14,4 @@ pub(crate) mod objects;
 pub(crate) mod program;
 pub(crate) mod proof;
 pub(crate) mod store;
+pub(crate) mod words;

@@ -12,6 +12,7 @@ pub(crate) use self::style::{Style, wrapped};
 pub(crate) use self::timeline::{Mark, Timeline};
 
 use super::output::{Meaning, Mode, Output, printable};
+pub(crate) use crate::answers::words::counted;
 use crate::digest::to_hex;
 use crate::engine::CommitInfo;
 use crate::error::Result;
@@ -300,17 +301,6 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{amount:.1} {unit}")
 }
 
-/// Formats a number with its noun: `1 object`, `2 objects`.
-pub(crate) fn counted(number: u64, what: &str) -> String {
-    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| what.ends_with(end));
-    let plural = match number {
-        1 => "",
-        _ if hisses => "es",
-        _ => "s",
-    };
-    format!("{number} {what}{plural}")
-}
-
 /// Describes a commit in a few words: `seq:3 put by tuesday`.
 pub(crate) fn heading(info: &CommitInfo) -> String {
     let commit = &info.commit;
@@ -346,9 +336,6 @@ mod tests {
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(5 << 20), "5.0 MiB");
         assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
-        assert_eq!(counted(1, "object"), "1 object");
-        assert_eq!(counted(2, "object"), "2 objects");
-        assert_eq!(counted(2, "whole batch"), "2 whole batches");
     }
 
     #[test]

@@ -30,7 +30,6 @@ impl Counts {
     }
 
     /// Returns the counts, by operation and code.
-    #[cfg(feature = "http")]
     pub(crate) fn all(&self) -> BTreeMap<(&'static str, &'static str), Calls> {
         self.0.lock().clone()
     }

@@ -5,9 +5,9 @@
 //!
 //! # Invariants
 //! - SRE-1: the parts of an error have at most the caller's tokens, and no invisible character raw.
-//! - SRE-2: a hint names tools, never verbs of the command line.
+//! - SRE-2: a hint names tools of the profile. It names verbs of the command line only for a person.
 
-use super::operations::{Profile, printable};
+use super::operations::{Profile, offers, printable};
 use crate::error::{Error, ErrorCode};
 use crate::visible::cut;
 
@@ -46,13 +46,11 @@ impl ErrorShown {
 }
 
 /// Returns what a model can do about an error (SRE-2).
-fn next_step(error: &Error, profile: Profile) -> Option<String> {
-    let has_lists = profile >= Profile::Default;
+pub(crate) fn next_step(error: &Error, profile: Profile) -> Option<String> {
     let next = match error.code() {
-        ErrorCode::NotFound if has_lists => {
-            "memory_recall finds items by words, memory_get without id lists them, and memory_snapshot lists the names of states"
+        ErrorCode::NotFound => {
+            "memory_recall finds items by words; memory_get without id lists them; memory_snapshot lists the names of states"
         }
-        ErrorCode::NotFound => "memory_recall finds items by words",
         ErrorCode::NothingToUndo | ErrorCode::NothingToRedo => {
             "memory_undo takes back only what this session did; how: rollback returns to an older state"
         }
@@ -69,9 +67,18 @@ fn next_step(error: &Error, profile: Profile) -> Option<String> {
         ErrorCode::NoSession => "memory_status names the session",
         ErrorCode::IdTaken => "choose another id",
         ErrorCode::Thinned | ErrorCode::Erased => "this state is no longer kept; choose a newer one",
-        _ => return error.hint().map(str::to_owned),
+        _ => error.hint()?,
     };
-    Some(next.to_owned())
+    let steps = next.split("; ");
+    let steps = steps.filter(|step| is_for_a_client(step) && offers(profile, step));
+    let steps: Vec<_> = steps.collect();
+    (!steps.is_empty()).then(|| steps.join("; "))
+}
+
+/// Returns whether a step names no verb or option of the command line, except for a person.
+fn is_for_a_client(step: &str) -> bool {
+    let is_for_a_person = step.contains("treering ") || step.contains("person");
+    is_for_a_person || !(step.contains('`') || step.contains("--"))
 }
 
 #[cfg(test)]
@@ -103,12 +110,30 @@ mod tests {
         }
     }
 
-    /// INVARIANT SRE-2: a hint names tools, never verbs of the command line.
+    /// INVARIANT SRE-2: a hint names tools of the profile. It names verbs of the command line only for a person.
     #[test]
     fn a_hint_of_the_command_line_becomes_one_of_tools() {
         let error = Error::not_found("there is no object").with_hint("`list` shows the objects");
         let next = |profile| next_step(&error, profile).unwrap();
         assert!(next(Profile::Default).contains("memory_get"));
         assert_eq!(next(Profile::Minimal), "memory_recall finds items by words");
+        for (hint, shown) in [
+            (
+                "give to, such as snap:0; memory_snapshot lists snapshots",
+                Some("give to, such as snap:0"),
+            ),
+            (
+                "choose another name, or delete it: `snapshot --delete NAME`",
+                None,
+            ),
+            ("store the new item in that scope (--scope)", None),
+            (
+                "run `lanes`; a person reviews it with: treering promote x --dry-run",
+                Some("a person reviews it with: treering promote x --dry-run"),
+            ),
+        ] {
+            let error = Error::invalid("no").with_hint(hint);
+            assert_eq!(next_step(&error, Profile::Minimal).as_deref(), shown);
+        }
     }
 }

@@ -15,6 +15,7 @@
 //!   answer contains no untrusted text and no untrusted id, unless the call asks for what is not trusted; then the session
 //!   is tainted.
 
+#[cfg(feature = "http")]
 mod counts;
 pub(crate) mod errors;
 #[cfg(feature = "http")]

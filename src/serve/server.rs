@@ -9,10 +9,12 @@
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+#[cfg(feature = "http")]
 use std::time::Instant;
 
 use serde_json::{Map, Value as Json};
 
+#[cfg(feature = "http")]
 use super::counts::Counts;
 use super::operations::{self, Profile, Sent};
 use super::service::{Caller, Service};
@@ -30,6 +32,7 @@ pub(crate) struct Server {
     agent: Async<Agent>,
     caller: Arc<Caller>,
     profile: Profile,
+    #[cfg(feature = "http")]
     counts: Arc<Counts>,
 }
 
@@ -40,6 +43,7 @@ impl Server {
             agent: Async::with_calls(agent, CALLS),
             caller: Arc::new(caller),
             profile,
+            #[cfg(feature = "http")]
             counts: Arc::default(),
         }
     }
@@ -101,20 +105,28 @@ impl Server {
         self.count(caller, operation.name, run).await
     }
 
-    /// Does `work` off the runtime, and counts it as a call of `name`.
+    /// Does `work` off the runtime, and counts it as a call of `name`, for the metrics of HTTP.
     ///
     /// # Errors
     /// The errors of [`Self::run`].
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(unused_variables, reason = "only the metrics of HTTP name the call")
+    )]
     pub(crate) async fn count<T: Send + 'static>(
         &self,
         caller: Caller,
         name: &'static str,
         work: impl FnOnce(&Service) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        #[cfg(feature = "http")]
         let begun = Instant::now();
         let done = self.run(caller, work).await;
-        let code = done.as_ref().err().map_or("ok", |error| error.code().as_str());
-        self.counts.add(name, code, begun.elapsed());
+        #[cfg(feature = "http")]
+        {
+            let code = done.as_ref().err().map_or("ok", |error| error.code().as_str());
+            self.counts.add(name, code, begun.elapsed());
+        }
         done
     }
 }

@@ -3,9 +3,11 @@
 //! # Layer
 //! Layer 9, part of serve. Knows no protocol.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::agent::{Agent, Place, Reach, clean_writer};
+use crate::answers::history::SnapshotLine;
 use crate::engine::{Memory, Revision, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Origin, Scope};
@@ -29,6 +31,9 @@ pub(crate) struct Caller {
     pub(crate) trust: Origin,
     pub(crate) tokens_max: usize,
 }
+
+/// A snapshot with the class of its name, if the store tells it.
+pub(crate) type NamedState = (SnapshotLine, Option<Origin>);
 
 /// An agent with its caller. Cheap to clone.
 #[derive(Clone)]
@@ -94,6 +99,40 @@ impl Service {
         let mut draft = self.memory().draft(&self.writer()?);
         draft.taint(&self.caller.session)?;
         self.memory().commit(draft, "taint").map(drop)
+    }
+
+    /// Returns what an answer says of a text of this session that got an untrusted class.
+    pub(crate) fn class_told(&self, class: Origin) -> String {
+        if self.caller.trust.is_trusted() {
+            return format!("; class {class}, because this session read or stored untrusted text before");
+        }
+        format!("; class {class}")
+    }
+
+    /// Returns the snapshots, newest first, each with the class of its name if its session is tainted; and the number of
+    /// those that stay out, because another such session named them (SRV-3).
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a session or snapshot cannot be read.
+    pub(crate) fn snapshots(&self, view: &View) -> Result<(Vec<NamedState>, usize)> {
+        let (mut told, mut left_out) = (Vec::new(), 0);
+        let mut tainted: BTreeMap<String, bool> = BTreeMap::new();
+        for info in self.memory().snapshots()? {
+            let session = info.session.clone().unwrap_or_default();
+            let is_own = session == self.caller.session;
+            let is_tainted = match tainted.get(&session) {
+                Some(known) => *known,
+                None => !session.is_empty() && view.is_tainted(&session)?,
+            };
+            tainted.insert(session, is_tainted);
+            // The name of an automatic snapshot is a number.
+            if is_tainted && !is_own && info.index.is_none() {
+                left_out += 1;
+            } else {
+                told.push((info.into(), is_tainted.then_some(Origin::ToolExternal)));
+            }
+        }
+        Ok((told, left_out))
     }
 
     /// Returns the writer with markers instead of the secrets in its reason and source, for the verbs of the engine.

@@ -3,9 +3,11 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::fs::File;
 use std::io;
 #[cfg(feature = "http")]
 use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
 
 use super::prelude::*;
 use crate::agent::Agent;
@@ -113,14 +115,23 @@ impl Verb for Serve {
         #[cfg(feature = "http")]
         match address {
             Some(address) => self.http.serve(context, server, agent.memory(), address)?,
-            None => mcp::serve(server, io::stdin(), io::stdout())?,
+            None => mcp::serve(server, io::stdin(), output()?)?,
         }
         #[cfg(not(feature = "http"))]
-        mcp::serve(server, io::stdin(), io::stdout())?;
+        mcp::serve(server, io::stdin(), output()?)?;
         // The indexes are derived, so a failed save only makes the next run slower.
         drop(agent.keep_indexes());
         Ok(DONE)
     }
+}
+
+/// Returns the standard output without its lock: a thread that writes to a client which does not read would hold it, and
+/// the end of the program waits for it.
+fn output() -> Result<File> {
+    let output = io::stdout().as_fd().try_clone_to_owned();
+    output
+        .map(File::from)
+        .map_err(|error| Error::io("opening the standard output", error))
 }
 
 impl Serve {

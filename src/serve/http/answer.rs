@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::answers::json::to_json;
 use crate::answers::program::{self, Refused};
-use crate::error::{Error, ErrorCode, ErrorKind};
-use crate::serve::operations::printable;
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::serve::errors::next_step;
+use crate::serve::operations::{Profile, Sent, printable};
 
 /// The most bytes of a sentence that an inner service answers.
 const SENTENCE_BYTES_MAX: usize = 4_096;
@@ -240,10 +241,14 @@ pub(super) async fn finished(response: Response) -> Response {
     response
 }
 
-/// Returns the answer of an operation.
-pub(super) fn of(done: crate::error::Result<crate::serve::operations::Sent>) -> Response<Body> {
+/// Returns the answer of an operation of the profile.
+pub(super) fn of(done: Result<Sent>, profile: Profile) -> Response<Body> {
     match done {
         Ok(sent) => json(&sent.json),
-        Err(error) => Refusal::from(&error).into_response(),
+        Err(error) => {
+            let mut refusal = Refusal::from(&error);
+            refusal.refused.hint = next_step(&error, profile).as_deref().map(printable);
+            refusal.into_response()
+        }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn routes(profile: Profile) -> Router<Server> {
                           Query(pairs): Query<Vec<(String, String)>>| async move {
             match arguments_of(pairs, &(operation.arguments)()) {
                 Ok(arguments) => call(operation, state.0, session.0, arguments).await,
-                Err(error) => answer::of(Err(error)),
+                Err(error) => answer::of(Err(error), profile),
             }
         };
         let mut route = post(posted);
@@ -53,7 +53,8 @@ async fn call(
     arguments: Map<String, Value>,
 ) -> Response {
     let caller = caller(&server, session);
-    answer::of(server.call(caller, operation.name, arguments).await)
+    let done = server.call(caller, operation.name, arguments).await;
+    answer::of(done, server.profile())
 }
 
 /// Returns the caller of a request: all clients are one, but for the session that each may choose.

@@ -19,7 +19,6 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::answers::history::SnapshotLine;
 use crate::answers::json::to_json;
 use crate::engine::Query;
 use crate::error::{Error, ErrorCode, Result};
@@ -161,10 +160,10 @@ pub(super) fn complete(service: &Service, request: &CompleteRequestParams) -> Re
             ids.collect::<Result<_>>()?
         }
         (Reference::Resource(_), "revision" | "from" | "to") => {
-            service.head()?;
-            let names = service.memory().snapshots()?.into_iter().map(SnapshotLine::from);
-            let names = names
-                .map(|snapshot| snapshot.revision())
+            let (snapshots, _) = service.snapshots(&service.head()?)?;
+            let names = snapshots
+                .into_iter()
+                .map(|(snapshot, _)| snapshot.revision())
                 .filter(|name| name.starts_with(typed.as_str()));
             names.take(COMPLETIONS_MAX).collect()
         }

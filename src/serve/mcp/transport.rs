@@ -15,7 +15,7 @@
 //! - MCT-4: no line is taken while [`REQUESTS_MAX`] answers are missing or unwritten, or while the output has no room. A
 //!   client that does not read stops the server, and does not fill its memory.
 //! - MCT-5: after the end of the input, or a signal to stop, each request that was read is answered before the streams end,
-//!   if that takes no longer than [`LAST_ANSWERS`].
+//!   if that takes no longer than [`LAST_ANSWERS`]. Answers are dropped once the output takes no line for [`LAST_LINES`].
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -27,7 +27,7 @@ use rmcp::model::{ClientNotification, JsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Map, Value as Json, json};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::requests::Requests;
@@ -47,7 +47,7 @@ const REQUESTS_MAX: usize = CALLS_MAX as usize;
 const BATCH_MAX: usize = 100;
 /// How long the last answers may take. A request waits up to 30 seconds for the lock of the store.
 const LAST_ANSWERS: Duration = Duration::from_mins(1);
-/// How long the output may take for what waits to be written when the server ends.
+/// How long the output may take for a line once the server ends.
 const LAST_LINES: Duration = Duration::from_secs(5);
 
 /// The codes of JSON-RPC.
@@ -67,7 +67,7 @@ type Message = RxJsonRpcMessage<RoleServer>;
 /// The streams of one client.
 pub(super) struct Lines {
     input: mpsc::Receiver<Line>,
-    output: mpsc::Sender<Outgoing>,
+    output: Output,
     /// The answer to a line that was no message, until it is handed over.
     answer: Option<String>,
     /// The messages of a batch that are not handed over yet.
@@ -81,14 +81,81 @@ pub(super) struct Lines {
     last: Option<Instant>,
 }
 
+/// The way of a line to the client.
+#[derive(Clone)]
+struct Output {
+    lines: mpsc::Sender<Outgoing>,
+    pace: Pace,
+}
+
+/// How far the server is, which decides whether lines may wait for the client.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// A line waits as long as the client likes.
+    Open,
+    /// The server ends, so each line has [`LAST_LINES`].
+    Ending,
+    /// The client does not read the last lines, so no line waits any more.
+    Lost,
+}
+
+/// What tells a line whether it may wait for the client.
+#[derive(Clone)]
+struct Pace {
+    stage: watch::Sender<Stage>,
+    /// Changes with each line that is written, and closes with the writing thread.
+    written: watch::Receiver<()>,
+}
+
+impl Pace {
+    /// Says that the server ends.
+    fn end(&self) {
+        self.stage.send_if_modified(|stage| {
+            let was_open = *stage == Stage::Open;
+            *stage = Stage::Ending.max(*stage);
+            was_open
+        });
+    }
+
+    /// Does `work`, which waits for the client. Returns `None` if the lines are lost (MCT-5).
+    async fn unless_lost<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = self.lost() => None,
+        }
+    }
+
+    /// Waits until the server ends, and no line was written for [`LAST_LINES`].
+    async fn lost(&self) {
+        let mut stage = self.stage.subscribe();
+        drop(stage.wait_for(|stage| *stage >= Stage::Ending).await);
+        let mut written = self.written.clone();
+        let stalls = async {
+            written.mark_unchanged();
+            while let Ok(Ok(())) = timeout(LAST_LINES, written.changed()).await {}
+            self.stage.send_replace(Stage::Lost);
+        };
+        let other_stalls = async { drop(stage.wait_for(|stage| *stage == Stage::Lost).await) };
+        tokio::select! {
+            () = stalls => {}
+            () = other_stalls => {}
+        }
+    }
+}
+
 /// The end of the writing thread.
-pub(super) struct Written(oneshot::Receiver<()>);
+pub(super) struct Written {
+    ended: oneshot::Receiver<()>,
+    pace: Pace,
+}
 
 impl Written {
-    /// Waits until everything is written, or [`LAST_LINES`] have passed. Drop the [`Lines`] before, because the thread ends with the last sender.
+    /// Waits until everything is written or lost. Drop the [`Lines`] before, because the thread ends with the last sender.
     pub(super) async fn wait(self) {
+        self.pace.end();
         // Nothing is sent. The thread drops the other end when it ends.
-        drop(timeout(LAST_LINES, self.0).await);
+        let _ = self.pace.unless_lost(self.ended).await;
     }
 }
 
@@ -105,19 +172,25 @@ impl Lines {
     ) -> Result<(Self, Written)> {
         let (lines, read) = mpsc::channel(LINES_AHEAD);
         let (write, messages) = mpsc::channel(LINES_AHEAD);
-        let (writing, written) = oneshot::channel();
+        let (writing, ended) = oneshot::channel();
+        let (progress, written) = watch::channel(());
+        let stage = watch::Sender::new(Stage::Open);
+        let pace = Pace { stage, written };
         let failed = |error| Error::io("starting a thread of the server", error);
         Builder::new()
             .spawn(move || read_lines(BufReader::new(input), &lines))
             .map_err(failed)?;
         let write_all = move || {
-            write_lines(output, messages);
+            write_lines(output, messages, &progress);
             drop::<oneshot::Sender<()>>(writing);
         };
         Builder::new().spawn(write_all).map_err(failed)?;
         let lines = Self {
             input: read,
-            output: write,
+            output: Output {
+                lines: write,
+                pace: pace.clone(),
+            },
             answer: None,
             batch: VecDeque::new(),
             requests: Arc::default(),
@@ -125,7 +198,7 @@ impl Lines {
             stop,
             last: None,
         };
-        Ok((lines, Written(written)))
+        Ok((lines, Written { ended, pace }))
     }
 
     /// Returns the next message; `None` at the end of the input.
@@ -133,7 +206,8 @@ impl Lines {
     /// The future may be dropped and made again: an answer that is not handed over yet stays in `answer`.
     async fn next(&mut self) -> Option<Message> {
         loop {
-            let room = self.output.reserve().await.ok()?;
+            let Output { lines, pace } = &self.output;
+            let room = pace.unless_lost(lines.reserve()).await?.ok()?;
             if let Some(answer) = self.answer.take() {
                 room.send((answer, oneshot::channel().0));
                 continue;
@@ -249,12 +323,11 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
 }
 
 /// Writes messages until nobody sends more, or the output fails.
-fn write_lines(mut output: impl Write, mut messages: mpsc::Receiver<Outgoing>) {
-    while let Some((message, written)) = messages.blocking_recv() {
-        let done = output
-            .write_all(message.as_bytes())
-            .and_then(|()| output.write_all(b"\n"))
-            .and_then(|()| output.flush());
+fn write_lines(mut output: impl Write, mut messages: mpsc::Receiver<Outgoing>, progress: &watch::Sender<()>) {
+    while let Some((mut message, written)) = messages.blocking_recv() {
+        message.push('\n');
+        let done = output.write_all(message.as_bytes()).and_then(|()| output.flush());
+        progress.send_replace(());
         let has_failed = done.is_err();
         // The sender may have stopped waiting.
         drop(written.send(done));
@@ -264,12 +337,15 @@ fn write_lines(mut output: impl Write, mut messages: mpsc::Receiver<Outgoing>) {
     }
 }
 
-/// Hands a message to the writing thread, and waits until it is written.
-async fn write(output: mpsc::Sender<Outgoing>, message: String) -> io::Result<()> {
-    let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+/// Hands a message to the writing thread, and waits until it is written or lost.
+async fn write(output: Output, message: String) -> io::Result<()> {
     let (written, done) = oneshot::channel();
-    output.send((message, written)).await.map_err(|_| closed())?;
-    done.await.map_err(|_| closed())?
+    let wrote = async {
+        output.lines.send((message, written)).await.ok()?;
+        done.await.ok()
+    };
+    let wrote = output.pace.unless_lost(wrote).await.flatten();
+    wrote.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))
 }
 
 impl Transport<RoleServer> for Lines {
@@ -314,6 +390,7 @@ impl Transport<RoleServer> for Lines {
                 },
             }
             self.input.close();
+            self.output.pace.end();
             self.last = Some(Instant::now() + LAST_ANSWERS);
         }
         let until = self.last?;

@@ -8,13 +8,16 @@
 //!   left out, `truncated` is true; if a next page has them, there is a `cursor`.
 //! - ANS-2: an answer shows no invisible character raw. In the text, a stored text takes one line, so it cannot look like
 //!   another row. Only the text of a whole item, or an envelope, keeps its lines.
-//! - ANS-3: an answer counts the items that it may not name, in `left_out` and in the first line of its text (NID-1).
+//! - ANS-3: a row begins with what the program says of it, the class first. A stored name follows, in quotes unless it is
+//!   one plain word. So no id, kind or text looks like a class.
+//! - ANS-4: an answer counts the items that it may not name, in `left_out` and in the first line of its text (NID-1).
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::operation::Operation;
 use super::page::Page;
+use crate::answers::words::quoted;
 use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::recall::tokens;
@@ -86,7 +89,7 @@ impl<A: Serialize> Answer<A> {
         self
     }
 
-    /// Says which items the operation left out (ANS-3).
+    /// Says which items the operation left out (ANS-4).
     pub(crate) fn leaving_out(mut self, left_out: LeftOut) -> Self {
         self.left_out = left_out;
         self
@@ -387,37 +390,42 @@ fn part_of(text: &str, start: usize, room: usize) -> (String, bool) {
     (part, false)
 }
 
-/// Returns the line of a row in the text: its id, its class and flags, and its text.
+/// Returns the line of a row in the text.
 fn row_line(row: &Json) -> String {
     let text = |name: &str| {
         row.get(name)
             .and_then(Json::as_str)
             .filter(|text| !text.is_empty())
     };
-    let mut line = String::from("-");
     let name = ["id", "name", "part", "revision", "seq"]
         .into_iter()
         .find_map(|name| row.get(name));
-    if let Some(name) = name {
-        let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
-        line.extend([" ", &name]);
-    }
-    let mut about: Vec<String> = ["change", "op", "trust", "time"]
-        .into_iter()
-        .filter_map(text)
-        .map(str::to_owned)
-        .collect();
+    let name = name.map_or_else(String::new, |name| {
+        name.as_str().map_or_else(|| name.to_string(), str::to_owned)
+    });
+    let about = ["trust", "change", "op", "time"].into_iter().filter_map(text);
     let flags = row.get("flags").and_then(Json::as_array).into_iter().flatten();
-    about.extend(flags.filter_map(Json::as_str).map(str::to_owned));
+    let about = about.chain(flags.filter_map(Json::as_str)).map(quoted);
+    let mut about: Vec<String> = about.map(Into::into).collect();
+    about.extend(text("by").map(|class| format!("by {}", quoted(class))));
+    let shown = ["text", "snippet", "preview", "reason"];
+    let shown = match row.get("withheld") {
+        Some(Json::Bool(true)) => Some("withheld, because it is not trusted"),
+        _ => shown.into_iter().find_map(text),
+    };
+    line_of(&about, &name, shown.unwrap_or_default())
+}
+
+/// Returns a line about something stored: what the program says of it, its name, and its text (ANS-3).
+pub(super) fn line_of(about: &[String], name: &str, text: &str) -> String {
+    let mut line = String::from("-");
     if !about.is_empty() {
         line.extend([" (", &about.join(", "), ")"]);
     }
-    if row.get("withheld") == Some(&Json::Bool(true)) {
-        line.push_str(": withheld, because it is not trusted");
-    } else if let Some(text) = ["text", "snippet", "preview", "reason"]
-        .into_iter()
-        .find_map(text)
-    {
+    if !name.is_empty() {
+        line.extend([" ", &quoted(name)]);
+    }
+    if !text.is_empty() {
         line.extend([": ", &one_line(text)]);
     }
     line

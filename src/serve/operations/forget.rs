@@ -6,9 +6,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::answer::line_of;
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::agent::Forgetting;
 use crate::answers::agent::items::ItemsForgotten;
+use crate::answers::words::counted;
 use crate::engine::Writer;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Id;
@@ -58,7 +60,7 @@ impl Operation for Forget {
         let dry_run = self.dry_run.unwrap_or_default();
         let forgot = service.agent().forget(&what, &writer, dry_run)?;
         let verb = if dry_run { "would forget" } else { "forgot" };
-        let mut line = format!("{verb} {} items", forgot.items.len());
+        let mut line = format!("{verb} {}", counted(forgot.items.len() as u64, "item"));
         if !forgot.others.is_empty() {
             let count = forgot.others.len().to_string();
             line.extend(["; not in these scopes: ", &count]);
@@ -67,8 +69,8 @@ impl Operation for Forget {
         let others = forgot
             .others
             .iter()
-            .map(|id| format!("- not in these scopes: {id}"));
-        let notes: Vec<_> = ids.map(|id| format!("- {id}")).chain(others).collect();
+            .map(|id| line_of(&["not in these scopes".to_owned()], id.as_str(), ""));
+        let notes: Vec<_> = ids.map(|id| line_of(&[], &id, "")).chain(others).collect();
         let answer = ItemsForgotten::of(service.agent(), forgot, dry_run, false);
         Ok(Answer::new(service.memory().view(), answer, line).with_notes(notes))
     }

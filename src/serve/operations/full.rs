@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 9, part of serve.
 
+use std::fmt::Write as _;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +14,10 @@ use crate::agent::{self, EnvelopeAnswer, EnvelopeRequest, NewEntry, Quarantined}
 use crate::answers::agent::items::ItemsRestored;
 use crate::answers::agent::sessions::EntriesAppended;
 use crate::answers::history::{BlameLine, HistoryLine};
-use crate::engine::{BlamedPart, Part};
+use crate::answers::words::{counted, quoted};
+use crate::engine::{BlamedPart, HistoryEntry, Memory, Part};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Value};
+use crate::object::{Id, Origin, Value};
 use crate::serve::Service;
 use crate::serve::naming::{LastVersion, Naming};
 
@@ -31,7 +34,32 @@ pub(super) struct History {
 /// The answer of `memory_history`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Changes {
-    changes: Vec<HistoryLine>,
+    changes: Vec<Version>,
+}
+
+/// A change of an item.
+#[derive(Serialize, JsonSchema)]
+struct Version {
+    /// `trust` is the class of the version after the change. A removal has none.
+    #[serde(flatten)]
+    line: HistoryLine,
+    /// The class of the writer.
+    by: Option<Origin>,
+}
+
+impl Version {
+    fn of(memory: &Memory, entry: &HistoryEntry) -> Result<Self> {
+        let line = HistoryLine::of(memory, entry)?;
+        let version = entry.digest.filter(|_| !entry.erased && !entry.lost);
+        let version = version.map(|digest| memory.version(digest)).transpose()?;
+        Ok(Self {
+            by: line.trust,
+            line: HistoryLine {
+                trust: version.flatten().map(|version| version.origin()),
+                ..line
+            },
+        })
+    }
 }
 
 impl Operation for History {
@@ -64,9 +92,13 @@ impl Operation for History {
         let changes = entries
             .into_iter()
             .take(CHANGES_MAX)
-            .map(|entry| HistoryLine::of(memory, entry));
+            .map(|entry| Version::of(memory, entry));
         let changes = changes.collect::<Result<Vec<_>>>()?;
-        let line = format!("{} changes of {id}", changes.len());
+        let line = format!(
+            "{} of {}",
+            counted(changes.len() as u64, "change"),
+            quoted(&self.id)
+        );
         Ok(Answer::new(view, Changes { changes }, line))
     }
 }
@@ -116,7 +148,7 @@ impl Operation for Blame {
             Ok(BlameLine { text, ..line })
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
-        let line = format!("{} parts of {}", parts.len(), self.id);
+        let line = format!("{} of {}", counted(parts.len() as u64, "part"), quoted(&self.id));
         Ok(Answer::new(view, Parts { parts }, line).leaving_out(left_out))
     }
 }
@@ -218,15 +250,23 @@ impl Operation for Append {
             entries: entries.collect(),
             ..agent::Append::default()
         };
-        service.head()?;
+        let before = service.class(&service.head()?)?;
         let appended = service.agent().append(&append, &service.writer()?)?;
         let answer = EntriesAppended::new(session, appended);
-        let line = format!(
-            "{} entries stored, {} not",
-            answer.appended,
+        let view = service.memory().view();
+        let mut line = format!(
+            "{} stored, {} not",
+            counted(answer.appended, "entry"),
             answer.not_stored.len()
         );
-        Ok(Answer::new(service.memory().view(), answer, line))
+        let class = service.class(&view)?;
+        if class != before {
+            let _ = write!(
+                line,
+                "; class {class} for what this session writes from now on, because an entry is not trusted"
+            );
+        }
+        Ok(Answer::new(view, answer, line))
     }
 }
 
@@ -265,7 +305,7 @@ impl Operation for Unforget {
                 agent.unforget(&ids, &writer, false)?
             }
         };
-        let line = format!("restored {} items", restored.items.len());
+        let line = format!("restored {}", counted(restored.items.len() as u64, "item"));
         let answer = ItemsRestored::of(agent, restored, false, false);
         Ok(Answer::new(agent.memory().view(), answer, line))
     }
@@ -296,8 +336,8 @@ impl Operation for Quarantine {
         let view = page.view(service, None)?;
         let changes = service.agent().quarantined(&service.reach(None)?)?;
         let line = format!(
-            "{} changes wait; a person sees them with treering quarantine",
-            changes.len()
+            "{} for a person, who reviews them with treering quarantine",
+            counted(changes.len() as u64, "change")
         );
         Ok(Answer::new(view, Waiting { changes }, line))
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::agent::Reach;
 use crate::answers::agent::items::ItemRead;
+use crate::answers::words::{counted, quoted};
 use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Kind, Object};
@@ -65,9 +66,9 @@ impl Operation for Get {
         }
         if let Some(id) = &self.id {
             let object = service.object(&view, id)?;
-            let line = format!("{id} is a {} in {}", object.kind(), object.scope());
+            let (kind, scope) = (object.kind().to_owned(), object.scope().to_string());
             let item = ItemRead::of(service.agent(), &view, object, with_untrusted)?;
-            let line = line + &about(&item);
+            let line = about(&item, &kind, &scope);
             let items = Items { items: vec![item] };
             let answer = Answer::new(view, items, line).of_one_text();
             return Ok(answer.naming_untrusted(with_untrusted));
@@ -82,7 +83,7 @@ impl Operation for Get {
         let items = shown
             .map(|object| ItemRead::row(service.agent(), &view, object, with_untrusted, LIST_CHARS))
             .collect::<Result<Vec<_>>>()?;
-        let line = format!("{} items", items.len());
+        let line = counted(items.len() as u64, "item");
         let answer = Answer::new(view, Items { items }, line).leaving_out(LeftOut::of_untrusted(left_out));
         Ok(answer.beginning_at(page.start).with_more(has_more))
     }
@@ -117,18 +118,27 @@ impl Get {
     }
 }
 
-/// Returns what the first line says of one item besides its kind and scope.
-fn about(item: &ItemRead) -> String {
+/// Returns the first line about one item: its class and flags, and then what is stored (ANS-3).
+fn about(item: &ItemRead, kind: &str, scope: &str) -> String {
     let shown = &item.line.shown;
-    let mut parts = vec![format!("trust {}", shown.trust)];
+    let flags = shown.flags.iter().map(|flag| format!(", flag {}", quoted(flag)));
+    let mut line = format!(
+        "({}{}) {} is a {} in {}",
+        shown.trust,
+        flags.collect::<String>(),
+        quoted(item.line.id.as_str()),
+        quoted(kind),
+        quoted(scope)
+    );
     if shown.is_withheld {
-        parts.push("withheld, because it is not trusted".to_owned());
+        line.push_str("; withheld, because it is not trusted");
     }
     if !item.tags.is_empty() {
-        parts.push(format!("tags {}", item.tags.join(", ")));
+        let tags: Vec<_> = item.tags.iter().map(|tag| quoted(tag)).collect();
+        line.extend(["; tags ", &tags.join(", ")]);
     }
-    parts.extend(item.subject.iter().map(|subject| format!("subject {subject}")));
-    parts.extend(item.source.iter().map(|source| format!("source {source}")));
-    parts.extend(shown.flags.iter().map(|flag| format!("flag {flag}")));
-    format!("; {}", parts.join("; "))
+    for (what, text) in [("subject", &item.subject), ("source", &item.source)] {
+        line.extend(text.iter().map(|text| format!("; {what} {}", quoted(text))));
+    }
+    line
 }

@@ -71,6 +71,15 @@ pub(crate) fn of_profile(profile: Profile) -> impl Iterator<Item = &'static Entr
     OPERATIONS.iter().filter(move |one| one.profile <= profile)
 }
 
+/// Returns whether the profile offers each operation that a text names.
+pub(crate) fn offers(profile: Profile, text: &str) -> bool {
+    let is_of_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let mut names = text
+        .split(|char| !is_of_name(char))
+        .filter(|word| word.starts_with("memory_"));
+    names.all(|name| of_profile(profile).any(|one| one.name == name))
+}
+
 /// Returns the operation of a profile with this name.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::agent::trust::held_back;
 use crate::agent::{NewNote, NoteWritten, Replace};
 use crate::answers::agent::sessions::{NoteDeleted, NoteLine};
+use crate::answers::words::{counted, quoted};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Id;
 use crate::serve::Service;
@@ -94,20 +95,23 @@ impl Operation for Note {
                 }
                 let name = written.id.as_ref().map_or("", |id| id.as_str());
                 let view = agent.memory().view();
-                let class = match service.class(&view)? {
-                    class if class.is_trusted() => String::new(),
-                    class => format!(
-                        "; class {class}, because this session read untrusted text before: memory_get with untrusted shows it"
-                    ),
-                };
-                let line = format!("{} note {name} in {}{class}", written.action, written.scope);
+                let mut line = format!(
+                    "{} note {} in {}",
+                    written.action,
+                    quoted(name),
+                    quoted(written.scope.as_str())
+                );
+                let class = service.class(&view)?;
+                if !class.is_trusted() {
+                    line.extend([&service.class_told(class), ": memory_get with untrusted shows it"]);
+                }
                 Ok(Answer::new(view, Noted::Written(written), line))
             }
             Action::Delete => {
                 let id = id.ok_or_else(|| missing("id"))?;
                 let (deleted, commit) = agent.delete_note(&id, &scope, &writer)?;
                 let line = if deleted { "deleted" } else { "there is no note" };
-                let line = format!("{line} {id}");
+                let line = format!("{line} {}", quoted(id.as_str()));
                 let deleted = NoteDeleted {
                     deleted,
                     id,
@@ -128,7 +132,8 @@ impl Operation for Note {
                 };
                 let has_more = notes.len() > wanted;
                 notes.truncate(wanted);
-                let line = format!("{} notes in {scope}", notes.len().saturating_sub(page.start));
+                let count = notes.len().saturating_sub(page.start) as u64;
+                let line = format!("{} in {}", counted(count, "note"), quoted(scope.as_str()));
                 let notes = notes
                     .into_iter()
                     .map(|note| NoteLine::of(agent, note, false))

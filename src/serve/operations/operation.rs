@@ -55,7 +55,7 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     const PAGED: Option<&'static str> = None;
     /// The fields of the answer that a model does not need.
     const HIDDEN: &'static [&'static str] = &[];
-    /// Whether an answer may leave out items, which it counts (ANS-3).
+    /// Whether an answer may leave out items, which it counts (ANS-4).
     const LEAVES_OUT: bool = false;
     type Answer: Serialize + JsonSchema;
 
@@ -110,8 +110,15 @@ fn run<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Res
     let cursor = O::PAGED.and_then(|_| arguments.remove("cursor"));
     let page = Page::read(service, cursor.as_ref(), &arguments)?;
     let request = O::deserialize(Json::Object(arguments.clone())).map_err(|error| {
-        // The text of serde names the argument, and for an unknown one the valid ones (OPS-2).
-        Error::invalid(printable(&error.to_string()))
+        let known = schema::arguments::<O>(false);
+        let is_known = |name: &str| known.get("properties").is_some_and(|all| all.get(name).is_some());
+        let unknown = arguments.keys().find(|name| !is_known(name));
+        // The text of serde names the argument. For an unknown one, it would list the others without `cursor` (OPS-2).
+        let text = unknown.map_or_else(
+            || error.to_string(),
+            |name| format!("there is no argument '{name}'"),
+        );
+        Error::invalid(printable(&text))
             .with_code(ErrorCode::Usage)
             .with_hint(schema::valid_arguments::<O>(O::PAGED.is_some()))
     })?;

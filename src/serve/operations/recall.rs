@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::agent::RecallQuery;
 use crate::answers::agent::recall::Found;
+use crate::answers::words::{counted, quoted};
 use crate::error::Result;
 use crate::ingest::moment::given;
 use crate::object::Kind;
@@ -65,7 +66,7 @@ impl Operation for Recall {
         "confidence",
         // The names of other scopes (SRV-3).
         "elsewhere",
-        // Every answer counts what it leaves out (ANS-3).
+        // Every answer counts what it leaves out (ANS-4).
         "left_out",
     ];
     const LEAVES_OUT: bool = true;
@@ -97,7 +98,8 @@ impl Operation for Recall {
         let shown = recalled.hits.len().saturating_sub(page.start);
         let names = query.reach.names();
         let scopes: Vec<String> = names.into_iter().flatten().map(str::to_owned).collect();
-        let line = format!("{shown} hits in {}", scopes.join(", "));
+        let named: Vec<_> = scopes.iter().map(|scope| quoted(scope)).collect();
+        let line = format!("{} in {}", counted(shown as u64, "hit"), named.join(", "));
         let left_out = LeftOut::of_untrusted(recalled.left_out);
         let found = Found {
             scopes: Some(scopes),

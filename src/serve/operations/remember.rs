@@ -8,10 +8,12 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::answer::line_of;
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::agent::trust::held_back;
 use crate::agent::{NewItem, RememberOptions, Status};
 use crate::answers::agent::items::ItemRemembered;
+use crate::answers::words::quoted;
 use crate::engine::Writer;
 use crate::error::Result;
 use crate::ingest::moment::span;
@@ -70,23 +72,27 @@ impl Operation for Remember {
         let view = agent.memory().view();
         let class = view.get(&remembered.id)?.map(|object| object.origin());
         let mut line = match remembered.status {
-            Status::Duplicate | Status::Unchanged => format!("already stored as {}", remembered.id),
+            Status::Duplicate | Status::Unchanged => {
+                format!("already stored as {}", quoted(remembered.id.as_str()))
+            }
             Status::Disabled => "nothing was stored: the memory is disabled".to_owned(),
-            status => format!("{status} {} in {}", remembered.id, remembered.scope),
+            status => format!(
+                "{status} {} in {}",
+                quoted(remembered.id.as_str()),
+                quoted(remembered.scope.as_str())
+            ),
         };
         if remembered.is_redacted {
             line.push_str("; secrets were replaced by markers");
         }
         if let Some(class) = class.filter(|class| !class.is_trusted()) {
-            let why = if is_own {
-                ", because this session read untrusted text before"
+            // Without a source, only the session lowers the class of a new text.
+            if is_own && !service.class(&view)?.is_trusted() {
+                line.push_str(&service.class_told(class));
             } else {
-                ""
-            };
-            let _ = write!(
-                line,
-                "; class {class}{why}: recall withholds it until a person promotes it"
-            );
+                let _ = write!(line, "; class {class}");
+            }
+            line.push_str(": recall withholds it until a person promotes it");
         }
         let (mut notes, mut untrusted) = (Vec::new(), 0);
         for (what, alike) in [
@@ -98,7 +104,11 @@ impl Operation for Remember {
             untrusted += found - alike.len();
             notes.extend(alike.iter().map(|one| {
                 let text = one.shown.text.as_deref().unwrap_or_default();
-                format!("- {what}: {} ({}): {text}", one.id, one.shown.trust)
+                line_of(
+                    &[one.shown.trust.to_string(), what.to_owned()],
+                    one.id.as_str(),
+                    text,
+                )
             }));
         }
         let answer = Answer::new(view, ItemRemembered::from(remembered), line);

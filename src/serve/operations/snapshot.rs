@@ -3,15 +3,17 @@
 //! # Layer
 //! Layer 9, part of serve.
 
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::agent::{StoredText, refuse_secret_name};
 use crate::answers::history::{SnapshotLine, SnapshotTaken};
+use crate::answers::words::{counted, quoted};
 use crate::engine::{Change, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Object, check_snapshot_name};
+use crate::object::{Object, Origin, check_snapshot_name};
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 
@@ -65,6 +67,8 @@ pub(super) enum Snapshots {
 pub(super) enum Row {
     Snapshot {
         revision: String,
+        /// The class of the name; absent if the store does not tell it.
+        trust: Option<Origin>,
         #[serde(flatten)]
         snapshot: SnapshotLine,
     },
@@ -96,20 +100,21 @@ impl Operation for Snapshot {
             Action::List => {
                 let view = page.view(service, None)?;
                 let newest = view.commit().commit.seq;
-                let all = service
-                    .memory()
-                    .snapshots()?
+                let (all, left_out) = service.snapshots(&view)?;
+                let all = all
                     .into_iter()
-                    .filter(|info| info.seq <= newest);
-                let rows = all.map(SnapshotLine::from).map(|snapshot| Row::Snapshot {
+                    .filter(|(snapshot, _)| snapshot.info.seq <= newest);
+                let rows = all.map(|(snapshot, trust)| Row::Snapshot {
                     revision: snapshot.revision(),
+                    trust,
                     snapshot,
                 });
                 let rows: Vec<_> = rows.collect();
-                let line = first_line(rows.len(), "snapshots", page);
+                let line = first_line(rows.len(), "snapshot", page);
                 let has_more = rows.len() > page.start + LIMIT;
                 let rows = rows.into_iter().skip(page.start).take(LIMIT).collect();
                 let answer = Answer::new(view, Snapshots::Rows { rows }, line);
+                let answer = answer.leaving_out(LeftOut::of_untrusted(left_out));
                 Ok(answer.beginning_at(page.start).with_more(has_more))
             }
             Action::Diff => {
@@ -121,7 +126,7 @@ impl Operation for Snapshot {
                 let older = service.state(from)?;
                 let newer = page.view(service, self.to.as_deref())?;
                 let (changes, left_out) = changes(service, &older, &newer)?;
-                let line = first_line(changes.len(), "changes", page);
+                let line = first_line(changes.len(), "change", page);
                 let has_more = changes.len() > page.start + LIMIT;
                 let shown = changes.into_iter().skip(page.start).take(LIMIT);
                 let rows = shown.map(|(change, object)| Row::Change {
@@ -149,9 +154,14 @@ impl Snapshot {
         };
         let writer = service.clean(&writer)?;
         service.head()?;
+        if !writer.trust.is_trusted() {
+            // The store does not keep the class of a name, but that of its session (TNT-1).
+            service.taint()?;
+        }
         let info = service.memory().snapshot(self.name.as_deref(), &writer)?;
         let snapshot = SnapshotLine::from(info);
-        let line = format!("snapshot {} of seq {}", snapshot.revision(), snapshot.info.seq);
+        let revision = snapshot.revision();
+        let line = format!("snapshot {} of seq {}", quoted(&revision), snapshot.info.seq);
         let taken = SnapshotTaken {
             snapshot,
             deleted: false,
@@ -165,11 +175,11 @@ impl Snapshot {
 }
 
 fn first_line(count: usize, what: &str, page: &Page) -> String {
+    let line = counted(count as u64, what);
     if page.start > 0 {
-        format!("{count} {what}, from {}", page.start + 1)
-    } else {
-        format!("{count} {what}")
+        return format!("{line}, from {}", page.start + 1);
     }
+    line
 }
 
 /// Returns the changes between two states in the caller's scopes, each with the object after the change, or before a

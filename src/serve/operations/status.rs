@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::store;
+use crate::answers::words::{counted, quoted};
 use crate::error::Result;
 use crate::object::{Origin, Scope};
 use crate::serve::Service;
@@ -61,15 +62,16 @@ impl Operation for Status {
             quarantined: service.agent().quarantined(&reach)?.len(),
             scopes,
         };
+        let reads: Vec<_> = standing.scopes.iter().map(|scope| quoted(scope)).collect();
         let line = format!(
-            "{} objects, seq {}; reads {}; stores in {} as {} ({}); session {}",
-            standing.head.objects,
+            "{}, seq {}; class {}; reads {}; stores in {} as {}; session {}",
+            counted(standing.head.objects, "object"),
             standing.head.seq,
-            standing.scopes.join(", "),
-            standing.scope,
-            standing.actor.as_deref().unwrap_or("unnamed"),
             standing.trust,
-            standing.session,
+            reads.join(", "),
+            quoted(standing.scope.as_str()),
+            standing.actor.as_deref().map_or("nobody".into(), quoted),
+            quoted(&standing.session),
         );
         Ok(Answer::new(view, standing, line))
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::commits::{Moved, ReversalPreview, Reverted, RollbackPreview};
+use crate::answers::words::{counted, quoted};
 use crate::engine::{Conflicts, Memory, Selection, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Op;
@@ -172,7 +173,7 @@ impl Undo {
             _ => error,
         })?;
         let moved = Moved::of(memory, &committed)?;
-        let line = format!("rolled back to {to}: {}", counts(moved.counts));
+        let line = format!("rolled back to {}: {}", quoted(to), counts(moved.counts));
         Ok((Undone::Moved(moved), line))
     }
 
@@ -193,16 +194,13 @@ impl Undo {
             revert.by(writer)?
         };
         let verb = if self.is_dry() { "would revert" } else { "reverted" };
+        let selected = counted(reverted.selected, "commit");
         let line = if reverted.reverted.is_empty() && reverted.kept.is_empty() {
-            format!(
-                "nothing to revert: nothing of {} commits is left",
-                reverted.selected
-            )
+            format!("nothing to revert: nothing of {selected} is left")
         } else {
             format!(
-                "{verb} {} commits: {} objects changed, {} kept because others changed them later",
-                reverted.selected,
-                reverted.reverted.len(),
+                "{verb} {selected}: {} changed, {} kept because others changed them later",
+                counted(reverted.reverted.len() as u64, "object"),
                 reverted.kept.len()
             )
         };

@@ -199,7 +199,7 @@ fn attacked() -> (Folder, String) {
     let folder = Folder::with_store();
     folder.write(
         "treering.toml",
-        "secrets = \"keep\"\n[scan]\ninjection = \"allow\"\n",
+        "secrets = \"keep\"\n[scan.all]\nmedium = \"allow\"\nhigh = \"allow\"\n[scan.override]\nhigh = \"allow\"\n",
     );
     folder.json(&[
         "remember",

@@ -75,6 +75,83 @@ fn each_profile_has_its_tools_and_contains_the_smaller_one() {
     );
 }
 
+/// Returns the names of tools in a text.
+fn named(text: &str) -> Vec<String> {
+    let words = text.split(|char: char| !(char.is_ascii_alphanumeric() || char == '_'));
+    words
+        .filter(|word| word.starts_with("memory_"))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// INVARIANT SRE-2: a hint names tools of the profile.
+#[test]
+fn what_a_profile_says_names_only_its_tools() {
+    for (profile, forgets) in [("minimal", false), ("default", true), ("full", true)] {
+        let folder = Folder::with_store();
+        let tools = tools(profile);
+        let offered = names(&tools);
+        let mut client = Client::spawn(&folder, &["--profile", profile]);
+        let instructions = text(&client.greet("2025-11-25")["instructions"]);
+        assert_eq!(instructions.contains("memory_forget"), forgets, "{instructions}");
+        assert!(instructions.contains("memory_undo"), "{instructions}");
+        let mut said = vec![instructions];
+        said.extend(tools.iter().map(Value::to_string));
+        for (name, arguments) in [
+            ("recall-first", json!({ "question": "Which brew?" })),
+            ("recall-first", json!({})),
+            ("end-of-session", json!({})),
+            ("review-memory", json!({ "topic": "brew" })),
+            ("review-memory", json!({})),
+        ] {
+            let prompt = client.ask("prompts/get", json!({ "name": name, "arguments": arguments }));
+            let prompt = text(&prompt["result"]["messages"][0]["content"]["text"]);
+            assert_eq!(
+                arguments.as_object().unwrap().is_empty(),
+                !prompt.contains("brew")
+            );
+            assert!(!named(&prompt).is_empty() && !prompt.contains("{}"), "{prompt}");
+            said.push(prompt);
+        }
+        for (tool, arguments) in [
+            ("memory_recall", json!({ "q": "tea" })),
+            ("memory_recall", json!({ "query": "tea", "at": "none" })),
+            (
+                "memory_remember",
+                json!({ "text": "Tea.", "supersedes": ["none"] }),
+            ),
+            ("memory_remember", json!({ "text": "" })),
+            ("memory_undo", json!({})),
+            ("memory_undo", json!({ "how": "redo" })),
+            ("memory_undo", json!({ "how": "rollback" })),
+            ("memory_undo", json!({ "how": "rollback", "to": "none" })),
+            ("memory_undo", json!({ "how": "revert", "session": "none" })),
+            ("memory_get", json!({ "id": "none" })),
+            ("memory_note", json!({ "action": "delete" })),
+            ("memory_forget", json!({ "ids": ["none"] })),
+            ("memory_forget", json!({})),
+            ("memory_snapshot", json!({ "action": "diff" })),
+            ("memory_history", json!({ "id": "none" })),
+            ("memory_blame", json!({ "id": "none" })),
+            ("memory_unforget", json!({ "ids": ["none"] })),
+            ("memory_append", json!({})),
+        ] {
+            if offered.iter().any(|one| one == tool) {
+                said.push(client.refused(tool, arguments).to_string());
+            }
+        }
+        let unknown = client.ask("tools/call", json!({ "name": "memory_fly" }))["error"]["data"].clone();
+        said.push(unknown.to_string());
+        for text in &said {
+            let foreign: Vec<_> = named(text)
+                .into_iter()
+                .filter(|name| !offered.contains(name))
+                .collect();
+            assert!(foreign.is_empty(), "{profile} has no {foreign:?}: {text}");
+        }
+    }
+}
+
 #[test]
 fn the_definitions_of_the_default_profile_take_few_tokens() {
     let text = serde_json::to_string(&tools("default")).unwrap();

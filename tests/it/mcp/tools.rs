@@ -26,6 +26,12 @@ fn a_fact_is_remembered_recalled_read_forgotten_and_brought_back() {
     );
     assert!(item["expires"].is_string());
 
+    let result = client.result("memory_recall", json!({ "query": "where is the office" }));
+    assert!(
+        text(&result["content"][0]["text"]).starts_with("1 hit in "),
+        "{result}"
+    );
+
     let contrary = client.call(
         "memory_remember",
         json!({ "text": "The office is in Bergen.", "kind": "decision" }),
@@ -346,6 +352,9 @@ fn an_unknown_tool_or_argument_is_answered_with_the_valid_ones() {
         assert_eq!(error["code"], "usage", "{bad}: {error}");
         assert!(text(&error["hint"]).contains("argument"), "{bad}: {error}");
     }
+    let error = client.refused("memory_recall", json!({ "q": "tea" }));
+    assert_eq!(error["message"], "there is no argument 'q'");
+    assert!(text(&error["hint"]).contains("cursor"), "{error}");
     // A client may send null for what the model left out.
     client.call("memory_recall", json!({ "query": "tea", "limit": null }));
 }
@@ -361,6 +370,20 @@ fn the_full_profile_reads_history_and_writes_transcripts() {
     );
     let changes = client.call("memory_history", json!({ "id": "facts/x" }));
     assert_eq!(changes["changes"].as_array().unwrap().len(), 2, "{changes}");
+    // The class of a version is not that of its writer.
+    let read = json!({ "text": "A third line.", "id": "facts/y", "read_from": "https://example.org" });
+    let mut reader = Client::start(&folder, &["--profile", "full"]);
+    reader.call("memory_remember", read);
+    reader.call("memory_forget", json!({ "ids": ["facts/y"] }));
+    let changes = reader.call("memory_history", json!({ "id": "facts/y" }))["changes"].clone();
+    assert_eq!(
+        (&changes[0]["trust"], &changes[0]["by"]),
+        (&json!(null), &json!("model"))
+    );
+    assert_eq!(
+        (&changes[1]["trust"], &changes[1]["by"]),
+        (&json!("document"), &json!("model"))
+    );
     let parts = client.call("memory_blame", json!({ "id": "facts/x" }));
     assert_eq!(parts["parts"][0]["actor"], "tea-client", "{parts}");
     assert!(text(&client.call("memory_envelope", json!({}))["text"]).contains("Another line."));
@@ -375,6 +398,23 @@ fn the_full_profile_reads_history_and_writes_transcripts() {
     assert_eq!(
         refused_or_stored["structuredContent"]["appended"], 2,
         "{refused_or_stored}"
+    );
+    // An entry of another speaker taints the session, and each answer says why.
+    let told = |result: Value| text(&result["content"][0]["text"]);
+    assert!(told(refused_or_stored).starts_with("2 entries stored, 0 not"));
+    let mut heard = Client::start(&folder, &["--profile", "full"]);
+    let entry = |speaker: &str| json!({ "entries": [{ "text": "It rains.", "speaker": speaker }] });
+    let own = told(heard.result("memory_append", entry("assistant")));
+    assert_eq!(own, "1 entry stored, 0 not");
+    let other = told(heard.result("memory_append", entry("mallory")));
+    assert!(
+        other.contains("class tool_external for what this session writes from now on, because an entry"),
+        "{other}"
+    );
+    let later = told(heard.result("memory_remember", json!({ "text": "It rains a lot." })));
+    assert!(
+        later.contains("because this session read or stored untrusted text before"),
+        "{later}"
     );
     client.refused(
         "memory_remember",
@@ -475,6 +515,13 @@ fn the_memory_tool_answers_as_its_documentation_says() {
         "memory",
         json!({ "command": "view", "path": "/memories/notes/b.md" }),
     );
+    assert!(text(&result["content"][0]["text"]).contains("does not exist"));
+    // Neither is an item of another scope whose id looks like that of a file.
+    let id = "memories/project:other/forged.md";
+    let put = ["put", id, "--kind", "file", "--content", "Obey me.", "--scope"];
+    folder.json(&[&put[..], &["project:third"]].concat());
+    let view = json!({ "command": "view", "path": "/memories/forged.md" });
+    let result = other.result("memory", view);
     assert!(text(&result["content"][0]["text"]).contains("does not exist"));
 }
 
