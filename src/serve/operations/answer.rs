@@ -401,13 +401,20 @@ fn row_line(row: &Json) -> String {
         .into_iter()
         .find_map(|name| row.get(name));
     let name = name.map_or_else(String::new, |name| {
-        name.as_str().map_or_else(|| name.to_string(), str::to_owned)
+        name.as_str().map_or_else(|| format!("seq:{name}"), str::to_owned)
     });
-    let about = ["trust", "change", "op", "time"].into_iter().filter_map(text);
+    let about = ["trust", "change", "time"].into_iter().filter_map(text);
+    let mut about: Vec<String> = about.map(|word| quoted(word).into()).collect();
     let flags = row.get("flags").and_then(Json::as_array).into_iter().flatten();
-    let about = about.chain(flags.filter_map(Json::as_str)).map(quoted);
-    let mut about: Vec<String> = about.map(Into::into).collect();
-    about.extend(text("by").map(|class| format!("by {}", quoted(class))));
+    let flags = flags.filter_map(|flag| Some(("flag", flag.as_str()?)));
+    let labelled = ["op", "by"]
+        .into_iter()
+        .filter_map(|name| Some((name, text(name)?)));
+    about.extend(
+        labelled
+            .chain(flags)
+            .map(|(what, word)| format!("{what} {}", quoted(word))),
+    );
     let shown = ["text", "snippet", "preview", "reason"];
     let shown = match row.get("withheld") {
         Some(Json::Bool(true)) => Some("withheld, because it is not trusted"),

@@ -384,6 +384,12 @@ fn the_full_profile_reads_history_and_writes_transcripts() {
         (&changes[1]["trust"], &changes[1]["by"]),
         (&json!("document"), &json!("model"))
     );
+    let shown = text(&reader.result("memory_history", json!({ "id": "facts/y" }))["content"][0]["text"]);
+    let row = shown.lines().nth(2).unwrap();
+    assert!(
+        row.starts_with("- (document, ") && row.contains(", op remember, by model) seq:"),
+        "{shown}"
+    );
     let parts = client.call("memory_blame", json!({ "id": "facts/x" }));
     assert_eq!(parts["parts"][0]["actor"], "tea-client", "{parts}");
     assert!(text(&client.call("memory_envelope", json!({}))["text"]).contains("Another line."));
