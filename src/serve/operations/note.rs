@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Answer, Effect, Operation, Page, Profile};
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::agent::trust::held_back;
 use crate::agent::{NewNote, NoteWritten, Replace};
 use crate::answers::agent::sessions::{NoteDeleted, NoteLine};
@@ -61,6 +61,11 @@ impl Operation for Note {
     const TITLE: &'static str = "Notes";
     const EFFECT: Effect = Effect::Removes;
     const PROFILE: Profile = Profile::Default;
+    const CHOICE: Option<Choice> = Some(Choice {
+        argument: "action",
+        default: "write",
+        users: &[("text", &["write", "search"]), ("id", &["write", "delete"])],
+    });
     const PAGED: Option<&'static str> = Some("notes");
     const HIDDEN: &'static [&'static str] = &[
         "digest", "commit", "seq", "origin", "read", "verdict", "held", "cleared", "rules", "created",

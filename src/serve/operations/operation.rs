@@ -43,6 +43,43 @@ pub(crate) enum Effect {
     Removes,
 }
 
+/// An argument that chooses what the call does, and the arguments that only some of its values use.
+pub(crate) struct Choice {
+    pub(super) argument: &'static str,
+    pub(super) default: &'static str,
+    /// The arguments, each with the values that use it.
+    pub(super) users: &'static [(&'static str, &'static [&'static str])],
+}
+
+impl Choice {
+    /// Returns an error if an argument is given that the chosen value does not use.
+    fn check(&self, arguments: &Map<String, Json>) -> Result<()> {
+        let Self {
+            argument,
+            default,
+            users,
+        } = self;
+        let value = arguments.get(*argument).map_or(Some(*default), Json::as_str);
+        let is_given = |name: &str| {
+            arguments
+                .get(name)
+                .is_some_and(|given| *given != Json::Bool(false))
+        };
+        let unused = users
+            .iter()
+            .find(|(name, users)| is_given(name) && value.is_some_and(|value| !users.contains(&value)));
+        let (Some((name, users)), Some(value)) = (unused, value) else {
+            return Ok(());
+        };
+        let users = users.join(" or ");
+        Err(Error::invalid(format!("{argument}: {value} does not use {name}"))
+            .with_code(ErrorCode::Usage)
+            .with_hint(format!(
+                "nothing was changed; call again with {argument}: {users}, or without {name}"
+            )))
+    }
+}
+
 /// A request with its work.
 pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
@@ -51,6 +88,8 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     /// Whether a second equal call changes nothing more.
     const IS_IDEMPOTENT: bool = matches!(Self::EFFECT, Effect::Reads);
     const PROFILE: Profile;
+    /// The argument that chooses what the call does, if there is one.
+    const CHOICE: Option<Choice> = None;
     /// The field of the answer that pages divide: a list of rows.
     const PAGED: Option<&'static str> = None;
     /// The fields of the answer that a model does not need.
@@ -122,6 +161,8 @@ fn run<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Res
             .with_code(ErrorCode::Usage)
             .with_hint(schema::valid_arguments::<O>(O::PAGED.is_some()))
     })?;
+    // Runs after the arguments are read, so an unknown argument or value has its own error.
+    O::CHOICE.map_or(Ok(()), |choice| choice.check(&arguments))?;
     let answered = request.run(service, &page);
     let sent = answered.and_then(|answer| answer.sent::<O>(service, &page, &arguments));
     sent.map_err(|error| service.told(error, &arguments))

@@ -3,11 +3,10 @@
 //! # Layer
 //! Layer 9, part of serve.
 
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Answer, Effect, Operation, Page, Profile};
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::agent::{StoredText, refuse_secret_name};
 use crate::answers::history::{SnapshotLine, SnapshotTaken};
 use crate::answers::words::{counted, quoted};
@@ -86,6 +85,16 @@ impl Operation for Snapshot {
     const TITLE: &'static str = "Snapshot or diff";
     const EFFECT: Effect = Effect::Adds;
     const PROFILE: Profile = Profile::Default;
+    const CHOICE: Option<Choice> = Some(Choice {
+        argument: "action",
+        default: "take",
+        users: &[
+            ("name", &["take"]),
+            ("reason", &["take"]),
+            ("from", &["diff"]),
+            ("to", &["diff"]),
+        ],
+    });
     const PAGED: Option<&'static str> = Some("rows");
     const HIDDEN: &'static [&'static str] = &[
         "old", "new", "commit", "index", "actor", "session", "erased", "deleted", "name", "reason", "lane",

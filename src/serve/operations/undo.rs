@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Answer, Effect, Operation, Page, Profile};
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::answers::commits::{Moved, ReversalPreview, Reverted, RollbackPreview};
 use crate::answers::words::{counted, quoted};
 use crate::engine::{Conflicts, Memory, Selection, Writer};
@@ -66,6 +66,16 @@ impl Operation for Undo {
     const TITLE: &'static str = "Undo, rollback or revert";
     const EFFECT: Effect = Effect::Removes;
     const PROFILE: Profile = Profile::Minimal;
+    const CHOICE: Option<Choice> = Some(Choice {
+        argument: "how",
+        default: "undo",
+        users: &[
+            ("to", &["rollback"]),
+            ("others", &["rollback"]),
+            ("session", &["revert"]),
+            ("source", &["revert"]),
+        ],
+    });
     const HIDDEN: &'static [&'static str] = &[
         "commit",
         "target",
@@ -87,7 +97,6 @@ impl Operation for Undo {
     type Answer = Undone;
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Undone>> {
-        self.check_given()?;
         service.head()?;
         let memory = service.memory();
         let writer = Writer {
@@ -106,27 +115,6 @@ impl Operation for Undo {
 }
 
 impl Undo {
-    /// Returns an error if an argument is given that only another way uses.
-    fn check_given(&self) -> Result<()> {
-        let given = [
-            ("to", self.to.is_some(), Way::Rollback),
-            ("others", self.others == Some(true), Way::Rollback),
-            ("session", self.session.is_some(), Way::Revert),
-            ("source", self.source.is_some(), Way::Revert),
-        ];
-        let how = self.how;
-        let unused = given
-            .into_iter()
-            .find(|(_, is_given, user)| *is_given && *user != how);
-        unused.map_or(Ok(()), |(name, _, user)| {
-            Err(Error::invalid(format!("how: {how} does not use {name}"))
-                .with_code(ErrorCode::Usage)
-                .with_hint(format!(
-                    "nothing was changed; call again with how: {user}, or without {name}"
-                )))
-        })
-    }
-
     fn is_dry(&self) -> bool {
         self.dry_run.unwrap_or_default()
     }

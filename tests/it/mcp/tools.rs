@@ -157,6 +157,32 @@ fn snapshots_differences_and_the_ways_back() {
         client.refused("memory_undo", json!({ "session": "nobody" }))["code"],
         "usage"
     );
+    for (tool, arguments, way_out) in [
+        (
+            "memory_snapshot",
+            json!({ "from": "snap:0" }),
+            "action: diff, or without from",
+        ),
+        (
+            "memory_snapshot",
+            json!({ "action": "list", "name": "x" }),
+            "action: take, or without name",
+        ),
+        (
+            "memory_note",
+            json!({ "action": "list", "id": "x" }),
+            "action: write or delete, or without id",
+        ),
+        (
+            "memory_note",
+            json!({ "action": "delete", "id": "x", "text": "y" }),
+            "or without text",
+        ),
+    ] {
+        let refused = client.refused(tool, arguments);
+        assert_eq!(refused["code"], "usage", "{refused}");
+        assert!(text(&refused["hint"]).contains(way_out), "{refused}");
+    }
     assert_eq!(folder.root(), root);
     assert_eq!(
         client.refused("memory_snapshot", json!({ "action": "diff" }))["code"],
