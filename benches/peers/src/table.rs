@@ -1,0 +1,174 @@
+//! The measured values, and the rows that compare them.
+
+use crate::goals::{Against, Goal, WORKS, Work};
+
+/// What the bearer of a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Treering, doing the work that the row names.
+    Treering,
+    /// Another store or map that does the same work.
+    Peer,
+    /// What bounds the work: the device, a hash, or Treering itself without the difficulty.
+    Limit,
+}
+
+/// One measured value.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    pub name: String,
+    pub role: Role,
+    pub value: f64,
+}
+
+/// The values of one work at one size.
+pub struct Row {
+    pub work: &'static Work,
+    pub n: u64,
+    pub cells: Vec<Cell>,
+}
+
+/// All values of a run.
+#[derive(Default)]
+pub struct Table {
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// Adds a value.
+    ///
+    /// # Panics
+    /// If no work has this name, or the work has such a value already.
+    pub fn enter(&mut self, work: &str, n: u64, cell: Cell) {
+        let work = WORKS
+            .iter()
+            .find(|known| known.name == work)
+            .expect("the work is in `WORKS`");
+        let is_row = |row: &&mut Row| row.work.name == work.name && row.n == n;
+        match self.rows.iter_mut().find(is_row) {
+            Some(row) => {
+                assert!(
+                    row.cells.iter().all(|old| old.name != cell.name),
+                    "{}: {} twice",
+                    work.name,
+                    cell.name
+                );
+                row.cells.push(cell);
+            }
+            None => self.rows.push(Row {
+                work,
+                n,
+                cells: vec![cell],
+            }),
+        }
+    }
+
+    /// Adds a value of a peer.
+    pub fn peer(&mut self, work: &str, n: u64, name: &str, value: f64) {
+        self.enter(
+            work,
+            n,
+            Cell {
+                name: name.to_owned(),
+                role: Role::Peer,
+                value,
+            },
+        );
+    }
+
+    /// Adds a value of Treering.
+    pub fn treering(&mut self, work: &str, n: u64, value: f64) {
+        self.enter(
+            work,
+            n,
+            Cell {
+                name: "Treering".to_owned(),
+                role: Role::Treering,
+                value,
+            },
+        );
+    }
+
+    /// Adds the value of a limit.
+    pub fn limit(&mut self, work: &str, n: u64, name: &str, value: f64) {
+        self.enter(
+            work,
+            n,
+            Cell {
+                name: name.to_owned(),
+                role: Role::Limit,
+                value,
+            },
+        );
+    }
+
+    /// Returns the rows in the order of [`WORKS`], then of size.
+    pub fn rows(&self) -> Vec<&Row> {
+        let mut rows = Vec::new();
+        for work in WORKS {
+            let mut of_work: Vec<&Row> = self
+                .rows
+                .iter()
+                .filter(|row| row.work.name == work.name)
+                .collect();
+            of_work.sort_by_key(|row| row.n);
+            rows.extend(of_work);
+        }
+        rows
+    }
+}
+
+/// A row's comparison of Treering with what it is measured against.
+pub struct Comparison<'a> {
+    pub treering: f64,
+    pub best: &'a Cell,
+    /// Treering's value over that of `best`.
+    pub ratio: f64,
+    /// The ratio that the goal asks for.
+    pub goal: Option<f64>,
+}
+
+impl Comparison<'_> {
+    /// Returns whether the goal is reached; `None` if there is none.
+    pub fn is_reached(&self, work: &Work) -> Option<bool> {
+        let reaches = |goal| {
+            if work.higher_is_better {
+                self.ratio >= goal
+            } else {
+                self.ratio <= goal
+            }
+        };
+        self.goal.map(reaches)
+    }
+}
+
+impl Row {
+    /// Returns the cell that Treering is compared with.
+    fn yardstick(&self) -> Option<&Cell> {
+        let of = |role| self.cells.iter().filter(move |cell| cell.role == role);
+        match self.work.against {
+            Against::Named(name) => self.cells.iter().find(|cell| cell.name == name),
+            Against::Limit => of(Role::Limit).next(),
+            Against::Best if self.work.higher_is_better => {
+                of(Role::Peer).max_by(|one, other| one.value.total_cmp(&other.value))
+            }
+            Against::Best => of(Role::Peer).min_by(|one, other| one.value.total_cmp(&other.value)),
+        }
+    }
+
+    /// Returns the comparison, if both sides were measured.
+    pub fn comparison(&self) -> Option<Comparison<'_>> {
+        let treering = self.cells.iter().find(|cell| cell.role == Role::Treering)?.value;
+        let best = self.yardstick()?;
+        let goal = self.work.goal.map(|goal| match goal {
+            Goal::Ratio(ratio) => ratio,
+            Goal::Value(value) => value / best.value,
+        });
+        Some(Comparison {
+            treering,
+            best,
+            ratio: treering / best.value,
+            goal,
+        })
+    }
+}
