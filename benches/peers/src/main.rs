@@ -15,10 +15,12 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::print_stderr,
     reason = "a failure ends the run, and the program prints its results"
 )]
 
 mod goals;
+mod machine;
 mod maps;
 mod objects;
 mod peers;
@@ -92,6 +94,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .folder
         .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/target").into());
     std::fs::create_dir_all(&folder)?;
+    let machine = machine::Machine::new();
+    if let Some(warning) = machine.warning() {
+        eprintln!("warning: {warning}");
+    }
     let mut run = Run {
         folder,
         progress: progress::Progress::new(),
@@ -103,14 +109,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                 group.measure(&mut run, n);
             }
         }
+        // After each size, because the next one may take an hour.
+        if let Some(file) = &arguments.json {
+            std::fs::write(file, format!("{:#}\n", report::json(&run.table)))?;
+        }
+        if let Some(folder) = &arguments.docs {
+            report::write_docs(folder, &machine, &run.table);
+        }
     }
     run.progress.end();
     print!("{}", report::table(&run.table));
-    if let Some(file) = arguments.json {
-        std::fs::write(file, format!("{:#}\n", report::json(&run.table)))?;
-    }
-    if let Some(folder) = arguments.docs {
-        report::write_docs(&folder, &run.table);
-    }
     Ok(())
 }

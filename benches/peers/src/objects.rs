@@ -153,13 +153,31 @@ impl Seen {
     }
 }
 
-/// Checks the size of the objects.
+/// Checks that the objects have the size and the texts that the works rely on.
 pub fn check() {
     for number in [0, 1, 99_999, 9_999_999] {
         let object = object(number, 3);
-        assert_eq!(encode(&object).bytes.len(), CANONICAL, "the size of an object");
+        let bytes = encode(&object).bytes;
+        assert_eq!(bytes.len(), CANONICAL, "the size of an object");
         let mut seen = Seen::default();
-        seen.add_canonical(&encode(&object).bytes);
+        seen.add_canonical(&bytes);
         assert_eq!(seen, Seen::of([number], 3), "the text of an object");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_as_the_works_rely_on() {
+        check();
+        let numbers = one_percent(100_000, 7);
+        let mut different = numbers.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!((numbers.len(), different.len()), (1_000, 1_000));
+        assert_ne!(Seen::of([1], 0), Seen::of([1], 1), "versions differ");
+        assert_ne!(id(1), id(2));
     }
 }

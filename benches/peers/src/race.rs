@@ -97,3 +97,29 @@ impl<'a, const K: usize> Race<'a, K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entrants_take_turns_and_the_first_changes() {
+        let order = std::cell::RefCell::new(String::new());
+        let mut race = Race::new();
+        for name in ["a", "b", "c"] {
+            let order = &order;
+            race.enter(name, Role::Peer, move |_| {
+                order.borrow_mut().push_str(name);
+                [0.0]
+            });
+        }
+        race.run(4);
+        assert_eq!(order.into_inner(), "abcbcacababc");
+    }
+
+    #[test]
+    fn a_median_leaves_out_what_is_not_offered() {
+        assert_eq!(median([3.0, f64::NAN, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median([f64::NAN]), None);
+    }
+}

@@ -172,3 +172,59 @@ impl Row {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the only row of a table after `fill`.
+    fn row(fill: impl FnOnce(&mut Table)) -> Row {
+        let mut table = Table::default();
+        fill(&mut table);
+        table.rows.pop().unwrap()
+    }
+
+    #[test]
+    fn a_rate_is_compared_with_the_greatest_of_the_peers() {
+        let row = row(|table| {
+            table.treering("load", 10, 6.0);
+            table.peer("load", 10, "slow", 1.0);
+            table.peer("load", 10, "fast", 2.0);
+            table.limit("load", 10, "the device", 9.0);
+        });
+        let comparison = row.comparison().unwrap();
+        assert_eq!((comparison.best.name.as_str(), comparison.ratio), ("fast", 3.0));
+        assert_eq!(comparison.is_reached(row.work), Some(false), "the goal is 4");
+    }
+
+    #[test]
+    fn a_time_is_compared_with_the_least_and_a_goal_in_its_unit_becomes_a_ratio() {
+        let row = row(|table| {
+            table.treering("open-crash", 10, 20.0);
+            table.peer("open-crash", 10, "slow", 30.0);
+            table.peer("open-crash", 10, "fast", 10.0);
+        });
+        let comparison = row.comparison().unwrap();
+        assert_eq!((comparison.best.name.as_str(), comparison.ratio), ("fast", 2.0));
+        assert_eq!(comparison.goal, Some(5.0), "50 ms over 10 ms");
+        assert_eq!(comparison.is_reached(row.work), Some(true));
+    }
+
+    #[test]
+    fn a_row_without_its_yardstick_has_no_comparison() {
+        let row = row(|table| {
+            table.treering("get-durable", 10, 1.0);
+            table.peer("get-durable", 10, "redb", 2.0);
+        });
+        assert!(row.comparison().is_none(), "LMDB was not measured");
+    }
+
+    #[test]
+    #[should_panic(expected = "fast twice")]
+    fn an_entrant_has_one_value_in_a_row() {
+        row(|table| {
+            table.peer("load", 10, "fast", 1.0);
+            table.peer("load", 10, "fast", 2.0);
+        });
+    }
+}

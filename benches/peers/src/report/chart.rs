@@ -77,6 +77,15 @@ fn decades(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
     10_f64.powf(least.log10().floor())..10_f64.powf((greatest * 1.01).log10().ceil())
 }
 
+/// Formats a number of an axis, which has few digits.
+fn tick(value: f64) -> String {
+    let text = number(value);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 fn draw(file: &Path, rows: &[&Row]) -> Result<(), Box<dyn std::error::Error>> {
     let lines = lines(rows);
     let work = rows[0].work;
@@ -103,8 +112,11 @@ fn draw(file: &Path, rows: &[&Row]) -> Result<(), Box<dyn std::error::Error>> {
         .bold_line_style(INK.mix(0.35))
         .light_line_style(INK.mix(0.08))
         .label_style(text(13))
-        .x_label_formatter(&|value| number(*value))
-        .y_label_formatter(&|value| number(*value))
+        .x_labels(6)
+        .y_labels(8)
+        .max_light_lines(0)
+        .x_label_formatter(&|value| tick(*value))
+        .y_label_formatter(&|value| tick(*value))
         .draw()?;
     let mut colours = PEERS.iter().cycle();
     let mut styles = Vec::new();

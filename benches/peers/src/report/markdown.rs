@@ -1,6 +1,6 @@
 //! The results as Markdown tables.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use crate::goals::Goal;
 use crate::table::{Comparison, Role, Row, Table};
@@ -106,10 +106,13 @@ fn all_values(results: &Table) -> String {
 }
 
 /// Returns the page `old` with the results between its markers. A page without markers gets them at its end.
-pub fn page(old: &str, results: &Table, charts: &[(&'static str, String)]) -> String {
+pub fn page(old: &str, machine: &dyn Display, results: &Table, charts: &[(&'static str, String)]) -> String {
     let (before, rest) = old.split_once(BEGIN).unwrap_or((old, ""));
     let after = rest.split_once(END).map_or("\n", |(_, after)| after);
-    let mut text = format!("{before}{BEGIN}\n\n## Results\n\n{}\n", table(results));
+    let mut text = format!(
+        "{before}{BEGIN}\n\n## Results\n\n{machine}.\n\n{}\n",
+        table(results)
+    );
     if !charts.is_empty() {
         text.push_str("## Cost against size\n\n");
         for (title, file) in charts {
@@ -124,4 +127,41 @@ pub fn page(old: &str, results: &Table, charts: &[(&'static str, String)]) -> St
     )
     .expect("a String takes all text");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let cases = [
+            (0.0, "0"),
+            (0.000_567_4, "0.000567"),
+            (0.285, "0.285"),
+            (1.0, "1.00"),
+            (12.34, "12.3"),
+            (99.96, "100"),
+            (999.5, "1,000"),
+            (1_234_567.0, "1,234,567"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(number(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn only_the_part_between_the_markers_changes() {
+        let mut results = Table::default();
+        results.treering("load", 10_000, 2.0);
+        results.peer("load", 10_000, "fjall", 1.0);
+        let first = page("# Title\n\nMethod.\n", &"two cores", &results, &[]);
+        assert!(first.starts_with("# Title\n\nMethod.\n"), "{first}");
+        assert!(
+            first.contains("| 2.00 objects/s | fjall 1.00 objects/s | 2.00 x | at least 4.00 x |"),
+            "{first}"
+        );
+        let again = page(&format!("{first}After.\n"), &"two cores", &results, &[]);
+        assert_eq!(again, format!("{first}After.\n"));
+    }
 }

@@ -17,8 +17,17 @@ fn kinds() -> impl Iterator<Item = (Kind, Role)> {
     std::iter::once((TREERING, Role::Treering)).chain(peers.map(|kind| (*kind, Role::Peer)))
 }
 
-/// Returns the anonymous memory of this process in bytes: the heap, without mapped files.
+/// Returns the anonymous memory of this process in bytes: the heap, without mapped files. Gives the free pages of the heap
+/// back first.
+#[expect(
+    unsafe_code,
+    reason = "malloc_trim of glibc takes no pointer and has no condition"
+)]
 fn anonymous_bytes() -> u64 {
+    unsafe extern "C" {
+        safe fn malloc_trim(padding: usize) -> i32;
+    }
+    malloc_trim(0);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
         .lines()
