@@ -2,13 +2,14 @@
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml -- [OPTIONS] [SIZES...]`
 //!
-//! The sizes are numbers of objects; 10000, 100000, 300000 and 1000000 if none is given. 10000000 needs 24 GiB of memory
-//! and 60 GB of disk.
+//! The sizes are numbers of objects; 10000, 100000, 300000 and 1000000 if none is given. A million needs 8 GB of disk.
+//! Ten million need 24 GiB of memory and 80 GB of disk, or less with few peers.
 //!
 //! | option | effect |
 //! |---|---|
 //! | `--quick` | the size 10000 alone, in about a minute |
 //! | `--only GROUP` | only this group of works: durable, maps, ram, history, agent or git; may be repeated |
+//! | `--peer NAME` | only Treering and this peer, such as LMDB or hashbrown; may be repeated |
 //! | `--json FILE` | writes the rows as JSON |
 //! | `--docs FOLDER` | writes the tables and charts, as in docs/performance |
 //! | `--folder FOLDER` | keeps the stores under this folder, which must be on a real disk; default: `target` of this package |
@@ -35,7 +36,7 @@ use std::path::PathBuf;
 
 use lexopt::ValueExt as _;
 
-use works::{GROUPS, Run, ram};
+use works::{GROUPS, Run, peer_names, ram};
 
 const SIZES: [u64; 4] = [10_000, 100_000, 300_000, 1_000_000];
 
@@ -44,6 +45,7 @@ const SIZES: [u64; 4] = [10_000, 100_000, 300_000, 1_000_000];
 struct Arguments {
     sizes: Vec<u64>,
     only: Vec<String>,
+    peers: Vec<String>,
     json: Option<PathBuf>,
     docs: Option<PathBuf>,
     folder: Option<PathBuf>,
@@ -59,6 +61,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         match argument {
             Long("quick") => arguments.sizes = vec![SIZES[0]],
             Long("only") => arguments.only.push(parser.value()?.string()?),
+            Long("peer") => arguments.peers.push(parser.value()?.string()?),
             Long("json") => arguments.json = Some(parser.value()?.into()),
             Long("docs") => arguments.docs = Some(parser.value()?.into()),
             Long("folder") => arguments.folder = Some(parser.value()?.into()),
@@ -73,6 +76,14 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         .find(|name| GROUPS.iter().all(|group| group.name != **name))
     {
         return Err(format!("there is no group of works named {name}").into());
+    }
+    if let Some(name) = arguments
+        .peers
+        .iter()
+        .find(|name| !peer_names().any(|peer| peer == *name))
+    {
+        let known: Vec<_> = peer_names().collect();
+        return Err(format!("there is no peer named {name}, only {}", known.join(", ")).into());
     }
     if let Some(size) = arguments.sizes.iter().find(|size| **size < 1_000) {
         return Err(format!("a size is at least 1000, not {size}").into());
@@ -100,6 +111,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut run = Run {
         folder,
+        only: arguments.peers,
         progress: progress::Progress::new(),
         table: table::Table::default(),
     };

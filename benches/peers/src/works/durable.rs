@@ -6,14 +6,12 @@ use crate::maps;
 
 pub fn measure(run: &mut Run, n: u64) {
     let folder = load::measure(run, n);
-    let maps: Vec<_> = maps::PLAIN
-        .iter()
-        .chain(maps::PERSISTENT)
-        .map(|kind| (kind.name, kind.filled(n)))
-        .collect();
-    let stores = Stores::open(folder.path());
+    let peers = run.peers();
+    let stores = Stores::open(folder.path(), &peers);
     finding::verify(run, n, &stores);
     reads::scan(run, n, &stores);
+    let kinds = run.maps(&[maps::PLAIN, maps::PERSISTENT], n);
+    let maps: Vec<_> = kinds.iter().map(|kind| (kind.name, kind.filled(n))).collect();
     reads::get(run, n, &stores, &maps);
     threads::readers(run, n, &stores);
     finding::find(run, n, &stores);
@@ -25,5 +23,5 @@ pub fn measure(run: &mut Run, n: u64) {
     opening::after_crash(run, n, folder.path(), &stores);
     opening::after_close(run, n, folder.path(), stores);
     // Last, because a fast store writes more than a slow one here.
-    threads::reader_beside_writer(run, n, &Stores::open(folder.path()));
+    threads::reader_beside_writer(run, n, &Stores::open(folder.path(), &peers));
 }

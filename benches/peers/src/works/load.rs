@@ -8,7 +8,7 @@ use super::stores::Stores;
 use super::{Run, disk_bytes};
 use crate::objects::{CANONICAL, encode, objects};
 use crate::peers::raw::{self, RawFile};
-use crate::peers::{PEERS, Treering};
+use crate::peers::{Peer, Treering};
 use crate::race::{median, millis, rate, timed};
 use crate::table::{Cell, Role};
 
@@ -23,7 +23,7 @@ pub fn measure(run: &mut Run, n: u64) -> TempDir {
     for time in 1..=times {
         run.progress.at("load", n, time, times);
         let folder = run.folder("load-");
-        let (stores, rates) = load(&folder, n);
+        let (stores, rates) = load(&folder, &run.peers(), n);
         run.progress.at("close", n, time, times);
         let closed = stores
             .into_all()
@@ -61,8 +61,8 @@ pub fn measure(run: &mut Run, n: u64) -> TempDir {
 }
 
 /// Loads new stores in turns. Returns them, and the rate of each and of the raw file.
-fn load(folder: &TempDir, n: u64) -> (Stores, Vec<(String, Role, f64)>) {
-    let stores = Stores::create(folder.path());
+fn load(folder: &TempDir, peers: &[Peer], n: u64) -> (Stores, Vec<(String, Role, f64)>) {
+    let stores = Stores::create(folder.path(), peers);
     let mut raw = RawFile::create(folder.path(), "raw");
     let entrants: Vec<_> = stores.all().collect();
     let mut times = vec![Duration::ZERO; entrants.len() + 1];
@@ -96,7 +96,7 @@ fn disk(run: &mut Run, n: u64, folder: &TempDir) {
     let each = |path: &std::path::Path| disk_bytes(path) as f64 / n as f64;
     run.table
         .treering("disk", n, each(&Treering::path(folder.path())));
-    for peer in PEERS {
+    for peer in run.peers() {
         run.table
             .peer("disk", n, peer.name, each(&peer.path(folder.path())));
     }

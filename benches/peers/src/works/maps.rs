@@ -11,8 +11,9 @@ const ROUNDS: usize = 21;
 /// Makes a snapshot, changes 1 %, lists the difference and rolls back, in each round. No snapshot is released.
 pub fn measure(run: &mut Run, n: u64) {
     run.progress.at("snapshot-ram", n, 1, 1);
+    let peers = run.maps(&[PERSISTENT], n);
     let kinds =
-        std::iter::once((TREERING, Role::Treering)).chain(PERSISTENT.iter().map(|kind| (*kind, Role::Peer)));
+        std::iter::once((TREERING, Role::Treering)).chain(peers.into_iter().map(|kind| (kind, Role::Peer)));
     let mut maps: Vec<_> = kinds
         .map(|(kind, role)| (kind.name, role, kind.filled(n)))
         .collect();

@@ -17,18 +17,53 @@ mod threads;
 
 use std::path::{Path, PathBuf};
 
+use crate::maps::{Kind, PERSISTENT, PLAIN};
+use crate::peers::{PEERS, Peer};
 use crate::progress::Progress;
 use crate::table::Table;
+
+/// Returns the names of all peers: stores and maps.
+pub fn peer_names() -> impl Iterator<Item = &'static str> {
+    let maps = PLAIN.iter().chain(PERSISTENT).map(|kind| kind.name);
+    PEERS.iter().map(|peer| peer.name).chain(maps)
+}
+
+/// The size from which only one map takes part beside Treering, so that all fit in 24 GiB.
+const MAPS_MAX: u64 = 1_000_000;
+/// The map with which gets are compared.
+const YARDSTICK: &str = "hashbrown";
 
 /// What all works of a run share.
 pub struct Run {
     /// The folder for the files of the stores.
     pub folder: PathBuf,
+    /// The names of the peers that take part; all if it is empty.
+    pub only: Vec<String>,
     pub progress: Progress,
     pub table: Table,
 }
 
 impl Run {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    /// Returns the durable stores that take part beside Treering.
+    fn peers(&self) -> Vec<Peer> {
+        PEERS
+            .iter()
+            .copied()
+            .filter(|peer| self.wants(peer.name))
+            .collect()
+    }
+
+    /// Returns those of `kinds` that take part at the size `n` beside Treering.
+    fn maps(&self, kinds: &[&[Kind]], n: u64) -> Vec<Kind> {
+        let fits = |kind: &Kind| n <= MAPS_MAX || kind.name == YARDSTICK;
+        let kinds = kinds.concat().into_iter();
+        kinds.filter(|kind| self.wants(kind.name) && fits(kind)).collect()
+    }
+
     /// Makes an empty folder for a work. It is removed with the returned value.
     pub fn folder(&self, work: &str) -> tempfile::TempDir {
         tempfile::Builder::new()

@@ -8,13 +8,15 @@ use treering::Id;
 use super::Run;
 use super::stores::Stores;
 use crate::objects::{Seen, id, some_numbers};
-use crate::peers::{PEERS, Store, Treering};
+use crate::peers::{Peer, Store, Treering};
 use crate::race::{Race, micros, millis, timed};
 use crate::table::Role;
 
 const ROUNDS: usize = 21;
 /// The number of gets after the first one.
 const FIRST_GETS: usize = 100;
+
+type Opener<'a> = Box<dyn Fn() -> Box<dyn Store> + 'a>;
 
 /// Returns ids that differ from round to round.
 fn ids(n: u64, round: u64) -> Vec<Id> {
@@ -38,7 +40,7 @@ fn open(open: impl FnOnce() -> Box<dyn Store>, ids: &[Id]) -> (Box<dyn Store>, [
 }
 
 /// The ways to open the stores of a folder, with their names and roles.
-fn openers(folder: &Path, is_crash: bool) -> Vec<(&'static str, Role, Box<dyn Fn() -> Box<dyn Store> + '_>)> {
+fn openers<'a>(folder: &'a Path, peers: &[Peer], is_crash: bool) -> Vec<(&'static str, Role, Opener<'a>)> {
     let treering = move || -> Box<dyn Store> {
         Box::new(if is_crash {
             Treering::open_without_checkpoint(folder)
@@ -46,9 +48,9 @@ fn openers(folder: &Path, is_crash: bool) -> Vec<(&'static str, Role, Box<dyn Fn
             Treering::open(folder)
         })
     };
-    let mut all: Vec<(_, _, Box<dyn Fn() -> _>)> = vec![("Treering", Role::Treering, Box::new(treering))];
-    for peer in PEERS {
-        all.push((peer.name, Role::Peer, Box::new(|| peer.open(folder))));
+    let mut all: Vec<(_, _, Opener<'a>)> = vec![("Treering", Role::Treering, Box::new(treering))];
+    for &peer in peers {
+        all.push((peer.name, Role::Peer, Box::new(move || peer.open(folder))));
     }
     all
 }
@@ -56,6 +58,7 @@ fn openers(folder: &Path, is_crash: bool) -> Vec<(&'static str, Role, Box<dyn Fn
 /// Closes the stores and opens them again, in turns.
 pub fn after_close(run: &mut Run, n: u64, folder: &Path, stores: Stores) {
     run.progress.at("open", n, 1, 1);
+    let peers = run.peers();
     let rounds = || (1..=ROUNDS as u64).map(|round| ids(n, round));
     let seen_by = |store: &dyn Store| {
         rounds()
@@ -65,7 +68,7 @@ pub fn after_close(run: &mut Run, n: u64, folder: &Path, stores: Stores) {
     let expected: Vec<Vec<_>> = stores.all().map(|(_, _, store)| seen_by(store)).collect();
     stores.into_all().for_each(|(_, _, store)| store.close());
     let mut race = Race::new();
-    for ((name, role, opener), expected) in openers(folder, false).into_iter().zip(&expected) {
+    for ((name, role, opener), expected) in openers(folder, &peers, false).into_iter().zip(&expected) {
         race.enter(name, role, move |round| {
             let (store, [opening, gets], seen) = open(&opener, &ids(n, round));
             assert_eq!(seen, expected[round as usize - 1], "the objects of {name}");
@@ -82,22 +85,23 @@ pub fn after_crash(run: &mut Run, n: u64, folder: &Path, stores: &Stores) {
     run.progress.at("open-crash", n, 1, 1);
     let rounds = (300_000 / n).clamp(1, 5);
     wait_until_idle(folder);
+    let peers = run.peers();
     let mut race = Race::new();
-    let run_folder = &run.folder;
+    let (run_folder, peers) = (&run.folder, &peers);
     for (at, (name, role, store)) in stores.all().enumerate() {
         race.enter(name, role, move |round| {
             let copy = tempfile::tempdir_in(run_folder).unwrap();
             let path = if at == 0 {
                 Treering::path(folder)
             } else {
-                PEERS[at - 1].path(folder)
+                peers[at - 1].path(folder)
             };
             copy_files(
                 &path,
                 &copy.path().join(path.file_name().expect("a store has a name")),
             );
             let ids = ids(n, round);
-            let opener = openers(copy.path(), true).swap_remove(at).2;
+            let opener = openers(copy.path(), peers, true).swap_remove(at).2;
             let (copied, [opening, _], seen) = open(&opener, &ids);
             assert_eq!(
                 seen,

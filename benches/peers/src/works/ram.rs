@@ -69,7 +69,10 @@ pub fn child(name: &str, n: u64) {
 
 pub fn measure(run: &mut Run, n: u64) {
     run.progress.at("ram", n, 1, 1);
-    for (kind, role) in kinds() {
+    let kinds: Vec<_> = kinds()
+        .filter(|(kind, role)| *role == Role::Treering || run.wants(kind.name))
+        .collect();
+    for (kind, role) in kinds {
         let program = std::env::current_exe().unwrap();
         let output = Command::new(program)
             .args([format!("--{OPTION}"), kind.name.to_owned(), n.to_string()])

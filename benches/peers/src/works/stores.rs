@@ -4,26 +4,26 @@ use std::path::Path;
 
 use treering::Id;
 
-use crate::peers::{PEERS, Peer, Store, Treering};
+use crate::peers::{Peer, Store, Treering};
 use crate::table::Role;
 
-/// One store of each kind.
+/// Treering and one store of each peer.
 pub struct Stores {
     pub treering: Box<Treering>,
     pub peers: Vec<(Peer, Box<dyn Store>)>,
 }
 
 impl Stores {
-    pub fn create(folder: &Path) -> Self {
-        let peers = PEERS.iter().map(|peer| (*peer, peer.create(folder))).collect();
+    pub fn create(folder: &Path, peers: &[Peer]) -> Self {
+        let peers = peers.iter().map(|peer| (*peer, peer.create(folder))).collect();
         Self {
             treering: Box::new(Treering::create(folder)),
             peers,
         }
     }
 
-    pub fn open(folder: &Path) -> Self {
-        let peers = PEERS.iter().map(|peer| (*peer, peer.open(folder))).collect();
+    pub fn open(folder: &Path, peers: &[Peer]) -> Self {
+        let peers = peers.iter().map(|peer| (*peer, peer.open(folder))).collect();
         Self {
             treering: Box::new(Treering::open(folder)),
             peers,
