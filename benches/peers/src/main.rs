@@ -121,7 +121,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 group.measure(&mut run, n);
             }
         }
-        // After each size, because the next one may take an hour.
+        // After each size, because the next one takes much longer.
         if let Some(file) = &arguments.json {
             std::fs::write(file, format!("{:#}\n", report::json(&run.table)))?;
         }
