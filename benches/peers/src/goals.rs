@@ -1,0 +1,235 @@
+//! The works that are measured, with their units and goals.
+
+use crate::objects::CANONICAL;
+
+/// What Treering is compared with.
+pub enum Against {
+    /// The best peer that offers the work.
+    Best,
+    /// The limit that is measured beside it.
+    Limit,
+    /// This peer.
+    Named(&'static str),
+}
+
+/// The goal of a work.
+#[derive(Clone, Copy)]
+pub enum Goal {
+    /// Treering's value over the value that it is compared with.
+    Ratio(f64),
+    /// Treering's value itself.
+    Value(f64),
+}
+
+/// A work: one row of the table at each size.
+pub struct Work {
+    /// A short name that does not change.
+    pub name: &'static str,
+    pub title: &'static str,
+    pub unit: &'static str,
+    pub higher_is_better: bool,
+    pub against: Against,
+    pub goal: Option<Goal>,
+}
+
+const fn less(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    against: Against,
+    goal: Goal,
+) -> Work {
+    Work {
+        name,
+        title,
+        unit,
+        higher_is_better: false,
+        against,
+        goal: Some(goal),
+    }
+}
+
+const fn more(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    against: Against,
+    goal: Goal,
+) -> Work {
+    Work {
+        name,
+        title,
+        unit,
+        higher_is_better: true,
+        against,
+        goal: Some(goal),
+    }
+}
+
+use Against::{Best, Limit, Named};
+use Goal::{Ratio, Value};
+
+/// All works, in the order of the table.
+pub const WORKS: &[Work] = &[
+    more(
+        "load",
+        "durable bulk load, all versions kept, 1,000 objects a commit",
+        "objects/s",
+        Best,
+        Ratio(4.0),
+    ),
+    less("commit", "durable commit of one object", "us", Limit, Ratio(1.15)),
+    more(
+        "threads-8",
+        "durable commits of one object by 8 threads",
+        "commits/s",
+        Limit,
+        Ratio(4.0),
+    ),
+    less(
+        "get",
+        "get by id and read the text, at the head",
+        "ns",
+        Named("hashbrown"),
+        Ratio(1.0),
+    ),
+    less(
+        "get-snapshot",
+        "get by id and read the text, in a snapshot 1 % behind",
+        "ns",
+        Named("hashbrown"),
+        Ratio(1.5),
+    ),
+    less(
+        "get-durable",
+        "the same get, beside durable stores",
+        "ns",
+        Named("LMDB"),
+        Ratio(0.125),
+    ),
+    less(
+        "scan",
+        "read all objects, per object",
+        "ns",
+        Named("LMDB"),
+        Value(100.0),
+    ),
+    less("snapshot", "durable snapshot", "us", Limit, Ratio(1.15)),
+    less(
+        "rollback",
+        "durable rollback of a change of 1 %",
+        "us",
+        Best,
+        Ratio(0.3),
+    ),
+    less("snapshot-ram", "snapshot in RAM", "us", Best, Value(1.0)),
+    less(
+        "rollback-ram",
+        "rollback of a change of 1 % in RAM",
+        "us",
+        Best,
+        Value(1.0),
+    ),
+    less(
+        "update-ram",
+        "update of 1 % under a held snapshot in RAM, per object",
+        "ns",
+        Named("imbl HashMap"),
+        Ratio(0.25),
+    ),
+    less(
+        "diff",
+        "list a difference of 1 %",
+        "us",
+        Named("imbl OrdMap"),
+        Ratio(0.5),
+    ),
+    less(
+        "open",
+        "open after a load and updates, to the first get",
+        "us",
+        Named("LMDB"),
+        Ratio(1.0),
+    ),
+    less(
+        "first-gets",
+        "the first gets after opening, each",
+        "us",
+        Named("LMDB"),
+        Ratio(1.0),
+    ),
+    less(
+        "open-crash",
+        "open after a crash, to the first get",
+        "ms",
+        Best,
+        Value(50.0),
+    ),
+    less("close", "close after the load", "ms", Named("LMDB"), Value(50.0)),
+    less(
+        "ram",
+        "RAM of a store in RAM, per object",
+        "B",
+        Limit,
+        Value(1.15 * CANONICAL as f64 + 48.0),
+    ),
+    less(
+        "ram-snapshots",
+        "RAM per changed object under 20 snapshots, with the version",
+        "B",
+        Limit,
+        Value(CANONICAL as f64 + 160.0),
+    ),
+    less("disk", "disk after the load, per object", "B", Limit, Ratio(1.1)),
+    more("readers-2", "gets of two readers", "gets/s", Limit, Ratio(1.9)),
+    more(
+        "reader-writer",
+        "gets of a reader beside a busy writer",
+        "gets/s",
+        Limit,
+        Ratio(0.95),
+    ),
+    less(
+        "find",
+        "find the 0.1 % with one attribute",
+        "us",
+        Limit,
+        Ratio(0.01),
+    ),
+    less(
+        "verify",
+        "verify every digest, root and commit",
+        "ms",
+        Limit,
+        Ratio(0.15),
+    ),
+    less(
+        "history",
+        "open, and list the changes of an id (the size is that of the history)",
+        "ms",
+        Limit,
+        Value(30.0),
+    ),
+    less(
+        "git-snapshot",
+        "snapshot of a file or object each, 1 % of them changed",
+        "ms",
+        Named("git"),
+        Ratio(0.001),
+    ),
+    less(
+        "git-rollback",
+        "rollback of the change of 1 %",
+        "ms",
+        Named("git"),
+        Ratio(0.001),
+    ),
+    Work {
+        name: "turn",
+        title: "a turn of an agent: recall, remember, snapshot, rollback",
+        unit: "us",
+        higher_is_better: false,
+        against: Limit,
+        goal: None,
+    },
+];
