@@ -57,6 +57,8 @@ struct Inner {
     message: String,
     hint: Option<String>,
     ids: Vec<String>,
+    /// Whether `ids` are the names of other things than objects.
+    has_other_names: bool,
     behind: Option<&'static str>,
     damage: Option<Damage>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
@@ -77,6 +79,7 @@ impl Error {
             message: message.into(),
             hint: None,
             ids: Vec::new(),
+            has_other_names: false,
             behind: None,
             damage: None,
             source: None,
@@ -228,11 +231,24 @@ impl Error {
         self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
     }
 
-    /// Adds the ids of the affected objects, or the names of the affected documents or lanes.
+    /// Adds the ids of the affected objects.
     #[must_use]
     pub(crate) fn with_ids(mut self, ids: Vec<String>) -> Self {
         self.0.ids = ids;
         self
+    }
+
+    /// Adds the names of the affected lanes, or of a quarantined change.
+    #[must_use]
+    pub(crate) fn with_names(mut self, names: Vec<String>) -> Self {
+        self.0.has_other_names = true;
+        self.with_ids(names)
+    }
+
+    /// Returns whether [`Self::ids`] are the ids of objects, and not other names.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "only servers ask"))]
+    pub(crate) fn names_objects(&self) -> bool {
+        !self.0.has_other_names
     }
 
     /// Adds the underlying error.

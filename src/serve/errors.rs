@@ -46,7 +46,7 @@ impl ErrorShown {
 }
 
 /// Returns what a model can do about an error (SRE-2).
-pub(crate) fn next_step(error: &Error, profile: Profile) -> Option<String> {
+fn next_step(error: &Error, profile: Profile) -> Option<String> {
     let next = match error.code() {
         ErrorCode::NotFound => {
             "memory_recall finds items by words; memory_get without id lists them; memory_snapshot lists the names of states"

@@ -8,10 +8,13 @@
 //!   version. The id of an untrusted item is an untrusted text, so it is named only where the call allows it (SRV-3). An
 //!   error may also name the ids that the call gave.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::Service;
 use crate::agent::Reach;
+use crate::answers::words::counted;
 use crate::engine::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object};
@@ -19,6 +22,8 @@ use crate::object::{Id, Object};
 /// The fields of an answer that name items beside those that the operation selected: an id, a list of ids, or rows with
 /// an id each.
 const FIELDS: [&str; 6] = ["parent", "children", "kept", "other", "gone_with", "derived"];
+/// The number of removed items whose history an answer reads. It leaves out the others.
+const REMOVED_MAX: usize = 200;
 /// The number of ids of an error that are looked up. An error with more names only these.
 const IDS_MAX: usize = 100;
 
@@ -56,7 +61,7 @@ impl LeftOut {
         }
         if self.other_scopes > 0 {
             line.extend([
-                "; not named, because they are of other scopes: ",
+                "; of other scopes and not named: ",
                 &self.other_scopes.to_string(),
             ]);
         }
@@ -70,6 +75,10 @@ pub(super) struct Naming<'a> {
     view: &'a View,
     reach: Reach,
     with_untrusted: bool,
+    /// The ids that were decided already. Each counts once.
+    decided: HashMap<Id, bool>,
+    /// The number of removed items that were looked up.
+    removed: usize,
     pub(super) left_out: LeftOut,
 }
 
@@ -82,6 +91,8 @@ impl<'a> Naming<'a> {
             view,
             reach: service.reach(None)?,
             with_untrusted,
+            decided: HashMap::new(),
+            removed: 0,
             left_out: LeftOut::default(),
         })
     }
@@ -92,13 +103,24 @@ impl<'a> Naming<'a> {
     /// `Corrupt` or `Io` if the item or its history cannot be read.
     pub(super) fn has(&mut self, id: &str) -> Result<bool> {
         let Ok(id) = Id::new(id) else { return Ok(true) };
-        let present = match self.view.get(&id) {
+        if let Some(decided) = self.decided.get(&id) {
+            return Ok(*decided);
+        }
+        let is_named = self.decide(&id)?;
+        self.decided.insert(id, is_named);
+        Ok(is_named)
+    }
+
+    fn decide(&mut self, id: &Id) -> Result<bool> {
+        let present = match self.view.get(id) {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             found => found?,
         };
         let object = match present {
             Some(object) => Some(object),
-            None => match self.service.last_version(self.view, &id)? {
+            // To read the history of each id would take time without bound.
+            None if self.removed == REMOVED_MAX => None,
+            None => match self.last_version(id)? {
                 // No item ever had this id. It is the name of something else, or one that the caller made up.
                 LastVersion::Never => return Ok(true),
                 LastVersion::Lost => None,
@@ -113,6 +135,11 @@ impl<'a> Naming<'a> {
         let is_named = self.with_untrusted || object.origin().is_trusted();
         self.left_out.untrusted += usize::from(!is_named);
         Ok(is_named)
+    }
+
+    fn last_version(&mut self, id: &Id) -> Result<LastVersion> {
+        self.removed += 1;
+        self.service.last_version(self.view, id)
     }
 
     /// Removes the ids from an answer that it does not name.
@@ -194,7 +221,7 @@ impl Service {
 
     /// Returns another error if `error` names an id that the caller may not see.
     fn named_in(&self, error: &Error, arguments: &Map<String, Json>) -> Result<Option<Error>> {
-        if error.ids().is_empty() {
+        if error.ids().is_empty() || !error.names_objects() {
             return Ok(None);
         }
         let view = self.memory().view();
@@ -214,16 +241,15 @@ impl Service {
         if naming.left_out == LeftOut::default() {
             return Ok((named.len() < error.ids().len()).then(|| error.clone().with_ids(named)));
         }
-        let counted = [(other_scopes, "of other scopes"), (untrusted, "not trusted")];
-        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        let others =
+            (other_scopes > 0).then(|| format!("{} of other scopes", counted(other_scopes as u64, "item")));
+        let withheld = (untrusted > 0).then(|| counted(untrusted as u64, "untrusted item"));
         let items = named.iter().map(|id| format!("'{id}'"));
-        let items: Vec<_> = items
-            .chain(counted.map(|(count, what)| format!("{count} {what}")))
-            .collect();
+        let items: Vec<_> = items.chain(others).chain(withheld).collect();
         // The sentence and the hint of the error may name what the caller may not see.
         let told = error
             .clone()
-            .reworded(format!("these items are in the way: {}", items.join(", ")))
+            .reworded(format!("the call is refused because of {}", items.join(", ")))
             .with_hint("nothing was changed; a person sees all of these items with the program");
         Ok(Some(told.with_ids(named)))
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::agent::{Agent, Place, Reach, clean_writer};
 use crate::answers::history::SnapshotLine;
 use crate::engine::{Memory, Revision, View, Writer};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Object, Origin, Scope};
 
 /// The default limit on the tokens of an answer.
@@ -96,6 +96,10 @@ impl Service {
     /// # Errors
     /// The errors of [`Memory::commit`].
     pub(crate) fn taint(&self) -> Result<()> {
+        // A read of a tainted session writes nothing, so it does not wait for the lock.
+        if self.head()?.is_tainted(&self.caller.session)? {
+            return Ok(());
+        }
         let mut draft = self.memory().draft(&self.writer()?);
         draft.taint(&self.caller.session)?;
         self.memory().commit(draft, "taint").map(drop)
@@ -207,7 +211,11 @@ impl Service {
     pub(crate) fn object(&self, view: &View, id: &str) -> Result<Object> {
         let id = Id::new(id)?;
         let reach = self.reach(None)?;
-        let found = view.get(&id)?.filter(|object| reach.has(object.scope()));
+        let found = match view.get(&id) {
+            // An erased object has no scope, so its caller learns no more than that it is gone.
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            found => found?.filter(|object| reach.has(object.scope())),
+        };
         found.ok_or_else(|| {
             Error::not_found(format!("no item has the id '{id}'"))
                 .with_hint("memory_recall finds items by words, and memory_get without id lists them")

@@ -106,7 +106,7 @@ fn nothing_at_all_shows_the_help() {
 }
 
 /// Holds the lock of the store as another process would. Ending the child process releases the lock.
-struct Holder(std::process::Child);
+pub(crate) struct Holder(std::process::Child);
 
 impl Drop for Holder {
     fn drop(&mut self) {
@@ -115,7 +115,7 @@ impl Drop for Holder {
     }
 }
 
-fn hold_lock(folder: &Folder) -> Option<Holder> {
+pub(crate) fn hold_lock(folder: &Folder) -> Option<Holder> {
     let lock = folder.store().join("lock");
     let mut command = std::process::Command::new("flock");
     let child = command

@@ -70,7 +70,7 @@ pub(crate) fn held_back(agent: &Agent, name: &str) -> Error {
     let why = why.unwrap_or_default();
     let text = format!("the text is not stored, but quarantined as {name}{why}");
     Error::denied(ErrorCode::Quarantined, text)
-        .with_ids(vec![name.to_owned()])
+        .with_names(vec![name.to_owned()])
         .with_hint(format!(
             "a person reviews it with: treering quarantine --release {name} --dry-run"
         ))

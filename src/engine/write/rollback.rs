@@ -90,7 +90,7 @@ impl Inner {
         Err(
             Error::conflict(format!("other lanes committed since seq:{seq}: {named}"))
                 .with_code(ErrorCode::OtherLanes)
-                .with_ids(lanes.into_keys().collect())
+                .with_names(lanes.into_keys().collect())
                 .with_hint("`--all` (`across_lanes` in the library) also rolls back the work of these lanes; `undo` reverses only your own newest commit"),
         )
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::answers::json::to_json;
 use crate::answers::program::{self, Refused};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::serve::errors::next_step;
+use crate::serve::errors::ErrorShown;
 use crate::serve::operations::{Profile, Sent, printable};
 
 /// The most bytes of a sentence that an inner service answers.
@@ -242,13 +242,24 @@ pub(super) async fn finished(response: Response) -> Response {
 }
 
 /// Returns the answer of an operation of the profile.
-pub(super) fn of(done: Result<Sent>, profile: Profile) -> Response<Body> {
+pub(super) fn of(done: Result<Sent>, profile: Profile, tokens_max: usize) -> Response<Body> {
     match done {
         Ok(sent) => json(&sent.json),
         Err(error) => {
-            let mut refusal = Refusal::from(&error);
-            refusal.refused.hint = next_step(&error, profile).as_deref().map(printable);
-            refusal.into_response()
+            let ErrorShown {
+                code,
+                message,
+                hint,
+                ids,
+            } = ErrorShown::of(&error, profile, tokens_max);
+            let refused = Refused {
+                code,
+                message,
+                hint,
+                ids,
+            };
+            let status = status_of(&error);
+            Refusal { status, refused }.into_response()
         }
     }
 }

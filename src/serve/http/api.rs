@@ -34,7 +34,10 @@ pub(super) fn routes(profile: Profile) -> Router<Server> {
                           Query(pairs): Query<Vec<(String, String)>>| async move {
             match arguments_of(pairs, &(operation.arguments)()) {
                 Ok(arguments) => call(operation, state.0, session.0, arguments).await,
-                Err(error) => answer::of(Err(error), profile),
+                Err(error) => {
+                    let limit = caller(&state.0, session.0).tokens_max;
+                    answer::of(Err(error), profile, limit)
+                }
             }
         };
         let mut route = post(posted);
@@ -53,8 +56,9 @@ async fn call(
     arguments: Map<String, Value>,
 ) -> Response {
     let caller = caller(&server, session);
+    let limit = caller.tokens_max;
     let done = server.call(caller, operation.name, arguments).await;
-    answer::of(done, server.profile())
+    answer::of(done, server.profile(), limit)
 }
 
 /// Returns the caller of a request: all clients are one, but for the session that each may choose.

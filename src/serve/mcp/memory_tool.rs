@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Object};
 use crate::serve::Service;
 use crate::serve::errors::ErrorShown;
-use crate::serve::operations::{Sent, printable};
+use crate::serve::operations::{REVIEW, Sent, printable};
 use crate::{Authorisation, Origin};
 
 /// The name of the tool, as models know it.
@@ -258,10 +258,7 @@ impl<'a> Files<'a> {
                     printable(path)
                 ),
             )
-            .with_hint(format!(
-                "a person reviews it with: treering promote {} --dry-run",
-                object.id()
-            ))
+            .with_hint(REVIEW)
         })
     }
 

@@ -142,6 +142,8 @@ impl<A: Serialize> Answer<A> {
         naming.left_out = self.left_out;
         naming.remove_others(&mut answer)?;
         let left_out = naming.left_out;
+        // A list of rows is there even if it is empty.
+        let rows = O::PAGED.filter(|name| answer.get(name).is_some_and(Json::is_array));
         let mut all = match shortened(answer, O::HIDDEN) {
             Some(Json::Object(all)) => all,
             _ => Map::new(),
@@ -150,7 +152,7 @@ impl<A: Serialize> Answer<A> {
             all.insert("left_out".to_owned(), left_out.json());
         }
         let root = self.view.root().to_string();
-        let paged = O::PAGED.and_then(|name| Some((name, all.remove(name)?)));
+        let paged = rows.map(|name| (name, all.remove(name).unwrap_or_else(|| json!([]))));
         // Lists beside the paged one are cut at the limit, too.
         let mut is_cut = fit(&mut all, limit.saturating_sub(TOKENS_OF_EVERY));
         let line = one_line(&(self.line + &left_out.line()));

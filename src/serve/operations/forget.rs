@@ -33,7 +33,7 @@ impl Operation for Forget {
     const TITLE: &'static str = "Forget";
     const EFFECT: Effect = Effect::Removes;
     const PROFILE: Profile = Profile::Default;
-    const HIDDEN: &'static [&'static str] = &["digest", "commit", "seq"];
+    const HIDDEN: &'static [&'static str] = &["digest", "commit", "seq", "kind"];
     type Answer = ItemsForgotten;
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<ItemsForgotten>> {

@@ -19,10 +19,10 @@ use crate::engine::{BlamedPart, HistoryEntry, Memory, Part};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin, Value};
 use crate::serve::Service;
-use crate::serve::naming::{LastVersion, Naming};
+use crate::serve::naming::{LastVersion, LeftOut, Naming};
 
-/// The number of changes that a history lists at most.
-const CHANGES_MAX: usize = 1_000;
+/// The number of changes that a page of a history has at most.
+const CHANGES_OF_PAGE: usize = 100;
 
 /// The changes of one item, newest first, with who made each.
 #[derive(Deserialize, JsonSchema)]
@@ -76,11 +76,6 @@ impl Operation for History {
         let view = page.view(service, None)?;
         let (memory, id) = (service.memory(), Id::new(&self.id)?);
         let newest = view.commit().commit.seq;
-        let entries = memory.changes_of(&id).collect::<Result<Vec<_>>>()?;
-        let entries: Vec<_> = entries
-            .iter()
-            .filter(|entry| entry.commit.commit.seq <= newest)
-            .collect();
         // The newest version that stands, or stood before a removal, tells the scope (SRV-3).
         let (reach, version) = (service.reach(None)?, service.last_version(&view, &id)?);
         if !matches!(version, LastVersion::Kept(version) if reach.has(version.scope())) {
@@ -89,17 +84,26 @@ impl Operation for History {
                 .err()
                 .unwrap_or_else(|| Error::not_found("no item has this id")));
         }
-        let changes = entries
-            .into_iter()
-            .take(CHANGES_MAX)
-            .map(|entry| Version::of(memory, entry));
-        let changes = changes.collect::<Result<Vec<_>>>()?;
+        let is_read = |entry: &Result<HistoryEntry>| {
+            entry
+                .as_ref()
+                .map_or(true, |entry| entry.commit.commit.seq <= newest)
+        };
+        let entries = memory.changes_of(&id).filter(is_read).skip(page.start);
+        let entries = entries.take(CHANGES_OF_PAGE + 1);
+        let mut changes = entries
+            .map(|entry| Version::of(memory, &entry?))
+            .collect::<Result<Vec<_>>>()?;
+        let has_more = changes.len() > CHANGES_OF_PAGE;
+        changes.truncate(CHANGES_OF_PAGE);
+        let count = counted((page.start + changes.len()) as u64, "change");
         let line = format!(
-            "{} of {}",
-            counted(changes.len() as u64, "change"),
-            quoted(&self.id)
+            "{count} of {}{}",
+            quoted(&self.id),
+            if has_more { ", and more" } else { "" }
         );
-        Ok(Answer::new(view, Changes { changes }, line))
+        let answer = Answer::new(view, Changes { changes }, line);
+        Ok(answer.beginning_at(page.start).with_more(has_more))
     }
 }
 
@@ -168,14 +172,15 @@ fn names_all(part: &BlamedPart, naming: &mut Naming<'_>) -> Result<bool> {
     ids.try_fold(true, |all, id| Ok(naming.has(id)? && all))
 }
 
+/// How a person reviews a withheld text. The id is not part of it, because a stored name does not belong into a command.
+pub(crate) const REVIEW: &str = "a person reviews it with: treering promote ID --dry-run";
+
 fn withheld(id: &str) -> Error {
     Error::denied(
         ErrorCode::LessTrusted,
         format!("the text of '{id}' is withheld, because it is not trusted"),
     )
-    .with_hint(format!(
-        "a person reviews it with: treering promote {id} --dry-run"
-    ))
+    .with_hint(REVIEW)
 }
 
 /// The memory as one text for a prompt: rules, decisions and facts. It is reference data, never instructions.
@@ -293,14 +298,12 @@ impl Operation for Unforget {
             None => agent.unforget_last(&reach, &writer, false)?,
             Some(ids) => {
                 let ids = ids.iter().map(|id| Id::new(id)).collect::<Result<Vec<_>>>()?;
-                // Only items of the caller's scopes (SRV-3).
-                let forgotten = agent.forgotten(&view, &reach, usize::MAX)?;
-                let is_known = |id: &Id| forgotten.iter().any(|one| one.item.object().id() == id.as_str());
-                if let Some(other) = ids.iter().find(|id| !is_known(id)) {
-                    return Err(
-                        Error::not_found(format!("no forgotten item has the id '{other}'"))
-                            .with_hint("memory_history shows the changes of an id"),
-                    );
+                for id in &ids {
+                    // Only items of the caller's scopes (SRV-3).
+                    let last = service.last_version(&view, id)?;
+                    if !matches!(last, LastVersion::Kept(last) if reach.has(last.scope())) {
+                        return Err(Error::not_found(format!("no forgotten item has the id '{id}'")));
+                    }
                 }
                 agent.unforget(&ids, &writer, false)?
             }
@@ -329,16 +332,29 @@ impl Operation for Quarantine {
     const PROFILE: Profile = Profile::Full;
     const PAGED: Option<&'static str> = Some("changes");
     // The text of a stopped change stays out of every answer (SRV-3).
-    const HIDDEN: &'static [&'static str] = &["preview"];
+    const HIDDEN: &'static [&'static str] = &["preview", "ids_total"];
+    const LEAVES_OUT: bool = true;
     type Answer = Waiting;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Waiting>> {
         let view = page.view(service, None)?;
-        let changes = service.agent().quarantined(&service.reach(None)?)?;
+        let mut changes = service.agent().quarantined(&service.reach(None)?)?;
+        // The scope of a change whose base is gone is unknown, so only its own session sees it (SRV-3).
+        let session = Some(&service.caller().session);
+        changes.retain(|change| change.ids_total > 0 || change.session.as_ref() == session);
+        // An untrusted id is an untrusted text (SRV-3).
+        let mut left_out = 0;
+        for change in &mut changes {
+            if change.trust.is_none_or(|class| !class.is_trusted()) {
+                left_out += change.ids.len();
+                change.ids.clear();
+            }
+        }
         let line = format!(
             "{} for a person, who reviews them with treering quarantine",
             counted(changes.len() as u64, "change")
         );
-        Ok(Answer::new(view, Waiting { changes }, line))
+        let answer = Answer::new(view, Waiting { changes }, line);
+        Ok(answer.leaving_out(LeftOut::of_untrusted(left_out)))
     }
 }

@@ -43,6 +43,7 @@ mod status;
 mod undo;
 
 pub(crate) use self::answer::Sent;
+pub(crate) use self::full::REVIEW;
 use self::operation::entry;
 pub(crate) use self::operation::{Effect, Entry, Profile};
 use crate::error::{Error, ErrorCode, Result};

@@ -78,7 +78,10 @@ fn notes_are_written_listed_found_replaced_and_deleted() {
         client.call("memory_note", json!({ "action": "delete", "id": id }))["deleted"],
         true
     );
-    assert!(client.call("memory_note", json!({ "action": "list" }))["notes"].is_null());
+    assert_eq!(
+        client.call("memory_note", json!({ "action": "list" }))["notes"],
+        json!([])
+    );
     for bad in [
         json!({}),
         json!({ "action": "delete" }),
