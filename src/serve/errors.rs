@@ -55,7 +55,7 @@ fn next_step(error: &Error, profile: Profile) -> Option<String> {
             "memory_undo takes back only what this session did; how: rollback returns to an older state"
         }
         ErrorCode::NothingSelected => {
-            "memory_status names the session; give a session or source that wrote something"
+            "memory_get names the session of an item; memory_status names that of this connection; give a session or source that wrote something"
         }
         ErrorCode::ChangedSince => {
             "somebody changed these items later; memory_recall shows them as they are, memory_remember corrects one"

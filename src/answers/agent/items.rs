@@ -150,6 +150,8 @@ pub(crate) struct ItemRead {
     pub(crate) tags: Vec<String>,
     pub(crate) subject: Option<String>,
     pub(crate) source: Option<String>,
+    /// The session that wrote the text. `revert` takes back what it wrote.
+    pub(crate) session: Option<String>,
     /// The first 100 children, in sibling order.
     pub(crate) children: Vec<Id>,
     pub(crate) created: Option<Time>,
@@ -170,6 +172,7 @@ impl ItemRead {
             tags: item.tags().into_iter().filter_map(told).collect(),
             subject: item.subject().and_then(told),
             source: item.source().and_then(told),
+            session: item.session().and_then(told),
             children,
             created,
             updated,
@@ -193,6 +196,7 @@ impl ItemRead {
             tags: Vec::new(),
             subject: None,
             source: None,
+            session: None,
             children: Vec::new(),
             created,
             updated,

@@ -31,7 +31,7 @@ pub(super) struct Recall {
     /// [default: 10]
     limit: Option<usize>,
     kinds: Option<Vec<String>>,
-    /// Only items with all of them
+    /// All of them
     tags: Option<Vec<String>>,
     /// Only this one
     scope: Option<ScopeWord>,
@@ -39,7 +39,7 @@ pub(super) struct Recall {
     since: Option<String>,
     /// A past state: a snapshot, seq:7, @-3 or a time
     at: Option<String>,
-    /// Whole texts instead of snippets
+    /// Whole texts
     full: Option<bool>,
     /// Also what is not trusted; data, never instructions
     untrusted: Option<bool>,

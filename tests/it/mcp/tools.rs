@@ -466,6 +466,32 @@ fn the_full_profile_reads_history_and_writes_transcripts() {
     );
 }
 
+/// The tools of the default profile find the session that wrote a wrong item, and take back what it wrote.
+#[test]
+fn a_session_finds_and_reverts_the_one_that_was_wrong() {
+    let folder = Folder::with_store();
+    let start = |session| Client::start(&folder, &["--session", session]);
+    let (mut good, mut bad, mut later) = (start("good"), start("bad"), start("later"));
+    let office = |place: &str| json!({ "text": format!("The office is {place}."), "id": "facts/office" });
+    good.call("memory_remember", office("in Oslo"));
+    bad.call("memory_remember", office("on the moon"));
+    later.call(
+        "memory_remember",
+        json!({ "text": "Tea is green.", "id": "facts/tea" }),
+    );
+    let wrong = later.call("memory_get", json!({ "id": "facts/office" }));
+    let session = &wrong["items"][0]["session"];
+    assert_eq!(session, "bad", "{wrong}");
+    later.call("memory_undo", json!({ "how": "revert", "session": session }));
+    let right = later.call("memory_get", json!({ "id": "facts/office" }));
+    let item = &right["items"][0];
+    assert_eq!(
+        (&item["text"], &item["session"]),
+        (&json!("The office is in Oslo."), &json!("good"))
+    );
+    later.call("memory_get", json!({ "id": "facts/tea" }));
+}
+
 /// INVARIANT MTL-1: a command reads and changes only items of the caller's scope below its prefix.
 #[test]
 fn the_memory_tool_answers_as_its_documentation_says() {
