@@ -87,7 +87,7 @@ impl Origin {
     }
 
     /// Returns a rank. A larger rank is less trusted; the untrusted classes have the same rank.
-    fn distrust(self) -> u8 {
+    pub(crate) fn distrust(self) -> u8 {
         self.tag().min(Self::ToolExternal.tag())
     }
 }

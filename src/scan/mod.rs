@@ -16,6 +16,7 @@ mod encoding;
 mod finding;
 mod injection;
 mod parts;
+mod reference;
 mod rules;
 mod secrets;
 #[cfg(test)]
@@ -28,6 +29,9 @@ use std::borrow::Cow;
 pub(crate) use self::finding::{Category, Finding, Severity};
 pub use self::verdict::Verdict;
 pub(crate) use self::verdict::VerdictTable;
+
+/// The field that says where a text comes from.
+const SOURCE: &str = "source";
 
 /// The result of scanning a text or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,7 +66,7 @@ impl Scanner {
     /// Returns the findings in the fields of an object, given as pairs of name and text.
     ///
     /// A value is also a secret if it looks like a secret and its field has a name such as `password` or `api_key`. The
-    /// content of the object has an empty name.
+    /// content of the object has an empty name. The field `source` is not read as prose if it is a reference.
     pub(crate) fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
         let mut report = Report::default();
         for (name, text) in fields {
@@ -125,7 +129,10 @@ fn find(name: &str, text: &str) -> Vec<Finding> {
             .into_iter()
             .map(|span| Finding::new(Category::Unicode, "mixed-script", Severity::Medium, span)),
     );
-    found.extend(injection::find(text));
+    // SCA-9: a reference is no prose.
+    if name != SOURCE || !reference::is_reference(text) {
+        found.extend(injection::find(text));
+    }
     injection::confirm(&mut found);
     found
 }

@@ -245,7 +245,7 @@ impl Assembly<'_> {
             &mut left_out.sensitive
         } else if shelf.section == Section::SessionNotes && self.request.compaction.is_none() {
             &mut left_out.notes
-        } else if !shelf.is_trusted && !self.request.with_untrusted {
+        } else if !shelf.origin.is_trusted() && !self.request.with_untrusted {
             &mut left_out.untrusted
         } else {
             return true;
@@ -254,7 +254,8 @@ impl Assembly<'_> {
         false
     }
 
-    /// Offers the items of a section: the pinned ones, the hits of the query, and then the newest.
+    /// Offers the items of a section: the pinned ones, the hits of the query, and then the others. [`Shelves::ranked`]
+    /// orders the pinned ones and the others.
     fn fill(
         &self,
         selection: &mut Selection<'_>,
@@ -285,9 +286,9 @@ impl Assembly<'_> {
             count(&beside).saturating_sub(facts_found),
         );
         let last_rank = self.hits.map_or(1, |_| u32::MAX);
-        let pinned = self.shelves.newest(pinned.into_iter(), now).map(|key| (0, key));
+        let pinned = self.shelves.ranked(section, &pinned, now).map(|key| (0, key));
         let ranked = hits.iter().zip(1..).map(|(hit, rank)| (rank, hit.key));
-        let others = self.shelves.newest(others.into_iter(), now);
+        let others = self.shelves.ranked(section, &others, now);
         let others = others
             .filter(|key| !found.contains(key))
             .map(|key| (last_rank, key));
@@ -367,7 +368,7 @@ impl Assembly<'_> {
 
 /// Returns the section in which the items of a shelf are shown.
 fn place_of(shelf: &Shelf) -> Section {
-    if shelf.is_trusted {
+    if shelf.origin.is_trusted() {
         shelf.section
     } else {
         Section::Quarantine

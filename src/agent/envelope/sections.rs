@@ -93,6 +93,16 @@ impl Section {
         }
     }
 
+    /// Checks whether the items of the section stay valid as they age. Such a section ranks the class of an item before
+    /// its age, so that new items do not push out the older ones of a more trusted writer. The other sections describe
+    /// the present, so the newest item is the one to show.
+    pub(super) fn is_lasting(self) -> bool {
+        matches!(
+            self,
+            Self::ProjectRules | Self::KeyDecisions | Self::PersistentMemory
+        )
+    }
+
     /// Checks whether a record of the section may have more than one line.
     pub(super) fn has_lines(self) -> bool {
         self == Self::SessionSnapshot

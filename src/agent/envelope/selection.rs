@@ -3,7 +3,7 @@
 //! # Layer
 //! Pure.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -12,6 +12,7 @@ use super::line;
 use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use crate::agent::vocabulary::kind;
+use crate::object::Origin;
 use crate::recall::CHARS_A_TOKEN;
 
 /// The number of records in a row that may exceed the budget before a section counts as done. The next records would
@@ -23,7 +24,7 @@ const RECORD_CHARS_MIN: usize = 32;
 /// Selects the records of an envelope, and counts the omitted ones.
 ///
 /// The caller offers the records of one section after the other, in the order of [`Section::by_turn`]: in each section
-/// by rank, then newest first. A record that does not fit is omitted, and the next one may fit. [`Self::is_done`] tells
+/// by rank, then by class if the section is lasting, then newest first. A record that does not fit is omitted, and the next one may fit. [`Self::is_done`] tells
 /// the caller that no further record of the section can be shown.
 pub(super) struct Selection<'a> {
     request: &'a Request<'a>,
@@ -128,8 +129,23 @@ struct Page<'a> {
     /// The number of characters left in the budget; `None` if the budget is too small for an empty envelope.
     room: Option<usize>,
     shown: Vec<(Section, Record, Shown)>,
-    counts: [usize; Section::ALL.len()],
-    said: HashSet<String>,
+    counts: Counts,
+    /// The records that show a text, by the normalised text.
+    said: HashMap<String, Said>,
+}
+
+/// The number of records in each section.
+type Counts = [usize; Section::ALL.len()];
+
+/// A record that shows a text.
+#[derive(Clone, Copy)]
+struct Said {
+    /// The index of the record among the selected ones.
+    at: usize,
+    section: Section,
+    trust: Origin,
+    /// The number of characters of the record, without the tags of its section.
+    chars: usize,
 }
 
 impl<'a> Page<'a> {
@@ -144,11 +160,12 @@ impl<'a> Page<'a> {
             room: chars_max.checked_sub(frame.chars().count()),
             shown: Vec::new(),
             counts: [0; Section::ALL.len()],
-            said: HashSet::new(),
+            said: HashMap::new(),
         }
     }
 
-    /// Adds `record`. Returns the counter of the reason if the record must be omitted.
+    /// Adds `record`. Returns the counter of the reason if a record must be omitted. Of records with the same text, the
+    /// page shows the most trusted one, and of these the one that was added first (ENV-7).
     fn add(&mut self, section: Section, record: Record) -> Result<(), Count> {
         let count = self.counts[section as usize];
         if count >= section.records_max() {
@@ -167,24 +184,54 @@ impl<'a> Page<'a> {
             return Err(|left_out| &mut left_out.forged);
         }
         let said = normalised(&shown.text);
-        if self.said.contains(&said) {
+        let twin = self.said.get(&said).copied();
+        if twin.is_some_and(|twin| !record.trust.is_above(twin.trust)) {
             return Err(|left_out| &mut left_out.duplicates);
         }
         let mut text = String::new();
         shown.write(&mut text);
-        if count == 0 {
-            text.extend(section_tags(section));
+        let chars = text.chars().count();
+        let (mut room, mut counts) = (self.room, self.counts);
+        if let Some(twin) = twin {
+            counts[twin.section as usize] -= 1;
+            let freed = twin.chars + chars_of_tags(twin.section, counts);
+            room = room.map(|room| room + freed);
         }
         // ENV-2: the text never exceeds the budget.
-        let left = self.room.and_then(|room| room.checked_sub(text.chars().count()));
+        let left = room.and_then(|room| room.checked_sub(chars + chars_of_tags(section, counts)));
         let Some(left) = left else {
             return Err(|left_out| &mut left_out.budget);
         };
-        self.room = Some(left);
-        self.counts[section as usize] += 1;
-        self.said.insert(said);
-        self.shown.push((section, record, shown));
-        Ok(())
+        counts[section as usize] += 1;
+        (self.room, self.counts) = (Some(left), counts);
+        let at = twin.map_or(self.shown.len(), |twin| twin.at);
+        let trust = record.trust;
+        let kept = Said {
+            at,
+            section,
+            trust,
+            chars,
+        };
+        self.said.insert(said, kept);
+        let added = (section, record, shown);
+        match self.shown.get_mut(at) {
+            Some(twin) => {
+                *twin = added;
+                Err(|left_out| &mut left_out.duplicates)
+            }
+            None => {
+                self.shown.push(added);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Returns the number of characters of the tags of a section if the section has no record yet, else 0.
+fn chars_of_tags(section: Section, counts: Counts) -> usize {
+    match counts[section as usize] {
+        0 => section_tags(section).iter().map(|tag| tag.chars().count()).sum(),
+        _ => 0,
     }
 }
 

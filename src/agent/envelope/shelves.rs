@@ -18,7 +18,7 @@ use crate::agent::followed::{key_at, key_in, scope_hash};
 use crate::agent::item::{Item, Sensitivity};
 use crate::engine::{Derive, Keep, Version};
 use crate::error::Result;
-use crate::object::{Object, Time};
+use crate::object::{Object, Origin, Time};
 use crate::recall::Key;
 use crate::tables::{Builder, Image, SortedRows, begin_with, rising_i64, row};
 
@@ -47,7 +47,7 @@ pub(super) struct Shelf {
     start: [u8; START],
     pub(super) section: Section,
     pub(super) is_pinned: bool,
-    pub(super) is_trusted: bool,
+    pub(super) origin: Origin,
     pub(super) sensitivity: Sensitivity,
     /// The number of items that have not expired.
     pub(super) live: usize,
@@ -57,21 +57,21 @@ pub(super) struct Shelf {
 /// The class of an item within its section.
 struct Class {
     is_pinned: bool,
-    is_trusted: bool,
+    origin: Origin,
     sensitivity: Sensitivity,
 }
 
 impl Class {
     fn encode(&self) -> u8 {
         let sensitivity = Sensitivity::ALL.iter().position(|one| *one == self.sensitivity);
-        u8::from(!self.is_pinned) | u8::from(!self.is_trusted) << 1 | (sensitivity.unwrap_or(0) as u8) << 2
+        u8::from(!self.is_pinned) | (sensitivity.unwrap_or(0) as u8) << 1 | self.origin.tag() << 3
     }
 
     fn decode(class: u8) -> Option<Self> {
         Some(Self {
             is_pinned: class & 1 == 0,
-            is_trusted: class & 2 == 0,
-            sensitivity: *Sensitivity::ALL.get(usize::from(class >> 2))?,
+            origin: Origin::from_tag(class >> 3)?,
+            sensitivity: *Sensitivity::ALL.get(usize::from(class >> 1 & 3))?,
         })
     }
 }
@@ -95,7 +95,7 @@ impl Rows {
         let item = Item::from(object);
         let class = Class {
             is_pinned: item.is_pinned(),
-            is_trusted: item.object().origin().is_trusted(),
+            origin: item.object().origin(),
             sensitivity: item.sensitivity(),
         };
         let hash = scope_hash(item.object().scope());
@@ -122,7 +122,7 @@ pub(super) fn times(object: &Object, created: Time, updated: Time) -> (Time, Tim
 
 impl Keep for Shelves {
     const NAME: &'static str = "envelope";
-    const VERSION: u8 = 1;
+    const VERSION: u8 = 2;
 
     fn len(&self) -> u64 {
         self.items.len() as u64
@@ -215,15 +215,33 @@ impl Shelves {
             start,
             section,
             is_pinned: class.is_pinned,
-            is_trusted: class.is_trusted,
+            origin: class.origin,
             sensitivity: class.sensitivity,
             live: all.saturating_sub(expired),
             expired,
         })
     }
 
-    /// Returns the keys of the items of some shelves that have not expired, the newest first.
-    pub(super) fn newest<'a>(
+    /// Returns the keys of the items of some shelves that have not expired: by class first if the section ranks its
+    /// items by class, then the newest first.
+    pub(super) fn ranked<'a>(
+        &'a self,
+        section: Section,
+        shelves: &[&'a Shelf],
+        now: Time,
+    ) -> impl Iterator<Item = Key> + 'a {
+        let mut shelves = shelves.to_vec();
+        if section.is_lasting() {
+            shelves.sort_by_key(|shelf| shelf.origin.distrust());
+        }
+        let is_equal =
+            move |a: &&Shelf, b: &&Shelf| !section.is_lasting() || a.origin.distrust() == b.origin.distrust();
+        let classes: Vec<Vec<&Shelf>> = shelves.chunk_by(is_equal).map(<[_]>::to_vec).collect();
+        let classes = classes.into_iter();
+        classes.flat_map(move |class| self.newest(class.into_iter(), now))
+    }
+
+    fn newest<'a>(
         &'a self,
         shelves: impl Iterator<Item = &'a Shelf>,
         now: Time,

@@ -85,9 +85,8 @@ pub(super) fn line_of(
 pub(in crate::agent) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<()> {
     for above in line_of(|id| view.get(id), session) {
         let (name, known) = above?;
-        if let Some(other) = known.filter(|object| session_of(object).is_some() && !reach.has(object.scope()))
-        {
-            return Err(other_scope(&name, other.scope()));
+        if known.is_some_and(|object| session_of(&object).is_some() && !reach.has(object.scope())) {
+            return Err(other_scope(&name));
         }
     }
     Ok(())
@@ -100,10 +99,11 @@ pub(super) fn no_session(session: &str) -> Error {
         .with_hint("`session append` creates a session with its first entry")
 }
 
-fn other_scope(session: &str, scope: &str) -> Error {
-    Error::invalid(format!("the session '{session}' belongs to the scope {scope}"))
+/// Returns the error for a session of another scope. The error does not name that scope, which the caller may not read.
+fn other_scope(session: &str) -> Error {
+    Error::invalid(format!("the session '{session}' belongs to another scope"))
         .with_code(ErrorCode::OtherScope)
-        .with_hint(format!("choose another name, or add `--scope {scope}`"))
+        .with_hint("choose another name, or add the scope of the session with `--scope`")
 }
 
 /// Stages the object of the session that `append` names, below its parent if `append` names one. Also creates the
@@ -128,13 +128,13 @@ pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<
     check_kind(change, &id, kind::SESSION)?;
     let own = Scope::new(known.scope())?;
     if scope.is_some_and(|scope| *scope != own) {
-        return Err(other_scope(session, own.as_str()));
+        return Err(other_scope(session));
     }
     // Refuse a session that an untrusted writer created if its scope would decide the scope of a trusted writer's
     // entries.
     let is_foreign = !known.origin().is_trusted() && change.class().is_trusted();
     if scope.is_none() && own != append.usual_scope && is_foreign {
-        return Err(other_scope(session, own.as_str()));
+        return Err(other_scope(session));
     }
     match (parent, parent_session(Some(&known))) {
         (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
@@ -159,7 +159,7 @@ fn stage_new(change: &mut Change<'_>, append: &Append, named: Option<&Scope>) ->
         match change.get(&above)? {
             // SLN-3: a session is in the scope of its parent.
             Some(object) if named.is_some_and(|scope| scope.as_str() != object.scope()) => {
-                return Err(other_scope(name, object.scope()));
+                return Err(other_scope(name));
             }
             Some(object) => scope = Scope::new(object.scope())?,
             None => {

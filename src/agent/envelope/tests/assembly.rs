@@ -180,6 +180,79 @@ fn pinned_facts_go_first_then_the_newest_that_fit() {
     );
 }
 
+/// INVARIANT ENV-7: of records with the same text, the most trusted one is shown.
+#[test]
+fn env_7_the_twin_of_a_less_trusted_writer_hides_nothing() {
+    let tabs = |item: &mut NewItem| item.text = "Indent with  TABS".to_owned();
+    let pinned = |item: &mut NewItem| {
+        item.text = "indent with tabs".to_owned();
+        item.is_pinned = true;
+    };
+    for (kind, twin) in [
+        ("rule", "rule"),
+        ("fact", "fact"),
+        ("rule", "decision"),
+        ("fact", "task"),
+    ] {
+        for is_first in [true, false] {
+            let agent = agent();
+            for is_person in [is_first, !is_first] {
+                match is_person {
+                    true => put(&agent, "the-words-of-the-person", kind, tabs, Origin::DirectUser),
+                    false => put(&agent, "t", twin, pinned, Origin::Model),
+                }
+            }
+            let answer = made(&agent, &request());
+            assert_eq!(ids(&answer), ["the-words-of-the-person"], "{kind} {twin}");
+            assert_eq!((answer.left_out.duplicates, answer.left_out.total()), (1, 1));
+        }
+    }
+    let agent = agent();
+    for name in ["old", "new"] {
+        put(&agent, name, "rule", tabs, Origin::Model);
+    }
+    assert_eq!(
+        ids(&made(&agent, &request())),
+        ["new"],
+        "of equal trust, the newest"
+    );
+}
+
+/// INVARIANT ENV-7: a less trusted record takes no place of a more trusted one.
+#[test]
+fn env_7_new_rules_of_a_model_push_out_no_rule_of_the_person() {
+    let agent = agent();
+    for (kind, most) in [("rule", 6), ("decision", 5)] {
+        put(
+            &agent,
+            &format!("{kind}-of-person"),
+            kind,
+            |_| {},
+            Origin::DirectUser,
+        );
+        for number in 0..most {
+            put(&agent, &format!("{kind}{number}"), kind, |_| {}, Origin::Model);
+        }
+    }
+    let answer = made(&agent, &request());
+    let shown = ids(&answer);
+    assert!(
+        shown.contains(&"rule-of-person") && shown.contains(&"decision-of-person"),
+        "{shown:?}"
+    );
+    assert!(!shown.contains(&"rule0") && shown.contains(&"rule1"), "{shown:?}");
+    assert_eq!(answer.left_out.full, 2);
+}
+
+/// A section of the present shows what is newest, whoever wrote it.
+#[test]
+fn a_section_of_the_present_shows_the_newest() {
+    let agent = agent();
+    put(&agent, "old", "summary", |_| {}, Origin::DirectUser);
+    put(&agent, "new", "summary", |_| {}, Origin::Model);
+    assert_eq!(ids(&made(&agent, &request())), ["new"]);
+}
+
 #[test]
 fn a_query_chooses_the_facts() {
     let agent = agent();

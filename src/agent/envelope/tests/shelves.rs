@@ -33,8 +33,8 @@ fn change(memory: &Memory, random: &mut SplitMix64) {
         .into_iter()
         .filter(|old| *old != id)
         .collect();
-    let class = [Origin::DirectUser, Origin::ToolExternal][below(2)];
-    // A tool may not change what the person wrote.
+    let class = [Origin::DirectUser, Origin::Model, Origin::ToolExternal][below(3)];
+    // A less trusted writer may not change what the person wrote.
     drop(memory.put(item.into_object(id).unwrap(), &Writer::of(class)));
 }
 
