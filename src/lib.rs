@@ -114,6 +114,9 @@ mod visible;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../docs/async.md")]
+struct AsyncPage;
 
 #[cfg(feature = "tokio")]
 pub use asynchronous::Async;

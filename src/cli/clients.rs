@@ -52,6 +52,17 @@ pub(crate) fn real_path(store: &Path) -> PathBuf {
     real.unwrap_or_else(|_| store.to_owned())
 }
 
+/// Returns the file of a program. A name without a folder is searched on `PATH`.
+pub(crate) fn program_file(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return Some(program.to_owned()).filter(|file| file.is_file());
+    }
+    let paths = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&paths)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
 /// How a client starts the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Start {

@@ -11,7 +11,7 @@ use super::mcp::Plan;
 use super::prelude::*;
 use crate::answers::store::{ClientSetup, Diagnosis, Examined};
 #[cfg(feature = "mcp")]
-use crate::cli::clients::{Client, Start, real_path};
+use crate::cli::clients::{Client, Start, program_file, real_path};
 #[cfg(feature = "mcp")]
 use crate::cli::context::path_in;
 use crate::cli::context::{explain, quoted, refuse_other_folder};
@@ -82,10 +82,10 @@ fn missing(path: &Path, clients: &[ClientSetup]) -> (Vec<Diagnosis>, u8) {
     let is_used = clients.iter().any(|client| client.serves_store);
     let (severity, what) = if is_used {
         let what =
-            format!("there is none in {store} yet; the first client that starts the server creates it");
+            format!("no store exists at {store} yet; the first client that starts the server creates it");
         (ProblemSeverity::Notice, what)
     } else {
-        let what = format!("there is none in {store}, and no client here uses it");
+        let what = format!("no store exists at {store}, and no client here uses it");
         (ProblemSeverity::Warning, what)
     };
     let problem = Problem {
@@ -196,14 +196,7 @@ fn install(context: &Context, client: Client) -> String {
 /// Returns why a client cannot serve the store. `other` is the store that it serves instead.
 #[cfg(feature = "mcp")]
 fn problem_of(client: Client, start: &Start, other: Option<&Path>) -> Option<String> {
-    let program = Path::new(&start.command);
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let is_found = if program.components().count() > 1 {
-        program.is_file()
-    } else {
-        std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
-    };
-    if !is_found {
+    if program_file(Path::new(&start.command)).is_none() {
         return Some(format!("the program {} does not exist", start.command));
     }
     if !start.is_server() {

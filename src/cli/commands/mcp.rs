@@ -10,7 +10,8 @@ use similar::TextDiff;
 use super::agent::person;
 use super::prelude::*;
 use crate::cli::args::LaneOptions;
-use crate::cli::clients::{Client, SettingsFile, Start, real_path};
+use crate::cli::clients::{Client, SERVER, SettingsFile, Start, program_file, real_path};
+use crate::cli::context::xdg_folder;
 
 /// Set up an MCP client
 ///
@@ -33,7 +34,7 @@ enum McpVerb {
     /// # Notes
     /// Shows the change, and writes it after a yes. Everything else in the file stays, and so do the other options of the
     /// server. --scope, --session, --actor and --trust become options of the server. A client that serves many projects
-    /// gets the path of the present store.
+    /// gets the path of the present store, and uses it in every project.
     ///
     /// # Examples
     /// ```text
@@ -101,7 +102,7 @@ impl Verb for Mcp {
             context
                 .output
                 .note_for_people("change", format!("\n{}", printable(diff.trim_end())));
-            plan.note_other_store(context);
+            plan.note_store(context);
             if !dry_run {
                 person(context, yes, "write this?", "written")?;
                 file.write(new)?;
@@ -110,7 +111,7 @@ impl Verb for Mcp {
         let line = match (answer.changed, dry_run) {
             (false, _) => format!("{} already starts the server", answer.file),
             (true, true) => format!("would add the server to {}", answer.file),
-            (true, false) => format!("added the server to {}; start {client} again", answer.file),
+            (true, false) => format!("added the server to {}; restart {client}", answer.file),
         };
         context.say(&answer, printable(&line))
     }
@@ -150,24 +151,35 @@ impl Plan {
         })
     }
 
-    /// Notes that the client will serve another store than before, because every project that uses the client is affected.
-    fn note_other_store(&self, context: &mut Context) {
-        let store = |start: &Start| start.store().map(|store| shown(&store));
-        let before = self.known.as_ref().and_then(store);
-        if let (Some(before), Some(after)) = (before, store(&self.start))
-            && before != after
-        {
-            let client = self.file.client;
-            let text = format!(
-                "{client} serves {before} until now; with this change it serves {after} {}",
-                if client.is_of_project() {
-                    "here"
-                } else {
-                    "in every project"
-                }
-            );
-            context.output.note("other_store", text);
-        }
+    /// Notes which store the client will serve, if every project is affected or the store is another than before.
+    fn note_store(&self, context: &mut Context) {
+        let Self {
+            file, known, start, ..
+        } = self;
+        let (client, store) = (file.client, |start: &Start| start.store());
+        let Some(after) = store(start) else { return };
+        let place = if client.is_of_project() {
+            "here"
+        } else {
+            "in every project"
+        };
+        let new = shown(&after);
+        let (code, text) = match known.as_ref().and_then(store).filter(|before| *before != after) {
+            Some(before) => {
+                let before = shown(&before);
+                let text =
+                    format!("{client} now serves {before}. After this change it serves {new} {place}.");
+                ("other_store", text)
+            }
+            None if client.is_of_project() => return,
+            None => ("store", format!("{client} will use the store {new} {place}.")),
+        };
+        let own = xdg_folder("XDG_DATA_HOME", ".local/share").map(|own| real_path(&own));
+        let own = own.filter(|own| context.named_store().is_none() && *own != after);
+        let choice = own.map_or_else(String::new, |own| {
+            format!(" Choose another with --store, such as --store {}.", shown(&own))
+        });
+        context.output.note(code, text + &choice);
     }
 }
 
@@ -180,6 +192,14 @@ fn start_of(
     known: Option<&Start>,
 ) -> Result<Start> {
     let program = env::current_exe().map_err(|error| Error::io("finding the program", error))?;
+    // A team may commit the file of a project, so the command is not a path of this machine.
+    let is_on_path =
+        || program_file(Path::new(SERVER)).is_some_and(|file| real_path(&file) == real_path(&program));
+    let command = if client.is_of_project() && is_on_path() {
+        SERVER.to_owned()
+    } else {
+        shown(&program)
+    };
     let LaneOptions { session, actor } = context.lane_options();
     let store = match context.named_store() {
         Some(named) => Some(named),
@@ -207,8 +227,5 @@ fn start_of(
             args.extend(option);
         }
     }
-    Ok(Start {
-        command: shown(&program),
-        args,
-    })
+    Ok(Start { command, args })
 }

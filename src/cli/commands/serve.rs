@@ -23,6 +23,8 @@ use crate::serve::{Caller, Server, Service, mcp};
 
 /// The number of random bytes in the name of a session.
 const NAME_BYTES: usize = 4;
+/// Whether the program was built without the HTTP server.
+const NO_HTTP: bool = !cfg!(feature = "http");
 
 /// Serve the memory to an agent
 ///
@@ -51,7 +53,6 @@ pub(crate) struct Serve {
     /// Speak the Model Context Protocol on standard input and output
     #[arg(long)]
     mcp: bool,
-    #[cfg(feature = "http")]
     #[command(flatten)]
     http: HttpOptions,
     /// The tools: minimal (4), default (8) or full (15)
@@ -66,23 +67,23 @@ pub(crate) struct Serve {
     max_tokens: usize,
 }
 
-#[cfg(feature = "http")]
+/// The options of the HTTP server. A build without it knows them too, and says what it lacks.
 #[derive(Args, Debug)]
 struct HttpOptions {
     /// Answer HTTP at this address, such as 127.0.0.1:7070; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", conflicts_with = "mcp")]
+    #[arg(long, value_name = "ADDR", conflicts_with = "mcp", hide = NO_HTTP)]
     http: Option<String>,
     /// The file of the token; a missing one is made with a new token [default: a new token, which is printed]
-    #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "mcp")]
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     token_file: Option<PathBuf>,
     /// Admit pages of this origin, such as <http://localhost:3000>; may be repeated
-    #[arg(long, value_name = "ORIGIN", requires = "http", conflicts_with = "mcp")]
+    #[arg(long, value_name = "ORIGIN", requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     allow_origin: Vec<String>,
     /// Admit requests to this name, with its port if it has one; may be repeated
-    #[arg(long, value_name = "HOST", requires = "http", conflicts_with = "mcp")]
+    #[arg(long, value_name = "HOST", requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     allow_host: Vec<String>,
     /// Listen to other machines, too. The traffic is not encrypted
-    #[arg(long, requires = "http", conflicts_with = "mcp")]
+    #[arg(long, requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     allow_remote: bool,
 }
 
@@ -101,13 +102,17 @@ impl Verb for Serve {
             let text = format!("--max-tokens {} is too small", self.max_tokens);
             return Err(usage_error(text, format!("give at least {TOKENS_LEAST}")));
         }
+        if NO_HTTP && self.http.http.is_some() {
+            return Err(usage_error(
+                "this build has no HTTP server",
+                "install it with: cargo install --path . --features http",
+            ));
+        }
         #[cfg(feature = "http")]
         let address = self.http.address()?;
-        #[cfg(not(feature = "http"))]
-        let address: Option<()> = None;
-        if address.is_none() && !self.mcp {
+        if self.http.http.is_none() && !self.mcp {
             return Err(usage_error(
-                "how to serve is not given",
+                "no protocol is chosen",
                 "give --mcp, or --http ADDR if the program was built with the feature http",
             ));
         }

@@ -294,12 +294,29 @@ fn a_client_of_many_projects_is_not_repointed_unnoticed() {
     let folder = Folder::with_store();
     let install = ["mcp", "install", "--client", "cursor", "--yes"];
     let first = folder.run(&install);
-    assert!(!first.err.contains("until now"), "{first:?}");
+    let own = folder.store().canonicalize().unwrap();
+    let note = format!(
+        "cursor will use the store {} in every project. Choose another with --store, such as --store {}.",
+        own.display(),
+        folder.path("home/.local/share/treering").display()
+    );
+    assert!(
+        first.err.contains(&note) && !first.err.contains("now serves"),
+        "{first:?}"
+    );
+    // It is said before the question, which nobody answers here.
+    let asked = folder.run(&["mcp", "install", "--client", "gemini"]);
+    assert!(
+        asked.code == 2 && asked.err.contains("gemini will use the store"),
+        "{asked:?}"
+    );
+    // A client of one project finds the store of the project.
+    let here = folder.run(&["mcp", "install", "--client", "vscode", "--yes"]);
+    assert!(!here.err.contains("will use"), "{here:?}");
     let other = folder.path("other");
     let other = other.to_str().unwrap();
     folder.json(&["init", "--store", other]);
     let found = folder.json(&["doctor", "--store", other])["clients"][0].clone();
-    let own = folder.store().canonicalize().unwrap();
     let what = format!("it serves another store, {}, in every project", own.display());
     assert_eq!(found["problem"], what);
     let ran = folder.run(&["doctor", "--store", other]);
@@ -310,10 +327,45 @@ fn a_client_of_many_projects_is_not_repointed_unnoticed() {
     );
     let ran = folder.run(&[&install[..], &["--store", other]].concat());
     let note = format!(
-        "cursor serves {} until now; with this change it serves {other} in every project",
+        "cursor now serves {}. After this change it serves {other} in every project.\n",
         own.display()
     );
     assert!(ran.err.contains(&note), "{ran:?}");
+}
+
+/// A team may commit the file of a project, so the path of one machine stands in it only if nothing else finds the program.
+#[test]
+fn the_file_of_a_project_names_the_program_on_the_path() {
+    let folder = Folder::with_store();
+    fs::create_dir_all(folder.path("bin")).unwrap();
+    let program = env!("CARGO_BIN_EXE_treering");
+    let command = |client: &str, file: &str, pointer: &str| {
+        let install = ["mcp", "install", "--client", client, "--yes"];
+        let ran = folder
+            .command(&install)
+            .env("PATH", folder.path("bin"))
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        read(&folder, file).pointer(pointer).unwrap()["command"].clone()
+    };
+    let own = ("claude-code", ".mcp.json", "/mcpServers/treering");
+    assert_eq!(command(own.0, own.1, own.2), program);
+    // Another program of this name is not this one.
+    folder.write("bin/treering", "");
+    assert_eq!(command(own.0, own.1, own.2), program);
+    fs::remove_file(folder.path("bin/treering")).unwrap();
+    symlink(program, folder.path("bin/treering")).unwrap();
+    assert_eq!(command(own.0, own.1, own.2), "treering");
+    assert_eq!(
+        command("vscode", ".vscode/mcp.json", "/servers/treering"),
+        "treering"
+    );
+    // The file of a user stays on the machine, and its client may have another path.
+    assert_eq!(
+        command("cursor", "home/.cursor/mcp.json", "/mcpServers/treering"),
+        program
+    );
 }
 
 /// A client starts the server in a folder of its own, so a relative path would name another store there.

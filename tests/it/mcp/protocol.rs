@@ -286,3 +286,18 @@ fn prompts_and_completions() {
     );
     assert_eq!(found, json!(["release-1"]));
 }
+
+/// A build without the HTTP server says what it lacks, and shows none of its options.
+#[cfg(not(feature = "http"))]
+#[test]
+fn a_build_without_http_says_so() {
+    let folder = Folder::with_store();
+    let serve = ["serve", "--http", "127.0.0.1:0"];
+    for arguments in [&serve[..], &[&serve[..], &["--token-file", "x"]].concat()] {
+        let refused = folder.refused(2, arguments);
+        assert_eq!(refused["code"], "usage");
+        assert!(text(&refused["message"]).contains("no HTTP server"), "{refused}");
+        assert!(text(&refused["hint"]).contains("--features http"), "{refused}");
+    }
+    assert!(!folder.run(&["serve", "--help"]).out.contains("\n      --http"));
+}
