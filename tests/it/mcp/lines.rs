@@ -172,13 +172,14 @@ fn a_client_that_does_not_read_stops_the_server() {
             count.fetch_add(1, Ordering::SeqCst);
         }
     });
-    // The server takes 32 requests, and the pipes and the queues hold some more. After that, no more are taken.
+    // The pipes and the queues hold some requests and answers. When they are full, the server takes no more. The bound of
+    // the loop is only for a server that takes one line after the other for ever.
     let mut before = 0;
-    let has_stopped = (0..120).any(|_| {
+    let has_stopped = (0..600).any(|_| {
         assert!(!writer.is_finished(), "the server ended, or took every request");
         thread::sleep(Duration::from_secs(1));
         let sent = sent.load(Ordering::SeqCst);
-        sent > 32 && sent == mem::replace(&mut before, sent)
+        sent > 0 && sent == mem::replace(&mut before, sent)
     });
     assert!(has_stopped && before < 200, "{before} requests were sent");
     client.kill();

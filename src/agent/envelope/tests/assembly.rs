@@ -197,9 +197,10 @@ fn env_7_the_twin_of_a_less_trusted_writer_hides_nothing() {
         for is_first in [true, false] {
             let agent = agent();
             for is_person in [is_first, !is_first] {
-                match is_person {
-                    true => put(&agent, "the-words-of-the-person", kind, tabs, Origin::DirectUser),
-                    false => put(&agent, "t", twin, pinned, Origin::Model),
+                if is_person {
+                    put(&agent, "the-words-of-the-person", kind, tabs, Origin::DirectUser);
+                } else {
+                    put(&agent, "t", twin, pinned, Origin::Model);
                 }
             }
             let answer = made(&agent, &request());
