@@ -238,7 +238,7 @@ impl Error {
         self
     }
 
-    /// Adds the names of the affected lanes, or of a quarantined change.
+    /// Adds the names of the affected lanes or documents, or of a quarantined change.
     #[must_use]
     pub(crate) fn with_names(mut self, names: Vec<String>) -> Self {
         self.0.has_other_names = true;

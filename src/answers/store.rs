@@ -171,7 +171,7 @@ pub(crate) struct ClientSetup {
     pub(crate) problem: Option<String>,
     /// The command that mends it.
     pub(crate) remedy: Option<String>,
-    /// What to do by hand, if no command mends it.
+    /// The entry to paste, if no command can fix the file.
     pub(crate) by_hand: Option<String>,
 }
 

@@ -7,41 +7,33 @@
 //! - SRE-1: the parts of an error have at most the caller's tokens, and no invisible character raw.
 //! - SRE-2: a hint names tools of the profile. It names verbs of the command line only for a person.
 
-use super::operations::{Profile, offers, printable};
+use super::operations::{Profile, offers};
+use crate::answers::program::Refused;
 use crate::error::{Error, ErrorCode};
-use crate::visible::cut;
+use crate::recall::CHARS_A_TOKEN;
+use crate::visible::{cut, printable};
 
-/// The characters of a token, as the limit on an answer counts them.
-const CHARS_A_TOKEN: usize = 4;
+/// How a person reviews a withheld text. A stored id is never part of a command.
+pub(crate) const REVIEW_HINT: &str = "a person reviews it with: treering promote ID --dry-run";
 
-/// The parts of an error.
-pub(crate) struct ErrorShown {
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
-    pub(crate) ids: Vec<String>,
-}
-
-impl ErrorShown {
-    /// Returns the parts within the limit: half of it for the message, and a quarter each for the hint and the ids.
-    pub(crate) fn of(error: &Error, profile: Profile, tokens_max: usize) -> Self {
-        let quarter = tokens_max.saturating_mul(CHARS_A_TOKEN) / 4;
-        // The names of the fields and the code take room, too.
-        let room = quarter.saturating_sub(20);
-        let mut left = room;
-        let ids = error.ids().iter().map(|id| printable(id));
-        let ids = ids.take_while(|id| {
-            let needed = id.chars().count() + 3;
-            let fits = needed <= left;
-            left = left.saturating_sub(needed);
-            fits
-        });
-        Self {
-            code: error.code().as_str(),
-            message: cut(&printable(error.message()), room * 2),
-            ids: ids.collect(),
-            hint: next_step(error, profile).map(|hint| cut(&printable(&hint), room)),
-        }
+/// Returns the parts of an error within the limit: half of it for the message, and a quarter each for the hint and the ids.
+pub(crate) fn shown(error: &Error, profile: Profile, tokens_max: usize) -> Refused {
+    let quarter = tokens_max.saturating_mul(CHARS_A_TOKEN) / 4;
+    // The names of the fields and the code take room, too.
+    let room = quarter.saturating_sub(20);
+    let mut left = room;
+    let ids = error.ids().iter().map(|id| printable(id));
+    let ids = ids.take_while(|id| {
+        let needed = id.chars().count() + 3;
+        let fits = needed <= left;
+        left = left.saturating_sub(needed);
+        fits
+    });
+    Refused {
+        code: error.code().as_str(),
+        message: cut(&printable(error.message()), room * 2),
+        ids: ids.collect(),
+        hint: next_step(error, profile).map(|hint| cut(&printable(&hint), room)),
     }
 }
 
@@ -93,12 +85,12 @@ mod tests {
             .with_hint(long.clone())
             .with_ids(vec!["a\u{202E}".to_owned(), "b".repeat(300), long]);
         for tokens_max in [200, 2_000] {
-            let ErrorShown {
+            let Refused {
                 code,
                 message,
                 hint,
                 ids,
-            } = ErrorShown::of(&error, Profile::Default, tokens_max);
+            } = shown(&error, Profile::Default, tokens_max);
             let all = format!("{code}{message}{}{}", hint.unwrap(), ids.concat());
             assert!(all.chars().count() <= tokens_max * CHARS_A_TOKEN);
             assert!(

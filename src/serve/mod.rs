@@ -13,7 +13,7 @@
 //! - SRV-2: an answer has at most the caller's number of tokens, and says if it leaves something out.
 //! - SRV-3: an answer contains no item and no id of a scope outside the caller's reach, and no call changes one. An
 //!   answer contains no untrusted text and no untrusted id, unless the call asks for what is not trusted; then the session
-//!   is tainted.
+//!   is tainted. Undo, forget, unforget and notes also name the untrusted items that they change or list.
 
 #[cfg(feature = "http")]
 mod counts;

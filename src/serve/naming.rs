@@ -22,7 +22,7 @@ use crate::object::{Id, Object};
 /// The fields of an answer that name items beside those that the operation selected: an id, a list of ids, or rows with
 /// an id each.
 const FIELDS: [&str; 6] = ["parent", "children", "kept", "other", "gone_with", "derived"];
-/// The number of removed items whose history an answer reads. It leaves out the others.
+/// The number of removed items whose history an answer reads. It counts the others as items of other scopes.
 const REMOVED_MAX: usize = 200;
 /// The number of ids of an error that are looked up. An error with more names only these.
 const IDS_MAX: usize = 100;

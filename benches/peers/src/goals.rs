@@ -39,13 +39,14 @@ const fn less(
     against: Against,
     goal: Goal,
 ) -> Work {
+    let (higher_is_better, goal) = (false, Some(goal));
     Work {
         name,
         title,
         unit,
-        higher_is_better: false,
+        higher_is_better,
         against,
-        goal: Some(goal),
+        goal,
     }
 }
 
@@ -57,12 +58,8 @@ const fn more(
     goal: Goal,
 ) -> Work {
     Work {
-        name,
-        title,
-        unit,
         higher_is_better: true,
-        against,
-        goal: Some(goal),
+        ..less(name, title, unit, against, goal)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::table::{Cell, Role, Table};
+use crate::table::{Role, Table};
 
 /// Returns the time that `work` takes, and its result.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
@@ -83,15 +83,7 @@ impl<'a, const K: usize> Race<'a, K> {
         for (at, work) in works.into_iter().enumerate() {
             for entrant in &self.entrants {
                 if let Some(value) = median(entrant.values.iter().map(|values| values[at])) {
-                    table.enter(
-                        work,
-                        n,
-                        Cell {
-                            name: entrant.name.clone(),
-                            role: entrant.role,
-                            value,
-                        },
-                    );
+                    table.enter(work, n, entrant.role, &entrant.name, value);
                 }
             }
         }

@@ -35,71 +35,44 @@ pub struct Table {
 }
 
 impl Table {
-    /// Adds a value.
+    /// Adds the value of `name` in a role.
     ///
     /// # Panics
     /// If no work has this name, or the work has such a value already.
-    pub fn enter(&mut self, work: &str, n: u64, cell: Cell) {
+    pub fn enter(&mut self, work: &str, n: u64, role: Role, name: &str, value: f64) {
         let work = WORKS
             .iter()
             .find(|known| known.name == work)
             .expect("the work is in `WORKS`");
-        let is_row = |row: &&mut Row| row.work.name == work.name && row.n == n;
-        match self.rows.iter_mut().find(is_row) {
-            Some(row) => {
-                assert!(
-                    row.cells.iter().all(|old| old.name != cell.name),
-                    "{}: {} twice",
-                    work.name,
-                    cell.name
-                );
-                row.cells.push(cell);
-            }
-            None => self.rows.push(Row {
-                work,
-                n,
-                cells: vec![cell],
-            }),
-        }
+        let is_row = |row: &Row| row.work.name == work.name && row.n == n;
+        let at = self.rows.iter().position(is_row).unwrap_or_else(|| {
+            let cells = Vec::new();
+            self.rows.push(Row { work, n, cells });
+            self.rows.len() - 1
+        });
+        let cells = &mut self.rows[at].cells;
+        assert!(
+            cells.iter().all(|old| old.name != name),
+            "{}: {name} twice",
+            work.name
+        );
+        let name = name.to_owned();
+        cells.push(Cell { name, role, value });
     }
 
     /// Adds a value of a peer.
     pub fn peer(&mut self, work: &str, n: u64, name: &str, value: f64) {
-        self.enter(
-            work,
-            n,
-            Cell {
-                name: name.to_owned(),
-                role: Role::Peer,
-                value,
-            },
-        );
+        self.enter(work, n, Role::Peer, name, value);
     }
 
     /// Adds a value of Treering.
     pub fn treering(&mut self, work: &str, n: u64, value: f64) {
-        self.enter(
-            work,
-            n,
-            Cell {
-                name: "Treering".to_owned(),
-                role: Role::Treering,
-                value,
-            },
-        );
+        self.enter(work, n, Role::Treering, "Treering", value);
     }
 
     /// Adds the value of a limit.
     pub fn limit(&mut self, work: &str, n: u64, name: &str, value: f64) {
-        self.enter(
-            work,
-            n,
-            Cell {
-                name: name.to_owned(),
-                role: Role::Limit,
-                value,
-            },
-        );
+        self.enter(work, n, Role::Limit, name, value);
     }
 
     /// Returns the rows in the order of [`WORKS`], then of size.

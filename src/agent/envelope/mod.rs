@@ -29,7 +29,8 @@
 //! # How the prefix stays stable
 //! Sections have a fixed order: sections that change least are first. A second order decides which section uses the
 //! budget first. Records are in order of time, so a new record follows the older records of its section. A full section
-//! omits its oldest record, in a lasting section of the least trusted class. The root and the counts change with every commit, so they are in the last line but one.
+//! omits its oldest record; a lasting section omits the oldest of the least trusted class. The root and the counts change
+//! with every commit, so they are in the last line but one.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Every file but `assembly` and `shelves` is pure.
@@ -41,7 +42,7 @@
 //! - ENV-4: a transcript entry is never shown. A note is shown only in a compaction of the root session that owns it.
 //! - ENV-5: untrusted records are shown only on request, in the section `quarantine`.
 //! - ENV-6: an envelope has exactly one text: the strict reader accepts only the text that the renderer writes.
-//! - ENV-7: of records with the same text, the most trusted one is shown. In a lasting section, a less trusted record
+//! - ENV-7: of the selected records with the same text, the most trusted one is shown. In a lasting section, a less trusted record
 //!   without a pin takes no place of a more trusted one, unless it answers the query.
 
 mod assembly;

@@ -24,8 +24,8 @@ const RECORD_CHARS_MIN: usize = 32;
 /// Selects the records of an envelope, and counts the omitted ones.
 ///
 /// The caller offers the records of one section after the other, in the order of [`Section::by_turn`]: in each section
-/// by rank, then by class if the section is lasting, then newest first. A record that does not fit is omitted, and the next one may fit. [`Self::is_done`] tells
-/// the caller that no further record of the section can be shown.
+/// by rank, then by class if the section is lasting, then newest first. A record that does not fit is omitted, and the
+/// next one may fit. [`Self::is_done`] tells the caller that no further record of the section can be shown.
 pub(super) struct Selection<'a> {
     request: &'a Request<'a>,
     root: String,

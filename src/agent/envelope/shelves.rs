@@ -230,13 +230,11 @@ impl Shelves {
         shelves: &[&'a Shelf],
         now: Time,
     ) -> impl Iterator<Item = Key> + 'a {
+        let class = move |shelf: &&Shelf| section.is_lasting().then(|| shelf.origin.distrust());
         let mut shelves = shelves.to_vec();
-        if section.is_lasting() {
-            shelves.sort_by_key(|shelf| shelf.origin.distrust());
-        }
-        let is_equal =
-            move |a: &&Shelf, b: &&Shelf| !section.is_lasting() || a.origin.distrust() == b.origin.distrust();
-        let classes: Vec<Vec<&Shelf>> = shelves.chunk_by(is_equal).map(<[_]>::to_vec).collect();
+        shelves.sort_by_key(class);
+        let classes = shelves.chunk_by(|one, other| class(one) == class(other));
+        let classes: Vec<Vec<&Shelf>> = classes.map(<[_]>::to_vec).collect();
         let classes = classes.into_iter();
         classes.flat_map(move |class| self.newest(class.into_iter(), now))
     }

@@ -150,7 +150,7 @@ pub(crate) struct ItemRead {
     pub(crate) tags: Vec<String>,
     pub(crate) subject: Option<String>,
     pub(crate) source: Option<String>,
-    /// The session that wrote the text. `revert` takes back what it wrote.
+    /// The session in which the text was remembered. `revert` takes back what that session wrote.
     pub(crate) session: Option<String>,
     /// The first 100 children, in sibling order.
     pub(crate) children: Vec<Id>,

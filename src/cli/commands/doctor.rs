@@ -25,8 +25,8 @@ const NOTHING_LEFT: &str = "restore a backup of the store, or read an export wit
 /// Each problem is listed with the command that fixes it.
 ///
 /// # Notes
-/// For damage, run the printed command. The clients whose settings start treering serve --mcp are listed, too. A warning needs attention, a notice does not. Exit code 5: the store is
-/// damaged. Exit code 1: there is no store, and no client that would create it.
+/// For damage, run the printed command. The clients whose settings start treering serve --mcp are listed, too. A warning
+/// needs attention, a notice does not. Exit code 5: the store is damaged. Exit code 1: there is no store, and no client that would create it.
 ///
 /// # Examples
 /// ```text
@@ -169,8 +169,11 @@ fn clients(context: &Context, store: &Path) -> Vec<ClientSetup> {
         let (remedy, by_hand) = match planned {
             None => (None, None),
             Some(Ok(_)) => (Some(install(context, client)), None),
-            // What the program cannot edit, a person does.
-            Some(Err(error)) => (None, error.hint().map(str::to_owned)),
+            // What the program cannot edit, a person does. Other errors have no entry to paste.
+            Some(Err(error)) => {
+                let has_entry = matches!(error.code(), ErrorCode::FileExists | ErrorCode::NotRegularFile);
+                (None, error.hint().filter(|_| has_entry).map(str::to_owned))
+            }
         };
         Some(ClientSetup {
             client: client.name(),

@@ -318,7 +318,7 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
     let (bad, all) = (read.skipped.len(), counted(files.len() as u64, "document"));
     let paths = read.skipped.into_iter().map(|(path, _)| path).collect();
     let text = format!("cannot read {bad} of {all}; nothing was written");
-    Err(refused(ErrorCode::BadDocuments, text, LEAVE_OUT).with_ids(paths))
+    Err(refused(ErrorCode::BadDocuments, text, LEAVE_OUT).with_names(paths))
 }
 
 /// Returns the files at the given paths, and the documents below given folders.

@@ -11,8 +11,9 @@ use serde::Serialize;
 use crate::answers::json::to_json;
 use crate::answers::program::{self, Refused};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::serve::errors::ErrorShown;
-use crate::serve::operations::{Profile, Sent, printable};
+use crate::serve::errors::shown;
+use crate::serve::operations::{Profile, Sent};
+use crate::visible::printable;
 
 /// The most bytes of a sentence that an inner service answers.
 const SENTENCE_BYTES_MAX: usize = 4_096;
@@ -246,18 +247,7 @@ pub(super) fn of(done: Result<Sent>, profile: Profile, tokens_max: usize) -> Res
     match done {
         Ok(sent) => json(&sent.json),
         Err(error) => {
-            let ErrorShown {
-                code,
-                message,
-                hint,
-                ids,
-            } = ErrorShown::of(&error, profile, tokens_max);
-            let refused = Refused {
-                code,
-                message,
-                hint,
-                ids,
-            };
+            let refused = shown(&error, profile, tokens_max);
             let status = status_of(&error);
             Refusal { status, refused }.into_response()
         }

@@ -12,8 +12,9 @@ use serde_json::{Map, Value, json};
 use super::admission::ChosenSession;
 use super::answer;
 use crate::error::{Error, ErrorCode, Result};
-use crate::serve::operations::{self, Effect, Entry, Profile, printable};
+use crate::serve::operations::{self, Effect, Entry, Profile};
 use crate::serve::{Caller, Server};
+use crate::visible::printable;
 
 /// Returns the path of an operation.
 pub(super) fn path_of(operation: &Entry) -> String {

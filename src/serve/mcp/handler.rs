@@ -18,10 +18,12 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{memory_tool, prompts, resources};
 use crate::agent::refuse_secret_name;
+use crate::answers::program::Refused;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::serve::errors::ErrorShown;
-use crate::serve::operations::{self, Effect, Entry, Profile, Sent, printable};
+use crate::serve::errors;
+use crate::serve::operations::{self, Effect, Entry, Profile, Sent};
 use crate::serve::{Caller, Server, Service};
+use crate::visible::printable;
 
 /// What a model reads first. A profile has the lines whose tools it offers.
 const INSTRUCTIONS: [&str; 10] = [
@@ -106,8 +108,8 @@ impl Handler {
     }
 
     /// Returns the parts of an error as a client may see them.
-    fn shown(&self, error: &Error) -> ErrorShown {
-        ErrorShown::of(error, self.server.profile(), self.server.caller().tokens_max)
+    fn shown(&self, error: &Error) -> Refused {
+        errors::shown(error, self.server.profile(), self.server.caller().tokens_max)
     }
 
     /// Returns the error of a request that is not a call of a tool.
@@ -182,8 +184,8 @@ pub(super) fn success(sent: Sent) -> CallToolResult {
 }
 
 /// Returns the answer of a tool that failed (MCP-2).
-fn failure(shown: ErrorShown) -> CallToolResult {
-    let ErrorShown {
+fn failure(shown: Refused) -> CallToolResult {
+    let Refused {
         code,
         message,
         hint,

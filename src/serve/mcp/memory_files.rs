@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use crate::object::Id;
 use crate::recall::{CHARS_A_TOKEN, tokens};
-use crate::serve::operations::printable;
+use crate::visible::printable;
 
 /// The folder that holds every file.
 pub(super) const TOP: &str = "/memories";

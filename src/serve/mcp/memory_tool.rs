@@ -18,12 +18,14 @@ use serde_json::{Map, Value as Json, json};
 use super::memory_files::{TOP, listing, numbered, page, within};
 use crate::agent::trust::held_back;
 use crate::agent::{Forgetting, NewItem, RememberOptions, StoredText, refuse_secret_name};
+use crate::answers::program::Refused;
 use crate::engine::{Query, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Object};
 use crate::serve::Service;
-use crate::serve::errors::ErrorShown;
-use crate::serve::operations::{REVIEW, Sent, printable};
+use crate::serve::errors::REVIEW_HINT;
+use crate::serve::operations::Sent;
+use crate::visible::printable;
 use crate::{Authorisation, Origin};
 
 /// The name of the tool, as models know it.
@@ -169,7 +171,7 @@ fn missing(path: &str, begin: &str, end: &str) -> Error {
 }
 
 /// Returns the answer of a command that failed. Its text begins as the documentation says, without a code.
-pub(super) fn failure(shown: ErrorShown) -> CallToolResult {
+pub(super) fn failure(shown: Refused) -> CallToolResult {
     let next = shown.hint.map(|hint| format!("\nnext: {hint}"));
     let text = shown.message + &next.unwrap_or_default();
     CallToolResult::error(vec![ContentBlock::text(text)])
@@ -258,7 +260,7 @@ impl<'a> Files<'a> {
                     printable(path)
                 ),
             )
-            .with_hint(REVIEW)
+            .with_hint(REVIEW_HINT)
         })
     }
 

@@ -7,7 +7,8 @@ use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::serve::operations::{Profile, offers, printable};
+use crate::serve::operations::{Profile, offers};
+use crate::visible::printable;
 
 /// A prompt. A profile has the sentences whose tools it offers.
 struct Text {

@@ -23,7 +23,8 @@ use crate::answers::json::to_json;
 use crate::engine::Query;
 use crate::error::{Error, ErrorCode, Result};
 use crate::serve::Service;
-use crate::serve::operations::{Profile, find, printable};
+use crate::serve::operations::{Profile, find};
+use crate::visible::printable;
 
 const SCHEME: &str = "memory://";
 const JSON: &str = "application/json";

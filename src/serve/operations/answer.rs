@@ -20,7 +20,7 @@ use super::page::Page;
 use crate::answers::words::quoted;
 use crate::engine::View;
 use crate::error::{Error, Result};
-use crate::recall::tokens;
+use crate::recall::{CHARS_A_TOKEN, tokens};
 use crate::serve::Service;
 use crate::serve::naming::{LeftOut, Naming};
 use crate::visible::{one_line, printable};
@@ -290,7 +290,7 @@ fn cut_lists(value: &mut Json, limit: usize, least: usize) -> bool {
 fn cut_texts(value: &mut Json, limit: usize, least: usize) -> bool {
     let mut is_cut = false;
     while size(value) > limit {
-        let over = (size(value) - limit).saturating_mul(4);
+        let over = (size(value) - limit).saturating_mul(CHARS_A_TOKEN);
         let Some(text) = longest(value).filter(|text| text.chars().count() > least) else {
             break;
         };
@@ -336,7 +336,7 @@ fn page_of_text(row: &mut Json, start: usize, room: &mut usize) -> (Option<Strin
         return (None, is_cut, None);
     };
     // The text of the answer has the line and the cursor beside it.
-    let (part, more) = part_of(&text, start, room.saturating_mul(4));
+    let (part, more) = part_of(&text, start, room.saturating_mul(CHARS_A_TOKEN));
     row.insert("text".to_owned(), Json::String(part.clone()));
     let next = more.then(|| start + part.chars().count());
     (Some(part), is_cut, next)
@@ -345,7 +345,7 @@ fn page_of_text(row: &mut Json, start: usize, room: &mut usize) -> (Option<Strin
 /// Drops lines from the end, and then cuts the last one, until the lines and a last line of `last` tokens have at most
 /// `limit` tokens. Returns whether it cut.
 fn fit_lines(lines: &mut Vec<String>, limit: usize, last: usize) -> bool {
-    let mut room = limit.saturating_sub(last).saturating_mul(4);
+    let mut room = limit.saturating_sub(last).saturating_mul(CHARS_A_TOKEN);
     for (number, line) in lines.iter_mut().enumerate() {
         let needed = line.chars().count() + 1;
         if needed > room {

@@ -19,6 +19,7 @@ use crate::engine::{BlamedPart, HistoryEntry, Memory, Part};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin, Value};
 use crate::serve::Service;
+use crate::serve::errors::REVIEW_HINT;
 use crate::serve::naming::{LastVersion, LeftOut, Naming};
 
 /// The number of changes that a page of a history has at most.
@@ -159,28 +160,25 @@ impl Operation for Blame {
 
 /// Returns whether an answer may name every item that a part names as its value.
 fn names_all(part: &BlamedPart, naming: &mut Naming<'_>) -> Result<bool> {
-    let names_items = match &part.part {
-        Part::Parent => true,
-        Part::Attribute(name) => name == attribute::SUPERSEDES,
-        _ => false,
-    };
+    match &part.part {
+        Part::Parent => {}
+        Part::Attribute(name) if name == attribute::SUPERSEDES => {}
+        _ => return Ok(true),
+    }
     let values = match &part.value {
         Value::List(values) => values.as_slice(),
         value => std::slice::from_ref(value),
     };
-    let mut ids = values.iter().filter_map(Value::as_text).filter(|_| names_items);
+    let mut ids = values.iter().filter_map(Value::as_text);
     ids.try_fold(true, |all, id| Ok(naming.has(id)? && all))
 }
-
-/// How a person reviews a withheld text. The id is not part of it, because a stored name does not belong into a command.
-pub(crate) const REVIEW: &str = "a person reviews it with: treering promote ID --dry-run";
 
 fn withheld(id: &str) -> Error {
     Error::denied(
         ErrorCode::LessTrusted,
         format!("the text of '{id}' is withheld, because it is not trusted"),
     )
-    .with_hint(REVIEW)
+    .with_hint(REVIEW_HINT)
 }
 
 /// The memory as one text for a prompt: rules, decisions and facts. It is reference data, never instructions.

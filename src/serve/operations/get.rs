@@ -66,9 +66,8 @@ impl Operation for Get {
         }
         if let Some(id) = &self.id {
             let object = service.object(&view, id)?;
-            let (kind, scope) = (object.kind().to_owned(), object.scope().to_string());
             let item = ItemRead::of(service.agent(), &view, object, with_untrusted)?;
-            let line = about(&item, &kind, &scope);
+            let line = about(&item);
             let items = Items { items: vec![item] };
             let answer = Answer::new(view, items, line).of_one_text();
             return Ok(answer.naming_untrusted(with_untrusted));
@@ -119,7 +118,7 @@ impl Get {
 }
 
 /// Returns the first line about one item: its class and flags, and then what is stored (ANS-3).
-fn about(item: &ItemRead, kind: &str, scope: &str) -> String {
+fn about(item: &ItemRead) -> String {
     let shown = &item.line.shown;
     let flags = shown.flags.iter().map(|flag| format!(", flag {}", quoted(flag)));
     let mut line = format!(
@@ -127,8 +126,8 @@ fn about(item: &ItemRead, kind: &str, scope: &str) -> String {
         shown.trust,
         flags.collect::<String>(),
         quoted(item.line.id.as_str()),
-        quoted(kind),
-        quoted(scope)
+        quoted(&item.line.kind),
+        quoted(&item.line.scope)
     );
     if shown.is_withheld {
         line.push_str("; withheld, because it is not trusted");

@@ -43,11 +43,10 @@ mod status;
 mod undo;
 
 pub(crate) use self::answer::Sent;
-pub(crate) use self::full::REVIEW;
 use self::operation::entry;
 pub(crate) use self::operation::{Effect, Entry, Profile};
 use crate::error::{Error, ErrorCode, Result};
-pub(crate) use crate::visible::printable;
+use crate::visible::printable;
 
 /// Every operation, in the order in which a server lists them (OPS-1).
 const OPERATIONS: &[Entry] = &[

@@ -54,21 +54,16 @@ pub(crate) struct Choice {
 impl Choice {
     /// Returns an error if an argument is given that the chosen value does not use.
     fn check(&self, arguments: &Map<String, Json>) -> Result<()> {
-        let Self {
-            argument,
-            default,
-            users,
-        } = self;
-        let value = arguments.get(*argument).map_or(Some(*default), Json::as_str);
+        let argument = self.argument;
+        let value = arguments.get(argument).and_then(Json::as_str);
+        let value = value.unwrap_or(self.default);
         let is_given = |name: &str| {
-            arguments
-                .get(name)
-                .is_some_and(|given| *given != Json::Bool(false))
+            let given = arguments.get(name);
+            given.is_some_and(|given| *given != Json::Bool(false))
         };
-        let unused = users
-            .iter()
-            .find(|(name, users)| is_given(name) && value.is_some_and(|value| !users.contains(&value)));
-        let (Some((name, users)), Some(value)) = (unused, value) else {
+        let mut users = self.users.iter();
+        let Some((name, users)) = users.find(|(name, users)| is_given(name) && !users.contains(&value))
+        else {
             return Ok(());
         };
         let users = users.join(" or ");

@@ -230,7 +230,7 @@ fn a_request_that_is_no_http_harms_nobody() {
         let reply = server.raw(&request);
         assert!((400..500).contains(&reply.status), "{request}: {reply:?}");
     }
-    // What is no whole request gets no answer.
+    // An incomplete request gets no answer.
     for request in ["\r\n\r\n\r\n", "\u{16}\u{3}\u{1}"] {
         let mut stream = server.connect();
         stream.write_all(request.as_bytes()).unwrap();

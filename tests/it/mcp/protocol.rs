@@ -112,13 +112,7 @@ fn the_last_request_is_answered_after_a_wait_for_the_lock() {
         client.send(&request.to_string());
         // The thread reads the line before the signal.
         thread::sleep(Duration::from_millis(500));
-        if *is_stopped {
-            let pid = client.server.id().to_string();
-            let killed = std::process::Command::new("kill").args(["-TERM", &pid]).status();
-            assert!(killed.unwrap().success());
-        } else {
-            drop(client.input.take());
-        }
+        end(client, *is_stopped);
     }
     // Longer than the 5 seconds that rmcp waits.
     thread::sleep(Duration::from_secs(6));
@@ -160,13 +154,7 @@ fn a_client_that_does_not_read_does_not_keep_the_server() {
         (client, is_stopped)
     });
     for (client, is_stopped) in &mut clients {
-        if *is_stopped {
-            let pid = client.server.id().to_string();
-            let killed = std::process::Command::new("kill").args(["-TERM", &pid]).status();
-            assert!(killed.unwrap().success());
-        } else {
-            drop(client.input.take());
-        }
+        end(client, *is_stopped);
     }
     for (mut client, is_stopped) in clients {
         // Not a limit on the server, but on this test if the server never ends.
@@ -300,4 +288,15 @@ fn a_build_without_http_says_so() {
         assert!(text(&refused["hint"]).contains("--features http"), "{refused}");
     }
     assert!(!folder.run(&["serve", "--help"]).out.contains("\n      --http"));
+}
+
+/// Ends a server by a signal, or by the end of its input.
+fn end(client: &mut Client, by_signal: bool) {
+    if by_signal {
+        let pid = client.server.id().to_string();
+        let killed = std::process::Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(killed.unwrap().success());
+    } else {
+        drop(client.input.take());
+    }
 }

@@ -18,12 +18,17 @@ fn remember(agent: &Agent, items: &[Value]) -> Result<(), Box<dyn Error>> {
     if let [item] = items {
         let text = item["text"].as_str().ok_or("an item has a text")?;
         let id = item["id"].as_str().ok_or("an item has an id")?;
-        let item = NewItem { id: Some(Id::new(id)?), ..NewItem::new(text) };
+        let item = NewItem {
+            id: Some(Id::new(id)?),
+            ..NewItem::new(text)
+        };
         let remembered = agent.remember(item, &RememberOptions::default(), &writer)?;
         assert!(remembered.digest.is_some(), "the item is stored");
         return Ok(());
     }
-    let lines = (1..).zip(items).map(|(number, item)| Ok((number, item.to_string().into_bytes())));
+    let lines = (1..)
+        .zip(items)
+        .map(|(number, item)| Ok((number, item.to_string().into_bytes())));
     let remembered = agent.remember_lines(lines, &LinesOptions::default(), &writer)?;
     assert_eq!(remembered.stored, items.len() as u64, "all items are stored");
     Ok(())

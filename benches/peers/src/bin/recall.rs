@@ -33,7 +33,10 @@ const NEAR: usize = 500;
 /// Returns the resident memory of this process, in bytes.
 fn resident() -> Outcome<usize> {
     let pages = std::fs::read_to_string("/proc/self/statm")?;
-    let resident = pages.split(' ').nth(1).ok_or("/proc/self/statm has no second number")?;
+    let resident = pages
+        .split(' ')
+        .nth(1)
+        .ok_or("/proc/self/statm has no second number")?;
     Ok(resident.parse::<usize>()? * 4096)
 }
 
@@ -107,17 +110,18 @@ fn key_of(number: usize) -> Key {
 fn index_of(memories: &[Line]) -> Outcome<Index> {
     let mut index = Index::new();
     for (number, line) in memories.iter().enumerate() {
-        index.put(&treering::testing::recall::Document {
-            key: key_of(number),
-            scope: &line.scope,
-            session: Some(&line.session),
-            speaker: &line.speaker,
-            time: line.time,
-            order: number as u32,
-            text: &line.text,
-            ..Default::default()
-        })
-        .map_err(|full| format!("the index cannot contain more documents: {full:?}"))?;
+        index
+            .put(&treering::testing::recall::Document {
+                key: key_of(number),
+                scope: &line.scope,
+                session: Some(&line.session),
+                speaker: &line.speaker,
+                time: line.time,
+                order: number as u32,
+                text: &line.text,
+                ..Default::default()
+            })
+            .map_err(|full| format!("the index cannot contain more documents: {full:?}"))?;
     }
     Ok(index)
 }
@@ -125,19 +129,29 @@ fn index_of(memories: &[Line]) -> Outcome<Index> {
 /// Returns the stop words, which neither Treering nor FTS5 indexes.
 fn stop_words() -> Vec<&'static str> {
     let list = include_str!("../../../../src/recall/text/words/stop.txt").lines();
-    list.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
+    list.filter(|line| !line.starts_with('#'))
+        .flat_map(str::split_whitespace)
+        .collect()
 }
 
 fn fts_query(text: &str, stop: &[&str]) -> String {
     let lower = text.to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty() && !stop.contains(word));
+    let words = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty() && !stop.contains(word));
     let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
-    if quoted.is_empty() { "\"the\"".to_owned() } else { quoted.join(" OR ") }
+    if quoted.is_empty() {
+        "\"the\"".to_owned()
+    } else {
+        quoted.join(" OR ")
+    }
 }
 
 fn fts_of(memories: &[Line]) -> Outcome<Connection> {
     let database = Connection::open_in_memory()?;
-    database.execute_batch("create virtual table f using fts5(t, content='', tokenize='porter unicode61'); begin")?;
+    database.execute_batch(
+        "create virtual table f using fts5(t, content='', tokenize='porter unicode61'); begin",
+    )?;
     let mut insert = database.prepare("insert into f(rowid, t) values (?, ?)")?;
     for (number, line) in memories.iter().enumerate() {
         insert.execute((number as i64, &line.text))?;
@@ -161,7 +175,12 @@ fn least(mut work: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
 fn told(times: &mut [f64]) -> String {
     times.sort_by(f64::total_cmp);
     let at = |percent: usize| times[(times.len() - 1) * percent / 100];
-    format!("p50 {:>7.3} ms  p95 {:>7.3} ms  p99 {:>7.3} ms", at(50), at(95), at(99))
+    format!(
+        "p50 {:>7.3} ms  p95 {:>7.3} ms  p99 {:>7.3} ms",
+        at(50),
+        at(95),
+        at(99)
+    )
 }
 
 /// Returns an agent whose store contains these memories, with its recall index.
@@ -199,20 +218,40 @@ struct Figure {
 impl Figure {
     fn at_least(memories: usize, what: &'static str, ours: f64, theirs: f64, ratio: f64, least: f64) -> Self {
         let promised = format!("at least {least:.2}");
-        Self { memories, what, ours, theirs: Some(theirs), ratio, promised, is_kept: ratio >= least }
+        Self {
+            memories,
+            what,
+            ours,
+            theirs: Some(theirs),
+            ratio,
+            promised,
+            is_kept: ratio >= least,
+        }
     }
 
     fn at_most(memories: usize, what: &'static str, ours: f64, theirs: Option<f64>, most: f64) -> Self {
         let ratio = ours / theirs.unwrap_or(1.0);
         let promised = format!("at most {most:.2}");
-        Self { memories, what, ours, theirs, ratio, promised, is_kept: ratio <= most }
+        Self {
+            memories,
+            what,
+            ours,
+            theirs,
+            ratio,
+            promised,
+            is_kept: ratio <= most,
+        }
     }
 }
 
 fn print_table(figures: &[Figure]) {
-    println!("\n| memories | figure | treering | FTS5 | ratio | promised | kept |\n|---|---|---|---|---|---|---|");
+    println!(
+        "\n| memories | figure | treering | FTS5 | ratio | promised | kept |\n|---|---|---|---|---|---|---|"
+    );
     for one in figures {
-        let theirs = one.theirs.map_or_else(|| "-".to_owned(), |theirs| format!("{theirs:.3}"));
+        let theirs = one
+            .theirs
+            .map_or_else(|| "-".to_owned(), |theirs| format!("{theirs:.3}"));
         let kept = if one.is_kept { "yes" } else { "NO" };
         println!(
             "| {} | {} | {:.3} | {theirs} | {:.2} | {} | {kept} |",
@@ -231,8 +270,19 @@ fn measure(memories: &[Line], questions: &[Question], figures: &mut Vec<Figure>)
     }
     let rate = |ms: f64| count as f64 / ms * 1e3;
     let ratio = rate(ours) / rate(theirs);
-    println!("  build     treering {:>9.0} /s   FTS5 {:>9.0} /s", rate(ours), rate(theirs));
-    figures.push(Figure::at_least(count, "indexing, memories a second", rate(ours), rate(theirs), ratio, 0.5));
+    println!(
+        "  build     treering {:>9.0} /s   FTS5 {:>9.0} /s",
+        rate(ours),
+        rate(theirs)
+    );
+    figures.push(Figure::at_least(
+        count,
+        "indexing, memories a second",
+        rate(ours),
+        rate(theirs),
+        ratio,
+        0.5,
+    ));
     let (index, database) = (index_of(memories)?, fts_of(memories)?);
     let each = |bytes: usize| bytes as f64 / count as f64;
     let before = resident()?;
@@ -240,24 +290,46 @@ fn measure(memories: &[Line], questions: &[Question], figures: &mut Vec<Figure>)
     let heap = resident()?.saturating_sub(before) / copies.len();
     drop(copies);
     let kept = index.to_bytes().len();
-    println!("  bytes     {:.1} a memory in RAM, {:.1} on disk", each(heap), each(kept));
-    figures.push(Figure::at_most(count, "index, bytes a memory in RAM", each(heap), None, 120.0));
+    println!(
+        "  bytes     {:.1} a memory in RAM, {:.1} on disk",
+        each(heap),
+        each(kept)
+    );
+    figures.push(Figure::at_most(
+        count,
+        "index, bytes a memory in RAM",
+        each(heap),
+        None,
+        120.0,
+    ));
     let agent = agent_of(memories)?;
     let view = agent.memory().view();
     let start = Instant::now();
-    let first = RecallQuery::new("the first question", Reach::All).limit(1).without_touch();
+    let first = RecallQuery::new("the first question", Reach::All)
+        .limit(1)
+        .without_touch();
     drop(agent.recall(&view, &first)?);
-    println!("  follow    {:>9.0} memories a second from the store into the index", rate(start.elapsed().as_secs_f64() * 1e3));
+    println!(
+        "  follow    {:>9.0} memories a second from the store into the index",
+        rate(start.elapsed().as_secs_f64() * 1e3)
+    );
     let stop = stop_words();
-    let mut find = database.prepare(&format!("select rowid from f where f match ? order by bm25(f) limit {BEST}"))?;
+    let mut find = database.prepare(&format!(
+        "select rowid from f where f match ? order by bm25(f) limit {BEST}"
+    ))?;
     let (mut all, mut one, mut fts) = (Vec::new(), Vec::new(), Vec::new());
     for question in questions {
         let ask = |reach: Reach| -> Outcome<f64> {
-            let query = RecallQuery::new(&question.text, reach).limit(BEST).without_touch();
+            let query = RecallQuery::new(&question.text, reach)
+                .limit(BEST)
+                .without_touch();
             least(|| Ok(drop(black_box(agent.recall(&view, &query)?))))
         };
         all.push(ask(Reach::All)?);
-        one.push(ask(Reach::Scopes(vec![Scope::new(&format!("{}-0", question.scope))?]))?);
+        one.push(ask(Reach::Scopes(vec![Scope::new(&format!(
+            "{}-0",
+            question.scope
+        ))?]))?);
         let text = fts_query(&question.text, &stop);
         fts.push(least(|| {
             let rows = find.query_map([&text], |row| row.get::<_, i64>(0))?;
@@ -269,7 +341,13 @@ fn measure(memories: &[Line], questions: &[Question], figures: &mut Vec<Figure>)
     println!("            a scope  {}", told(&mut one));
     println!("            FTS5     {}", told(&mut fts));
     let at = |times: &[f64]| times[(times.len() - 1) * 95 / 100];
-    figures.push(Figure::at_most(count, "query p95 over all scopes, ms", at(&all), Some(at(&fts)), 1.0 / 3.0));
+    figures.push(Figure::at_most(
+        count,
+        "query p95 over all scopes, ms",
+        at(&all),
+        Some(at(&fts)),
+        1.0 / 3.0,
+    ));
     near(memories, &index, &mut find, &stop, figures)
 }
 
@@ -292,9 +370,19 @@ fn near(
     for line in &chosen {
         let text_of = |key: &Key| {
             let (_, number) = key.0.split_last_chunk::<8>()?;
-            Some(Cow::Borrowed(memories[u64::from_be_bytes(*number) as usize].text.as_str()))
+            Some(Cow::Borrowed(
+                memories[u64::from_be_bytes(*number) as usize].text.as_str(),
+            ))
         };
-        ours += least_once(|| Ok(drop(black_box(index.near(&line.text, None, None, &mut scratch, text_of)))))?;
+        ours += least_once(|| {
+            Ok(drop(black_box(index.near(
+                &line.text,
+                None,
+                None,
+                &mut scratch,
+                text_of,
+            ))))
+        })?;
         let text = fts_query(&line.text, stop);
         theirs += least_once(|| {
             let rows = find.query_map([&text], |row| row.get::<_, i64>(0))?;
@@ -303,9 +391,20 @@ fn near(
         })?;
     }
     let mean = |ms: f64| ms / chosen.len() as f64;
-    println!("  nearest   treering {:.3} ms   FTS5 {:.3} ms a text", mean(ours), mean(theirs));
+    println!(
+        "  nearest   treering {:.3} ms   FTS5 {:.3} ms a text",
+        mean(ours),
+        mean(theirs)
+    );
     let ratio = theirs / ours;
-    figures.push(Figure::at_least(memories.len(), "nearest duplicate, ms a text", mean(ours), mean(theirs), ratio, 5.0));
+    figures.push(Figure::at_least(
+        memories.len(),
+        "nearest duplicate, ms a text",
+        mean(ours),
+        mean(theirs),
+        ratio,
+        5.0,
+    ));
     Ok(())
 }
 
@@ -315,7 +414,11 @@ fn main() -> Outcome<()> {
         return Err("the first argument must be the folder of the public sets".into());
     };
     let (memories, questions) = read(public)?;
-    let counts = if counts.is_empty() { &["17373".to_owned(), "104238".to_owned()] } else { counts };
+    let counts = if counts.is_empty() {
+        &["17373".to_owned(), "104238".to_owned()]
+    } else {
+        counts
+    };
     let mut figures = Vec::new();
     for count in counts {
         measure(&repeated(&memories, count.parse()?), &questions, &mut figures)?;

@@ -1,4 +1,4 @@
-//! Treering as a durable store.
+//! Treering as a store.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ impl Treering {
         )
     }
 
-    fn of(memory: Memory) -> Self {
+    pub fn of(memory: Memory) -> Self {
         Self { memory, snapshots: 0 }
     }
 

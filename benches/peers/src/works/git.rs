@@ -1,4 +1,4 @@
-//! What people use today: a snapshot and a rollback of a folder by git, with a file for each object.
+//! A snapshot and a rollback of a folder by git, with a file for each object.
 
 use std::path::Path;
 use std::process::Command;

@@ -10,7 +10,7 @@ use crate::objects::{CANONICAL, encode, objects};
 use crate::peers::raw::{self, RawFile};
 use crate::peers::{Peer, Treering};
 use crate::race::{median, millis, rate, timed};
-use crate::table::{Cell, Role};
+use crate::table::Role;
 
 /// The number of objects in a commit.
 const A_COMMIT: u64 = 1_000;
@@ -43,15 +43,7 @@ pub fn measure(run: &mut Run, n: u64) -> TempDir {
     for (name, role, values) in results {
         for (work, values) in ["load", "close"].into_iter().zip(values) {
             if let Some(value) = median(values) {
-                run.table.enter(
-                    work,
-                    n,
-                    Cell {
-                        name: name.clone(),
-                        role,
-                        value,
-                    },
-                );
+                run.table.enter(work, n, role, &name, value);
             }
         }
     }

@@ -87,15 +87,7 @@ pub fn measure(run: &mut Run, n: u64) {
         let values = text.split_whitespace().map(|value| value.parse::<f64>().unwrap());
         for (work, value) in ["ram", "ram-snapshots"].into_iter().zip(values) {
             if value.is_finite() {
-                run.table.enter(
-                    work,
-                    n,
-                    crate::table::Cell {
-                        name: kind.name.to_owned(),
-                        role,
-                        value,
-                    },
-                );
+                run.table.enter(work, n, role, kind.name, value);
             }
         }
     }
