@@ -206,7 +206,7 @@ impl Options {
             memory.refresh()?;
             return Ok(memory);
         }
-        let memory = Memory::on_disk(Arc::new(disk), self, false, Some(path))?;
+        let memory = Memory::on_disk(Arc::new(disk), self.in_background(), false, Some(path))?;
         opened.retain(|_, inner| inner.strong_count() > 0);
         opened.insert(identity, Arc::downgrade(&memory.inner));
         Ok(memory)
@@ -223,9 +223,15 @@ impl Options {
             .map_err(|error| error.context(format!("creating a store in {}", path.display())))?;
         let identity = disk.identity();
         let mut opened = OPENED.lock();
-        let memory = Memory::on_disk(Arc::new(disk), self, true, Some(path))?;
+        let memory = Memory::on_disk(Arc::new(disk), self.in_background(), true, Some(path))?;
         opened.insert(identity, Arc::downgrade(&memory.inner));
         Ok(memory)
+    }
+
+    /// Writes checkpoints on a thread, except with the settings of tests for which the time of a checkpoint matters.
+    fn in_background(mut self) -> Self {
+        self.settings.has_background = self.settings.checkpoint_heavy_bytes == Settings::default().checkpoint_heavy_bytes;
+        self
     }
 
     /// Returns an error if a caller opens a store that is already open, but with another policy, other limits or

@@ -150,6 +150,8 @@ pub(crate) struct Settings {
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) segment_bytes_max: u32,
     pub(crate) checkpoints: bool,
+    /// Whether a thread writes the checkpoints. Otherwise, a commit that makes a checkpoint due writes it.
+    pub(crate) has_background: bool,
     /// The first of two limits above which a handle with large states writes a checkpoint (COV-2): the bytes of records
     /// since the newest checkpoint.
     pub(crate) checkpoint_heavy_bytes: u64,
@@ -181,6 +183,7 @@ impl Default for Settings {
             stop: None,
             segment_bytes_max: 64 << 20,
             checkpoints: true,
+            has_background: false,
             checkpoint_heavy_bytes: 4 << 20,
             checkpoint_heavy_versions: 1 << 17,
             automatic_gc: Some(Retention::automatic()),

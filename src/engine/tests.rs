@@ -2,6 +2,7 @@
 mod authorisation;
 mod blame;
 mod chain;
+mod checkpoint_files;
 mod commit_path;
 mod covering;
 mod damage;

@@ -198,6 +198,7 @@ causes! {
     NoHistory = "the file contains no history tree",
     RowMissing = "a row is missing",
     RowOrder = "the rows are not in order",
+    ChainBroken = "a file on which the file builds is missing or another one",
     IndexMismatch = "the rows of an index do not match the commits",
     ReferenceSection = "the references do not fill their section",
     MadeFromOtherLog = "the checkpoint was made from another log",

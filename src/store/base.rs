@@ -15,7 +15,6 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::codec::DecodeError;
 use crate::digest::DIGEST_LEN;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Locator, Position};
@@ -25,6 +24,7 @@ use crate::trie::{NodeSource, StoredNode};
 
 use super::Store;
 use super::checkpoint::{Checkpoint, CommitRow, StateRow, bisect};
+use super::checkpointing::decode_reference;
 use super::commits::CommitEntry;
 
 /// Reads the log from its start up to the batch with this number, without a checkpoint.
@@ -42,8 +42,8 @@ pub(super) struct Base {
 struct Rebuilt {
     /// A checkpoint with the states of all commits, so it contains every node of the damaged file.
     checkpoint: Checkpoint,
-    /// The offset of each node, by digest. Tries that were loaded earlier contain offsets in the damaged file, so nodes
-    /// are found by digest.
+    /// The place of each node, by digest. Tries that were loaded earlier contain places in the damaged files, so nodes are
+    /// found by digest.
     nodes: HashMap<[u8; DIGEST_LEN], u64>,
 }
 
@@ -55,6 +55,11 @@ impl Base {
             rebuilt: OnceLock::new(),
             rebuilding: Mutex::new(()),
         }
+    }
+
+    /// Returns the checkpoint in the files.
+    pub(super) fn file(&self) -> Checkpoint {
+        self.file.clone()
     }
 
     pub(super) fn position(&self) -> Position {
@@ -153,17 +158,9 @@ impl Base {
 
     /// Returns the references in the checkpoint with their batch numbers, in the order of the log.
     pub(super) fn references(&self) -> Result<Vec<(u64, Reference)>> {
-        let bad = |error: DecodeError| {
-            Error::corrupt(format!(
-                "{} contains a damaged reference: {error}",
-                self.file.name()
-            ))
-            .with_code(ErrorCode::CheckpointDamaged)
-        };
         self.ask(|checkpoint| {
             let references = checkpoint.references()?.into_iter();
-            let decode =
-                |(batch, bytes): (u64, Vec<u8>)| Ok((batch, Reference::decode(&bytes).map_err(bad)?));
+            let decode = |(batch, bytes): (u64, Vec<u8>)| Ok((batch, decode_reference(&bytes)?));
             references.map(decode).collect()
         })
     }
@@ -198,10 +195,10 @@ impl Base {
         self.ask(|checkpoint| match self.rebuilt.get() {
             None => checkpoint.load(stored),
             Some(rebuilt) => {
-                let node = rebuilt.nodes.get(&stored.digest).ok_or_else(|| {
+                let place = *rebuilt.nodes.get(&stored.digest).ok_or_else(|| {
                     Error::corrupt("a node of a damaged checkpoint is missing from every state of the log")
                 })?;
-                rebuilt.checkpoint.node(*node)
+                rebuilt.checkpoint.load(&StoredNode { place, ..*stored })
             }
         })
     }

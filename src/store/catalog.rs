@@ -12,8 +12,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::digest::{HashSuite, KeyPath};
-use crate::object::HistoryTree;
+use crate::object::{HistoryTree, Reference};
 
+use super::checkpoint::FirstWritten;
 use super::commits::{CommitEntry, Line};
 use super::references::References;
 
@@ -21,10 +22,14 @@ use super::references::References;
 pub(super) struct Catalog {
     pub(super) line: Line,
     pub(super) references: References,
+    /// The records of references after the checkpoint, each with the number of its batch, in the order of the log.
+    pub(super) reference_records: Vec<(u64, Reference)>,
     /// The history tree over all commits, including thinned commits.
     pub(super) history: HistoryTree,
     /// The first write time of ids that the newest state lacks.
     pub(super) unlinked: HashMap<KeyPath, i64>,
+    /// The additions to `unlinked`, each with the number of its batch, in the order of the log.
+    pub(super) unlinked_since: Vec<(u64, FirstWritten)>,
     /// The rollbacks whose removed ids are not in `unlinked` yet: the commit before each rollback, and the rollback.
     pub(super) left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
 }
@@ -34,15 +39,51 @@ impl Catalog {
         Self {
             line: Line::default(),
             references: References::default(),
+            reference_records: Vec::new(),
             history: HistoryTree::new(suite),
             unlinked: HashMap::new(),
+            unlinked_since: Vec::new(),
             left: Vec::new(),
         }
     }
 
-    /// Adds an id that a commit removed from the state, with the time of the id's first write.
-    pub(super) fn note_unlinked(&mut self, key: KeyPath, created: i64) {
-        let known = self.unlinked.entry(key).or_insert(created);
-        *known = (*known).min(created);
+    /// Adds an id that a commit removed from the state, with the time of the id's first write. `batch` is the batch that
+    /// is being applied.
+    pub(super) fn note_unlinked(&mut self, batch: u64, row: FirstWritten) {
+        let known = self.unlinked.entry(row.key).or_insert(row.created);
+        *known = (*known).min(row.created);
+        self.unlinked_since.push((batch, row));
     }
+
+    /// Adds a reference of a batch.
+    pub(super) fn add_reference(&mut self, batch: u64, reference: Reference) {
+        self.references.push(reference.clone(), batch);
+        self.reference_records.push((batch, reference));
+    }
+
+    /// Returns the part of the catalog after the last batch of a checkpoint.
+    pub(super) fn after(&self, batch: u64) -> Self {
+        let mut line = Line::default();
+        line.gaps.clone_from(&self.line.gaps);
+        for entry in self.line.since(batch) {
+            line.push(Arc::clone(entry));
+        }
+        Self {
+            line,
+            references: self.references.clone(),
+            reference_records: since(&self.reference_records, batch).to_vec(),
+            history: self.history.clone(),
+            unlinked: since(&self.unlinked_since, batch)
+                .iter()
+                .map(|(_, row)| (row.key, row.created))
+                .collect(),
+            unlinked_since: since(&self.unlinked_since, batch).to_vec(),
+            left: self.left.iter().filter(|(_, after)| after.batch > batch).cloned().collect(),
+        }
+    }
+}
+
+/// Returns the rows of the batches after `batch`.
+pub(super) fn since<T>(rows: &[(u64, T)], batch: u64) -> &[(u64, T)] {
+    &rows[rows.partition_point(|(number, _)| *number <= batch)..]
 }

@@ -4,17 +4,22 @@
 //! Layer 4.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use crate::digest::ObjectDigest;
+use crate::digest::{HashSuite, ObjectDigest};
 use crate::disk::Disk;
-use crate::error::{ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Locator, Position, RecordKind};
-use crate::object::Object;
-use crate::trie::{Entry, Trie};
+use crate::object::{HistoryTree, Object, Reference};
+use crate::trie::{Entry, NodeSource, StoredNode, Trie};
 
-use super::Store;
 use super::base::row_of;
-use super::checkpoint::{self, Checkpoint, ChildRow, Contents, FirstWritten, LogId, Rows, Source, State};
+use super::catalog::since;
+use super::checkpoint::{
+    self, Checkpoint, ChildRow, Contents, LogId, Progress, State,
+};
+use super::references::References;
+use super::{CommitEntry, Store};
 
 /// The maximal number of past states in a checkpoint, in addition to the head's state. The past states are spread over
 /// the history, so that every commit is near a stored state.
@@ -28,36 +33,129 @@ const NAMED_STATES: usize = 24;
 /// has separate copies of the top branches.
 const VERSIONS_A_COMMIT: usize = 8;
 
+/// The estimated number of bytes that a byte of records needs in a checkpoint file.
+const BYTES_A_BYTE: u64 = 2;
+
+/// A position of the log with the parts of the store that later batches replace. Everything else that a checkpoint up to
+/// this position needs is in the store, because a store only grows.
+pub(crate) struct Cut {
+    pub(crate) log: LogId,
+    pub(crate) position: Position,
+    head: Arc<CommitEntry>,
+    history: HistoryTree,
+    versions: u64,
+    erased: u64,
+    /// The rollbacks whose removed ids the store does not know yet.
+    left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
+}
+
+/// How a checkpoint is written.
+pub(crate) struct Work<'a> {
+    pub(crate) disk: &'a dyn Disk,
+    /// Whether to map files for reading.
+    pub(crate) map: bool,
+    /// The size of the records since the newest checkpoint in bytes.
+    pub(crate) tail_bytes: u64,
+    /// The maximal size of the absorbed files together in bytes.
+    pub(crate) limit: u64,
+    /// The number of the oldest files of the checkpoint that stay in any case.
+    pub(crate) floor: usize,
+    /// The unfinished file that another writer of this process is writing.
+    pub(crate) busy: Option<u64>,
+}
+
+/// The nodes of a checkpoint and of a store.
+struct Both<'a>(Option<&'a Checkpoint>, &'a Store);
+
+impl NodeSource for Both<'_> {
+    fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
+        match self.0.filter(|checkpoint| checkpoint.has_node(stored)) {
+            Some(checkpoint) => checkpoint.load(stored),
+            None => self.1.load(stored),
+        }
+    }
+
+    fn suite(&self) -> HashSuite {
+        self.1.suite
+    }
+}
+
 impl Store {
-    /// Writes a checkpoint of the log up to `position`. The log must be durable up to `position`, and the store must
-    /// have applied all batches up to `position`.
+    /// Returns the present state of the store, up to `position`, for a checkpoint. The store must have applied all batches
+    /// up to `position` and no later ones, and the log must be durable up to `position`.
+    ///
+    /// # Errors
+    /// `Corrupt` if the log contains no commit.
+    pub(crate) fn cut(&self, log: LogId, position: Position) -> Result<Cut> {
+        let catalog = self.catalog.read_recursive();
+        Ok(Cut {
+            log,
+            position,
+            head: self.head()?,
+            history: catalog.history.clone(),
+            versions: self.records.versions(),
+            erased: self.records.erased(),
+            left: catalog.left.clone(),
+        })
+    }
+
+    /// Writes a checkpoint up to `cut`. `known` is the newest checkpoint as far as the caller knows. Returns the new
+    /// checkpoint, or `known` or the newest one if it already covers the cut.
     ///
     /// # Errors
     /// The errors of [`checkpoint::write`].
     pub(crate) fn write_checkpoint(
         &self,
-        disk: &dyn Disk,
-        log: LogId,
-        position: Position,
-        progress: &mut checkpoint::Progress<'_>,
-    ) -> Result<()> {
-        let mut write = || {
-            // Large states are stored at greater distances. A stored state uses bytes in proportion to its size, and
-            // only saves a reader the replay of the commits since the previous stored state.
-            let entries = self.state(&*self.head()?)?.len();
-            let apart = (entries / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
-            let contents = self.contents(log, position, apart)?;
-            checkpoint::write(disk, contents, self, progress).map(drop)
-        };
-        match (write(), &self.base) {
-            // If the previous checkpoint is damaged, rebuilds it from the log, so that the next checkpoint can be
-            // written.
-            (Err(error), Some(base)) if error.code() == ErrorCode::CheckpointDamaged => {
-                base.rebuild()?;
-                write()
+        cut: &Cut,
+        known: Option<Checkpoint>,
+        work: &Work<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Checkpoint> {
+        let newest = match known.filter(|known| checkpoint::is_newest(work.disk, known)) {
+            None => {
+                let found = checkpoint::open_newest(work.disk, cut.log, work.map)?.0;
+                found.filter(|found| self.agrees_with(found).unwrap_or(false))
             }
-            (written, _) => written,
+            known => known,
+        };
+        let from = self.base.as_ref().map_or(0, |base| base.position().batch);
+        let newest = newest.filter(|newest| newest.log() == cut.log && newest.position().batch >= from);
+        if let Some(newest) = newest.as_ref().filter(|one| one.position().batch >= cut.position.batch) {
+            return Ok(newest.clone());
         }
+        let written = match &newest {
+            Some(newest) => {
+                let bytes = work.tail_bytes.saturating_mul(BYTES_A_BYTE);
+                let stay = checkpoint::plan(newest, bytes, work.limit, work.floor);
+                self.write_onto(cut, Some(newest), stay, work, progress)
+            }
+            // The files do not contain what this store no longer has in memory. So this writes one file with everything.
+            None => self.write_onto(cut, self.base.as_ref().map(|base| base.checkpoint()), 0, work, progress),
+        };
+        match written {
+            // If a file is damaged, writes a new checkpoint from the log.
+            Err(error) if error.code() == ErrorCode::CheckpointDamaged => {
+                let base = self.base.as_ref().map(|base| base.rebuild()).transpose()?;
+                self.write_onto(cut, base, 0, work, progress)
+            }
+            written => written,
+        }
+    }
+
+    /// Writes a file that builds on the first `stay` files of a checkpoint.
+    fn write_onto(
+        &self,
+        cut: &Cut,
+        chain: Option<&Checkpoint>,
+        stay: usize,
+        work: &Work<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Checkpoint> {
+        let apart = self.apart(self.state(&cut.head)?.len());
+        let contents = self.contents(cut, chain, stay, apart)?;
+        let nodes = Both(chain, self);
+        let file = checkpoint::write(work.disk, contents, &nodes, work.busy, &mut |_| {}, progress)?;
+        Checkpoint::followed_by(chain, stay, work.disk, &file, work.map)
     }
 
     /// Creates a checkpoint in memory, of the log up to `position`, with the states of all commits.
@@ -65,72 +163,188 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(super) fn checkpoint_in_memory(&self, log: LogId, position: Position) -> Result<Checkpoint> {
-        checkpoint::make(self.contents(log, position, 0)?, self)
+        let cut = self.cut(log, position)?;
+        checkpoint::make(self.contents(&cut, None, 0, 0)?, self)
     }
 
-    /// Returns the content of a checkpoint. The seqs of two stored past states differ by at least `apart`, except for
-    /// commits that references name.
-    fn contents(&self, log: LogId, position: Position, apart: u64) -> Result<Contents<'_>> {
-        self.flush()?;
-        let states = self.past_states(position, apart)?;
-        let base = self.base.as_ref().map(|base| base.checkpoint());
-        let newer = self.catalog.read_recursive().line.kept.clone();
-        let newer = newer.into_iter().map(|entry| Ok(row_of(&entry)));
-        let unlinked = self.catalog.read_recursive().unlinked.clone().into_iter();
-        let unlinked = unlinked.map(|(key, created)| Ok(FirstWritten { key, created }));
-        let commits = base.into_iter().flat_map(|base| base.commits().iter());
-        let first_written = base.into_iter().flat_map(|base| base.first_written_rows().iter());
-        let mut references: Vec<_> = self
-            .references()
-            .iter()
-            .map(|entry| Ok((entry.batch, entry.reference.encode()?)))
-            .collect::<Result<_>>()?;
-        references.sort_by_key(|(batch, _)| *batch);
-        let digests = |of_objects: bool| -> Source<'_, _> {
-            let covered = base
-                .into_iter()
-                .flat_map(move |base| base.digests(of_objects).iter());
-            Box::new(covered.chain(self.records.rows(of_objects).into_iter().map(Ok)))
-        };
-        Ok(Contents {
-            log,
-            position,
-            versions: self.records.versions(),
-            erased: self.records.erased(),
-            states,
-            objects: digests(true),
-            texts: digests(false),
-            commits: Box::new(commits.chain(newer)),
-            first_written: Box::new(first_written.chain(unlinked)),
-            children: self.children_rows()?,
-            gaps: self.gaps(),
-            references,
-            history: self.history(),
+    /// Replaces the files of a checkpoint behind the first `stay` ones by one file with the same content. `started` receives
+    /// the number of the new file.
+    ///
+    /// # Errors
+    /// The errors of [`checkpoint::write`].
+    pub(crate) fn merge_checkpoint(
+        &self,
+        chain: &Checkpoint,
+        stay: usize,
+        work: &Work<'_>,
+        started: &mut dyn FnMut(u64),
+        progress: &mut Progress<'_>,
+    ) -> Result<Checkpoint> {
+        let head = chain.head()?.map(|row| (row.seq, row.count));
+        let (seq, entries) = head.unwrap_or_default();
+        let mut wanted = self.wanted(Some(chain), stay, self.apart(entries))?;
+        let mut contents =
+            checkpoint::absorbed(chain, stay, chain, &mut |found| wanted(found) || found == seq)?;
+        if stay == 0 {
+            contents.references = current(&contents.references)?;
+        }
+        let file = checkpoint::write(work.disk, contents, chain, None, started, progress)?;
+        Checkpoint::followed_by(Some(chain), stay, work.disk, &file, work.map)
+    }
+
+    /// Moves the files of a checkpoint behind the first `count` ones onto another checkpoint, which covers the log as far
+    /// as these `count` files. The moved files become one file.
+    ///
+    /// # Errors
+    /// The errors of [`checkpoint::write`].
+    pub(crate) fn move_checkpoint(
+        &self,
+        from: &Checkpoint,
+        count: usize,
+        onto: &Checkpoint,
+        work: &Work<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Checkpoint> {
+        let joined = onto.with_files_of(from, count);
+        let stay = onto.files();
+        let head = from.head()?.map(|row| (row.seq, row.count));
+        let (seq, entries) = head.unwrap_or_default();
+        let mut wanted = self.wanted(Some(&joined), stay, self.apart(entries))?;
+        let contents =
+            checkpoint::absorbed(&joined, stay, from, &mut |found| wanted(found) || found == seq)?;
+        let file = checkpoint::write(work.disk, contents, from, None, &mut |_| {}, progress)?;
+        Checkpoint::followed_by(Some(onto), stay, work.disk, &file, work.map)
+    }
+
+    /// Returns the distance between the seqs of two stored states. Large states are stored at greater distances. A stored
+    /// state uses bytes in proportion to its size, and only saves a reader the replay of the commits since the previous
+    /// stored state.
+    fn apart(&self, entries: u64) -> u64 {
+        (entries / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES)
+    }
+
+    /// Returns a function that chooses the states to store behind the first `stay` files of a checkpoint, in the order of
+    /// seq: states whose seqs differ by at least `apart`, and the states of commits that references name.
+    fn wanted(
+        &self,
+        chain: Option<&Checkpoint>,
+        stay: usize,
+        apart: u64,
+    ) -> Result<impl FnMut(u64) -> bool + use<>> {
+        let named = self.named_commits()?;
+        let last = chain.map_or(Ok(None), |chain| chain.last_state(stay))?;
+        let mut next = last.map_or(0, |state| state.seq) + apart;
+        Ok(move |seq| {
+            let is_next = seq >= next;
+            if is_next {
+                next = seq + apart;
+            }
+            is_next || named.contains(&seq)
         })
     }
 
-    /// Returns whether the batches since the checkpoint use so much memory that a new checkpoint is worthwhile. A new
-    /// checkpoint is worthwhile if the weight of these batches, in versions, reaches the maximum of `many`, twice the
-    /// size of the newest state, and the number of commits in the checkpoint. The newest state stays in memory anyway,
-    /// and a new checkpoint contains a row for each commit.
-    ///
-    /// # Errors
-    /// The errors of [`Self::state`].
-    pub(crate) fn is_heavy(&self, many: usize) -> Result<bool> {
-        let newer = self.catalog.read_recursive().line.kept.len();
-        let state = self.state(&*self.head()?)?.len() as usize;
-        let weight = newer * VERSIONS_A_COMMIT + self.records.newer();
-        Ok(weight >= many.max(2 * state).max(self.base_len()))
+    /// Returns the content of a file that builds on the first `stay` files of `chain`, and contains the rows of its other
+    /// files and those up to the cut.
+    fn contents<'a>(
+        &'a self,
+        cut: &'a Cut,
+        chain: Option<&'a Checkpoint>,
+        stay: usize,
+        apart: u64,
+    ) -> Result<Contents<'a>> {
+        let from = chain.map_or(Position::START, Checkpoint::position);
+        let mut wanted = self.wanted(chain, stay, apart)?;
+        let mut contents = match chain {
+            Some(chain) => checkpoint::absorbed(chain, stay, chain, &mut wanted)?,
+            None => Contents::empty(cut.log, cut.history.clone()),
+        };
+        self.add_commits(&mut contents, cut, &from, &mut wanted)?;
+        let stays_until = chain.map_or(0, |chain| chain.batch_of(stay));
+        if cut.head.batch > stays_until {
+            // Stores the head's state only once, with the position of the checkpoint.
+            contents.states.retain(|state| state.seq != cut.head.seq());
+            contents.states.push(State {
+                seq: cut.head.seq(),
+                trie: self.state(&cut.head)?,
+                position: cut.position,
+            });
+        }
+        for of_objects in [true, false] {
+            let rows = self.records.rows(of_objects, &from, &cut.position);
+            let all = if of_objects {
+                &mut contents.objects
+            } else {
+                &mut contents.texts
+            };
+            checkpoint::append(all, rows);
+        }
+        if stay == 0 {
+            contents.references = current(&contents.references)?;
+        }
+        self.add_children(&mut contents, cut, chain, stay)?;
+        contents.log = cut.log;
+        contents.position = cut.position;
+        contents.history = cut.history.clone();
+        (contents.versions, contents.erased) = (cut.versions, cut.erased);
+        Ok(contents)
     }
 
-    /// Returns the parent of each object in the newest state. Combines the rows of the previous checkpoint with the
-    /// changes since then.
-    fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
-        let known = self.base.as_ref().map(|base| base.checkpoint().child_rows());
-        let before = self.covered_head()?.unwrap_or_default();
-        let now = self.state(&*self.head()?)?;
+    /// Adds the commits, past states, gaps, references and removed ids between a position and the cut.
+    fn add_commits(
+        &self,
+        contents: &mut Contents<'_>,
+        cut: &Cut,
+        from: &Position,
+        wanted: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<()> {
+        let (commits, removed, left) = {
+            let catalog = self.catalog.read_recursive();
+            let is_within = |batch: u64| batch <= cut.position.batch;
+            let commits = catalog.line.since(from.batch).iter();
+            let commits: Vec<_> = commits.filter(|entry| is_within(entry.batch)).cloned().collect();
+            let places = from.place()..cut.position.place();
+            let gaps = catalog.line.gaps.iter();
+            let gaps = gaps.filter(|gap| places.contains(&gap.place.to_u64()));
+            contents.gaps.extend(gaps.copied());
+            for (batch, reference) in since(&catalog.reference_records, from.batch) {
+                if is_within(*batch) {
+                    contents.references.push((*batch, reference.encode()?));
+                }
+            }
+            let removed = since(&catalog.unlinked_since, from.batch).iter();
+            let removed = removed.filter(|(batch, _)| is_within(*batch)).map(|(_, row)| *row);
+            let left = cut.left.iter().filter(|(_, after)| after.batch > from.batch);
+            (commits, removed.collect::<Vec<_>>(), left.cloned().collect::<Vec<_>>())
+        };
+        checkpoint::append(&mut contents.first_written, removed);
+        checkpoint::append(&mut contents.first_written, self.removed_by(&left)?);
+        for entry in commits.iter().filter(|entry| wanted(entry.seq())) {
+            contents.states.push(State {
+                seq: entry.seq(),
+                trie: self.state(entry)?,
+                position: self.records.reader().position_behind(entry.place)?,
+            });
+        }
+        checkpoint::append(
+            &mut contents.commits,
+            commits.iter().map(|entry| row_of(entry)).collect(),
+        );
+        Ok(())
+    }
+
+    /// Adds the parents of the objects that changed since `chain`.
+    fn add_children(
+        &self,
+        contents: &mut Contents<'_>,
+        cut: &Cut,
+        chain: Option<&Checkpoint>,
+        stay: usize,
+    ) -> Result<()> {
+        let before = chain.map_or(Ok(None), |chain| chain.head())?;
+        let nodes = Both(chain, self);
+        let before = before.map(|row| Trie::from_stored(row.top(), &nodes)).transpose()?;
         let (mut changed, mut entries) = (HashSet::new(), Vec::new());
-        for change in before.diff(&now, self) {
+        for change in before.unwrap_or_default().diff(&self.state(&cut.head)?, &nodes) {
             let change = change?;
             if change.old.is_some() {
                 changed.insert(change.key);
@@ -153,53 +367,12 @@ impl Store {
                 });
             }
         }
-        let known = known.into_iter().flat_map(Rows::iter);
-        let known = known.filter(move |row| row.as_ref().map_or(true, |row| !changed.contains(&row.child)));
-        Ok(Box::new(known.chain(newer.into_iter().map(Ok))))
-    }
-
-    /// Returns the states to store in a checkpoint, in the order of seq: past states whose seqs differ by at least
-    /// `apart`, the states of commits that references name, and the head's state.
-    fn past_states(&self, position: Position, apart: u64) -> Result<Vec<State>> {
-        let head = self.head()?;
-        let named = self.named_commits()?;
-        let mut past = Vec::new();
-        let mut next = apart;
-        let mut wanted = |seq: u64| {
-            let is_next = seq >= next;
-            if is_next {
-                next = seq + apart;
-            }
-            is_next || named.contains(&seq)
-        };
-        if let Some(base) = &self.base {
-            for row in base.checkpoint().states().iter() {
-                let row = row?;
-                if wanted(row.seq) {
-                    past.push(State {
-                        seq: row.seq,
-                        trie: Trie::from_stored(row.top(), self)?,
-                        position: row.position,
-                    });
-                }
-            }
+        if stay > 0 {
+            checkpoint::append(&mut contents.replaced, changed.iter().copied().collect());
         }
-        let newer = self.catalog.read_recursive().line.kept.clone();
-        for entry in newer.iter().filter(|entry| wanted(entry.seq())) {
-            past.push(State {
-                seq: entry.seq(),
-                trie: self.state(entry)?,
-                position: self.records.reader().position_behind(entry.place)?,
-            });
-        }
-        // Stores the head's state only once, with the position of the checkpoint.
-        past.retain(|state| state.seq != head.seq());
-        past.push(State {
-            seq: head.seq(),
-            trie: self.state(&head)?,
-            position,
-        });
-        Ok(past)
+        contents.children.retain(|row| !changed.contains(&row.child));
+        contents.children.append(&mut newer);
+        Ok(())
     }
 
     /// Returns the seqs of the commits that the newest references name.
@@ -212,4 +385,70 @@ impl Store {
         }
         Ok(found)
     }
+
+    /// Returns whether a checkpoint of another writer has the same commits at the same places of the log as this store.
+    /// They differ if one of the two did not notice that a recovery moved batches.
+    fn agrees_with(&self, checkpoint: &Checkpoint) -> Result<bool> {
+        let catalog = self.catalog.read_recursive();
+        let line = &catalog.line.kept;
+        let Some(first) = line.first() else {
+            return Ok(true);
+        };
+        let commits = checkpoint.commits();
+        let start = commits.count_before(|row| row.seq < first.seq())?;
+        for (index, entry) in (start..commits.len()).zip(line) {
+            let row = commits.row(index)?;
+            if (row.digest, row.place, row.batch) != (entry.digest, entry.place.to_u64(), entry.batch) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Forgets what the store keeps only for the next checkpoint, up to the position of a checkpoint.
+    pub(crate) fn forget_covered(&self, checkpoint: &Checkpoint) {
+        self.records.forget_order(&checkpoint.position());
+    }
+
+    /// Returns whether the batches since the checkpoint of this store use so much memory that a newer checkpoint should
+    /// replace it. That is so if the weight of these batches, in versions, reaches the maximum of `many`, twice the size of
+    /// the newest state, and the number of commits in the checkpoint. The newest state stays in memory anyway, and a
+    /// checkpoint contains a row for each commit.
+    ///
+    /// # Errors
+    /// The errors of [`Self::state`].
+    pub(crate) fn is_heavy(&self, many: usize) -> Result<bool> {
+        let (commits, references) = {
+            let catalog = self.catalog.read_recursive();
+            (catalog.line.kept.len(), catalog.reference_records.len())
+        };
+        let state = self.state(&*self.head()?)?.len() as usize;
+        let weight = commits * VERSIONS_A_COMMIT + references + self.records.newer();
+        Ok(weight >= many.max(2 * state).max(self.base_len()))
+    }
+}
+
+/// Returns the records of the references that the given records leave, in the order of the log.
+fn current(records: &[(u64, Vec<u8>)]) -> Result<Vec<(u64, Vec<u8>)>> {
+    let mut references = References::default();
+    for (batch, bytes) in records {
+        references.push(decode_reference(bytes)?, *batch);
+    }
+    let entries = references.iter();
+    let mut found: Vec<_> = entries
+        .map(|entry| Ok((entry.batch, entry.reference.encode()?)))
+        .collect::<Result<_>>()?;
+    found.sort_by_key(|(batch, _)| *batch);
+    Ok(found)
+}
+
+/// Decodes a reference of a checkpoint.
+///
+/// # Errors
+/// `Corrupt` (code `checkpoint_damaged`) if the bytes are not a reference.
+pub(super) fn decode_reference(bytes: &[u8]) -> Result<Reference> {
+    Reference::decode(bytes).map_err(|error| {
+        Error::corrupt(format!("a checkpoint contains a damaged reference: {error}"))
+            .with_code(ErrorCode::CheckpointDamaged)
+    })
 }

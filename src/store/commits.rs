@@ -132,6 +132,11 @@ impl Line {
         range.map(|(&digest, &index)| (digest, index))
     }
 
+    /// Returns the kept commits after a batch.
+    pub(super) fn since(&self, batch: u64) -> &[Arc<CommitEntry>] {
+        &self.kept[self.kept.partition_point(|entry| entry.batch <= batch)..]
+    }
+
     pub(super) fn push(&mut self, entry: Arc<CommitEntry>) {
         let index = self.kept.len();
         debug_assert!(

@@ -42,6 +42,7 @@ use base::Base;
 pub(crate) use base::Reread;
 use catalog::Catalog;
 pub(crate) use checkpoint::Checkpoint;
+pub(crate) use checkpointing::{Cut, Work};
 pub use checkpoint::CheckpointInfo;
 pub(crate) use checkpoint::{
     LogId, check as check_checkpoints, infos as checkpoint_infos, open_newest,
@@ -79,6 +80,12 @@ impl Store {
     /// Creates an empty store.
     pub(crate) fn new(suite: HashSuite, reader: LogReader) -> Self {
         Self::with_base(suite, reader, None, Catalog::new(suite))
+    }
+
+    /// Keeps what the next checkpoint needs, because the handle writes checkpoints. Must be called on a store without newer
+    /// batches.
+    pub(crate) fn keep_order(&self) {
+        self.records.keep_order();
     }
 
     fn with_base(suite: HashSuite, reader: LogReader, base: Option<Arc<Base>>, catalog: Catalog) -> Self {
@@ -119,6 +126,30 @@ impl Store {
         }
         store.head.store(head);
         Ok(store)
+    }
+
+    /// Makes this store from a newer checkpoint: the same store, which keeps in memory only what the checkpoint lacks, and
+    /// the newest state. The caller must not apply a batch meanwhile.
+    ///
+    /// # Errors
+    /// `Internal` if the checkpoint is older than the one of this store.
+    pub(crate) fn on_checkpoint(&self, checkpoint: Checkpoint, reread: Reread) -> Result<Self> {
+        let position = checkpoint.position();
+        if self.base.as_ref().is_some_and(|base| base.position().batch > position.batch) {
+            return Err(Error::internal("the checkpoint is older than the one in use"));
+        }
+        let base = Arc::new(Base::new(checkpoint, reread));
+        let catalog = self.catalog.read_recursive().after(position.batch);
+        let reader = self.records.reader().clone();
+        let store = Self::with_base(self.suite, reader, Some(base), catalog);
+        store.records.take_over(&self.records, &position);
+        store.head.store(self.head.load_full());
+        Ok(store)
+    }
+
+    /// Returns the checkpoint from which this store was opened.
+    pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
+        self.base.as_ref().map(|base| base.file())
     }
 
     /// Returns the number of commits in the checkpoint.

@@ -17,7 +17,7 @@ use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{Locator, LogReader, Record, RecordKind};
+use crate::log::{Locator, LogReader, Position, Record, RecordKind};
 use crate::object::{Commit, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
@@ -110,9 +110,41 @@ impl Records {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
-    /// Returns the index rows of the records after the checkpoint, to write them to the next checkpoint.
-    pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
-        self.table(of_objects).read().iter().collect()
+    /// Returns the index rows of the records after the checkpoint between two positions, for the next checkpoint.
+    pub(super) fn rows(&self, of_objects: bool, from: &Position, to: &Position) -> Vec<DigestRow> {
+        self.table(of_objects).read().rows(from.place(), to.place())
+    }
+
+    /// Keeps the index rows in the order of the log for checkpoints.
+    pub(super) fn keep_order(&self) {
+        for table in [&self.objects, &self.texts] {
+            table.write().keep_order();
+        }
+    }
+
+    /// Forgets the order of the index rows before a position that a checkpoint covers.
+    pub(super) fn forget_order(&self, before: &Position) {
+        for table in [&self.objects, &self.texts] {
+            table.write().forget_order(before.place());
+        }
+    }
+
+    /// Takes over the records of `other` from the position of this checkpoint on. `other` is the same store with an older
+    /// checkpoint.
+    pub(super) fn take_over(&self, other: &Self, from: &Position) {
+        for of_objects in [true, false] {
+            let rows = other.table(of_objects).read().rows(from.place(), u64::MAX);
+            let mut table = self.table(of_objects).write();
+            for row in rows {
+                table.insert_row(row);
+            }
+        }
+        let erased = other.erased() - self.erased();
+        self.erased.store(erased, Ordering::Relaxed);
+        self.lost.store(other.lost_since().min(erased), Ordering::Relaxed);
+        if let Some(best) = other.best_origin.get() {
+            self.cap_origins(*best);
+        }
     }
 
     /// Passes each record that may have this digest to `accept`. Returns the first value that `accept` returns.

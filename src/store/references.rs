@@ -17,13 +17,14 @@ use crate::object::{Reference, ReferenceName};
 pub(crate) const RING: usize = 20;
 
 /// A reference, and the number of the batch that contains it.
+#[derive(Clone)]
 pub(crate) struct ReferenceEntry {
     pub(crate) reference: Reference,
     pub(crate) batch: u64,
 }
 
 /// The current references by name, and the rings of the lanes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct References {
     by_name: BTreeMap<ReferenceName, ReferenceEntry>,
     rings: BTreeMap<String, VecDeque<ReferenceName>>,

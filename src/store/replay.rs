@@ -17,6 +17,7 @@ use crate::object::{Commit, HistoryTree, Object, Reference};
 use crate::threads::{beside, processors};
 use crate::trie::{Entry, NodeSource, Shape, Trie};
 
+use super::checkpoint::FirstWritten;
 use super::commits::Gap;
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
 use super::{CommitEntry, Store};
@@ -197,7 +198,7 @@ pub(super) fn apply(
     }
     let entry = applied.map(|(entry, history, unlinked)| {
         for (key, created) in unlinked {
-            catalog.note_unlinked(key, created);
+            catalog.note_unlinked(batch.number, FirstWritten { key, created });
         }
         if let Some(left) = head.filter(|head| entry.takes_state && head.commit.root != entry.commit.root) {
             catalog.left.push((left, Arc::clone(&entry)));
@@ -207,7 +208,7 @@ pub(super) fn apply(
         entry
     });
     for reference in contents.references {
-        catalog.references.push(reference, batch.number);
+        catalog.add_reference(batch.number, reference);
     }
     Ok(entry)
 }

@@ -17,6 +17,7 @@ use crate::trie::{NodeSource, Shape, StoredNode, Trie};
 
 use super::Store;
 use super::base::Base;
+use super::checkpoint::FirstWritten;
 use super::commits::{ChangeCounts, CommitEntry};
 use super::replay;
 
@@ -149,21 +150,31 @@ impl Store {
         if left.is_empty() {
             return Ok(());
         }
-        let mut gone: Vec<(KeyPath, i64)> = Vec::new();
-        for (left, after) in left {
-            for change in self.state(&left)?.diff(&self.state(&after)?, self) {
-                let change = change?;
-                if let (Some(old), None) = (change.old, change.new) {
-                    gone.push((change.key, old.created));
-                }
-            }
-        }
+        let gone = self.removed_by(&left)?;
         let mut catalog = self.catalog.write();
-        for (key, created) in gone {
-            catalog.note_unlinked(key, created);
+        let batch = left.iter().map(|(_, after)| after.batch).max().unwrap_or_default();
+        for row in gone {
+            catalog.note_unlinked(batch, row);
         }
         catalog.left.clear();
         Ok(())
+    }
+
+    /// Returns the ids that rollbacks removed, each with the time of its first write.
+    pub(super) fn removed_by(&self, left: &[(Arc<CommitEntry>, Arc<CommitEntry>)]) -> Result<Vec<FirstWritten>> {
+        let mut gone = Vec::new();
+        for (left, after) in left {
+            for change in self.state(left)?.diff(&self.state(after)?, self) {
+                let change = change?;
+                if let (Some(old), None) = (change.old, change.new) {
+                    gone.push(FirstWritten {
+                        key: change.key,
+                        created: old.created,
+                    });
+                }
+            }
+        }
+        Ok(gone)
     }
 
     /// Returns whether the checkpoint of this store contains the node.

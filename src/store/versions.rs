@@ -17,6 +17,10 @@ use super::checkpoint::{DigestRow, prefix_of};
 #[derive(Default)]
 pub(super) struct DigestIndex {
     table: HashTable<DigestRow>,
+    /// The rows of the table from locator `recent_from` on, in the order of the log: the rows that the next checkpoint
+    /// adds. `None` if no checkpoint will be written.
+    recent: Option<Vec<DigestRow>>,
+    recent_from: u64,
 }
 
 impl DigestIndex {
@@ -29,13 +33,44 @@ impl DigestIndex {
     pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) {
         let prefix = prefix_of(digest);
         let value = place.to_u64();
-        self.table
-            .insert_unique(prefix.0, DigestRow { prefix, value }, |row| row.prefix.0);
+        self.insert_row(DigestRow { prefix, value });
     }
 
-    /// Iterates the rows in an undefined order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = DigestRow> + '_ {
-        self.table.iter().copied()
+    /// Adds a row of another index.
+    pub(super) fn insert_row(&mut self, row: DigestRow) {
+        self.table.insert_unique(row.prefix.0, row, |row| row.prefix.0);
+        if let Some(recent) = &mut self.recent {
+            recent.push(row);
+        }
+    }
+
+    /// Keeps the rows in the order of the log for checkpoints. Must be called on an empty index.
+    pub(super) fn keep_order(&mut self) {
+        self.recent = Some(Vec::new());
+    }
+
+    /// Returns the rows whose locators are between `from` and `to`.
+    pub(super) fn rows(&self, from: u64, to: u64) -> Vec<DigestRow> {
+        match &self.recent {
+            Some(recent) if from >= self.recent_from => {
+                let start = recent.partition_point(|row| row.value < from);
+                let end = recent.partition_point(|row| row.value < to);
+                recent.get(start..end).unwrap_or_default().to_vec()
+            }
+            _ => {
+                let rows = self.table.iter().copied();
+                rows.filter(|row| (from..to).contains(&row.value)).collect()
+            }
+        }
+    }
+
+    /// Forgets the order of the rows before `from`, because a checkpoint contains them.
+    pub(super) fn forget_order(&mut self, from: u64) {
+        if let Some(recent) = self.recent.as_mut().filter(|_| from > self.recent_from) {
+            let covered = recent.partition_point(|row| row.value < from);
+            recent.drain(..covered);
+            self.recent_from = from;
+        }
     }
 
     /// Returns the locators of the records that may have this digest. Nearly always, there is at most one such record.

@@ -48,7 +48,7 @@ pub use diff::{Change, Diff};
 pub use entry::{Entry, Shape};
 pub use inspect::{ChildNode, Node, NodeKind};
 pub use proof::{Proof, ProofLevel, Terminal};
-pub use save::Saver;
+pub use save::{Kept, Saver};
 pub use stored::{NoSource, NodeSource, StoredNode, stored_digest};
 pub use verify::{ProofError, Proven, verify_proof};
 pub use walk::Iter;

@@ -72,11 +72,6 @@ impl Child {
         ArcUnion::ptr_eq(self.union(), other.union())
     }
 
-    /// Returns whether the node has more than one owner.
-    pub(super) fn is_shared(&self) -> bool {
-        ArcUnion::strong_count(self.union()) > 1
-    }
-
     /// Returns the number of leaves at or below this child.
     pub(super) fn count(&self) -> u64 {
         match self.get() {

@@ -249,6 +249,46 @@ pub(super) fn verify_branch(
     Ok(below)
 }
 
+/// The number of bytes of a branch in a branch.
+const NODE_BYTES: usize = DIGEST_LEN + 16;
+
+/// Loads a branch and returns the branches directly below it, by digit. Verifies no digest, so the caller must only
+/// compare the digests of these branches.
+pub(super) fn branches_below(
+    node: &StoredNode,
+    level: usize,
+    source: &dyn NodeSource,
+) -> Result<[Option<StoredNode>; 16]> {
+    let bytes = source.load(node)?;
+    let mut below = [None; 16];
+    let mut read = || {
+        let mut reader = Reader::new(&bytes);
+        if reader.u8()? != BRANCH || usize::from(reader.u8()?) != level {
+            return Err(DecodeError::Invalid("the node is not a branch of this level"));
+        }
+        let (bitmap, leaves) = (reader.u16()?, reader.u16()?);
+        for digit in (0..16).filter(|digit| bitmap & (1 << digit) != 0) {
+            if leaves & (1 << digit) != 0 {
+                reader.bytes(ENTRY_BYTES)?;
+                continue;
+            }
+            let mut branch = Reader::new(reader.bytes(NODE_BYTES)?);
+            below[digit] = Some(take_node(&mut branch)?);
+        }
+        Ok(())
+    };
+    read().map_err(|error| damaged(node, error))?;
+    Ok(below)
+}
+
+fn take_node(reader: &mut Reader<'_>) -> Result<StoredNode, DecodeError> {
+    Ok(StoredNode {
+        digest: reader.array()?,
+        count: reader.u64()?,
+        place: reader.u64()?,
+    })
+}
+
 /// The number of bytes of a leaf in a branch.
 pub(super) const ENTRY_BYTES: usize = 80;
 
@@ -353,11 +393,7 @@ fn read_branch(
             count += 1;
             visit(digit, Slot::Leaf(entry));
         } else {
-            let node = StoredNode {
-                digest: reader.array()?,
-                count: reader.u64()?,
-                place: reader.u64()?,
-            };
+            let node = take_node(reader)?;
             if level + 1 >= LEVELS || !(2..=COUNT_MAX).contains(&node.count) {
                 return Err(DecodeError::Invalid(
                     "a branch is too deep, or counts too few or impossibly many leaves",

@@ -190,7 +190,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     drop(memory);
     let memory = on_disk(&disk, options(HOUR / 60), false)?;
     put(&memory, "keep/after", "recovered");
-    checkpoint(memory.inner.opened(), &mut memory.inner.log.lock())?;
+    checkpoint(memory.inner.opened(), &mut memory.inner.log.lock(), u64::MAX)?;
     let checkpoints = |disk: &SimDisk| -> Vec<Vec<u8>> {
         let files = disk.files().into_iter();
         let found = files.filter(|(name, _)| name.starts_with("checkpoint/"));

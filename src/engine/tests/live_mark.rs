@@ -6,7 +6,7 @@ use super::covering::cover;
 use super::{content, put, segments};
 use crate::engine::{Memory, Options, Revision, VerifyDepth};
 use crate::error::{Cause, FindingKind, Result};
-use crate::store::LogId;
+use crate::store::{LogId, Work};
 use crate::testing::sim_disk::SimDisk;
 
 fn open(disk: &SimDisk, create: bool) -> Result<Memory> {
@@ -55,10 +55,16 @@ fn a_checkpoint_with_places_that_recovery_left_is_reported_and_not_used() -> Res
         let writing = memory.inner.log.lock();
         (LogId::of(&writing.log), writing.log.position())
     };
-    stale
-        .inner
-        .store()
-        .write_checkpoint(&disk, log, position, &mut |_| Ok(()))?;
+    let store = stale.inner.store();
+    let work = Work {
+        disk: &disk,
+        map: true,
+        tail_bytes: 0,
+        limit: 0,
+        floor: 0,
+        busy: None,
+    };
+    store.write_checkpoint(&store.cut(log, position)?, None, &work, &mut |_| Ok(()))?;
     drop((memory, stale));
     let memory = open(&disk, false)?;
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("first"));

@@ -1,38 +1,72 @@
 //! Checkpoints: decides when to write a checkpoint, and opens a store from the newest checkpoint.
 //!
+//! A checkpoint grows by files that contain what is new. A thread of the handle writes them
+//! ([`Background`](super::background::Background)), so no commit waits. A handle that is being closed writes the last one
+//! itself.
+//!
 //! # Layer
 //! Layer 5.
 //!
 //! # Limits
-//! - A writer writes a checkpoint when the commits since the newest checkpoint exceed three limits: 131,072 versions
-//!   (each commit counts as eight versions more), twice the objects of the state, and an eighth of all commits.
-//! - Two checkpoints use about 116 bytes for each object, and more if snapshots of large states differ much. To build a
+//! - A writer reads its states from the newest checkpoint instead of memory when the commits since the checkpoint in use
+//!   exceed three limits: 131,072 versions (each commit counts as eight versions more), twice the objects of the state,
+//!   and an eighth of all commits.
+//! - A checkpoint uses 120 to 240 bytes for each object, and more if snapshots of large states differ much. To build a
 //!   state that no checkpoint contains, the store reads a part of the log.
 //!
 //! # Invariants
 //! - COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
-//! - COV-2: a writer keeps the states of a limited number of its commits in memory. At the limit, it writes a
-//!   checkpoint and reads the states from the checkpoint.
+//! - COV-2: a writer keeps the states of a limited number of its commits in memory. At the limit, it reads the states
+//!   from the newest checkpoint.
 
 use std::sync::Arc;
 
 use crate::disk::Disk;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{DurablePlaces, Log, LogOptions, Mode};
-use crate::store::{self, Checkpoint, LogId, Reread, Store};
+use crate::store::{self, Checkpoint, Cut, LogId, Reread, Store, Work};
 
+use super::background::{Background, Finished, Job};
 use crate::engine::opened::Opened;
 use crate::engine::read::Source;
 use crate::engine::write::LogHandle;
 
-/// A commit writes a checkpoint if at least this many bytes of records were written since the newest checkpoint.
+/// A commit asks for a checkpoint if at least this many bytes of records were written since the last request.
 const DUE_BYTES: u64 = 4 << 20;
 /// A closing handle writes a checkpoint if at least this many bytes of records were written since the newest
-/// checkpoint.
-const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
+/// checkpoint. Reading them when the store is opened takes about as long as the rest of the opening.
+const DUE_AT_CLOSE_BYTES: u64 = 16 << 10;
+/// The maximal size of the files that a closing handle absorbs, in bytes.
+const ABSORBED_AT_CLOSE_BYTES: u64 = 2 << 20;
 
 /// The minimal size of the log in bytes for an automatic search for garbage.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
+
+/// What the writer of a handle knows about the newest checkpoint. All sizes are values of `LogHandle::tail_bytes`, which
+/// counts from the loading of the log.
+#[derive(Default)]
+pub(crate) struct Checkpoints {
+    /// The newest checkpoint that this handle opened or wrote.
+    known: Option<Checkpoint>,
+    /// The size up to which `known` covers the log.
+    covered_bytes: u64,
+    /// The size up to which a checkpoint was requested.
+    requested_bytes: u64,
+    /// The size up to which the checkpoint of the store in memory covers the log.
+    base_bytes: u64,
+    /// The thread that writes checkpoints, from the first request on.
+    background: Option<Background>,
+}
+
+impl Checkpoints {
+    /// Starts again with the store that was loaded. The store has read nothing of the log but what follows its checkpoint.
+    pub(crate) fn of(store: &Store) -> Self {
+        Self {
+            known: store.checkpoint(),
+            ..Self::default()
+        }
+    }
+}
 
 /// Returns a function that lists the positions up to which the checkpoints prove a log durable. A log uses the function
 /// even if the store is not opened from a checkpoint.
@@ -56,12 +90,17 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
     if !opened.settings.checkpoints || opened.settings.suite.is_some() {
         return Ok(Store::new(suite, log.reader()));
     }
+    let empty = |log: &Log| {
+        let store = Store::new(suite, log.reader());
+        store.keep_order();
+        store
+    };
     let (found, _) = store::open_newest(&*opened.disk, LogId::of(log), opened.settings.map)?;
     // Reads the log instead of a checkpoint with places that a recovery made invalid. Damage of the checkpoint itself is
     // found later, and `Base` rebuilds it.
     let is_valid = |found: &Checkpoint| !store::starts_outside(found, log).unwrap_or(false);
     let Some(checkpoint) = found.filter(is_valid) else {
-        return Ok(Store::new(suite, log.reader()));
+        return Ok(empty(log));
     };
     let (reread, position) = (reread(opened, log), checkpoint.position());
     let started = log
@@ -72,15 +111,15 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
         // ignores the checkpoint.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
-            Ok(Store::new(suite, log.reader()))
+            Ok(empty(log))
         }
         Err(error) if opened.settings.degraded && error.code() != ErrorCode::Rewritten => {
             opened.warn(format!("the newest checkpoint and the log disagree: {error}"));
             drop(opened.damage.set(error.to_string()));
             log.reopen()?;
-            Ok(Store::new(suite, log.reader()))
+            Ok(empty(log))
         }
-        other => other,
+        other => other.inspect(Store::keep_order),
     }
 }
 
@@ -111,36 +150,59 @@ fn reread(opened: &Opened, log: &Log) -> Reread {
     })
 }
 
-/// Writes a checkpoint if enough was committed since the newest checkpoint. A failure is only a warning, because a
-/// checkpoint only saves time.
+/// Writes a checkpoint, or asks the thread to write one, if enough was committed since the newest one. A failure is only a
+/// warning, because a checkpoint only saves time.
 pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closing: bool) {
     let opened = &source.opened;
     if !opened.settings.checkpoints {
         return;
     }
-    let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
-    let covered = all.saturating_sub(tail);
-    // COV-2 does not apply to a closing handle, because closing drops all states.
-    let settings = &opened.settings;
-    let is_heavy = || opened.store().is_heavy(settings.checkpoint_heavy_versions);
-    let heavy = !closing && tail >= settings.checkpoint_heavy_bytes && is_heavy().unwrap_or_default();
-    let due = if closing {
-        tail >= DUE_AT_CLOSE_BYTES.max(covered / 16)
+    let made = if closing {
+        checkpoint_at_close(source, writing)
     } else {
-        tail >= DUE_BYTES.max(covered)
-    };
-    if !(due || heavy) {
-        return;
-    }
-    let made = match checkpoint(opened, writing) {
-        Ok(true) if heavy => rest(source, writing),
-        other => other.map(drop),
+        checkpoint_after_commit(source, writing)
     };
     if let Err(error) = made {
         opened.warn(format!("cannot write a checkpoint: {error}"));
-        // Resets the count after a failure, so that not every later commit tries again.
-        writing.tail_bytes = 0;
     }
+}
+
+fn checkpoint_at_close(source: &Source, writing: &mut LogHandle) -> Result<()> {
+    let ended = end_background(&source.opened, writing);
+    let due = writing.tail_bytes - writing.checkpoints.covered_bytes >= DUE_AT_CLOSE_BYTES;
+    if due && can_cover(&source.opened, writing) {
+        checkpoint(&source.opened, writing, ABSORBED_AT_CLOSE_BYTES)?;
+    }
+    ended
+}
+
+fn checkpoint_after_commit(source: &Source, writing: &mut LogHandle) -> Result<()> {
+    let (opened, tail) = (&source.opened, writing.tail_bytes);
+    let settings = &opened.settings;
+    let finished = writing.checkpoints.background.as_ref().map(Background::finished);
+    let taken = take_finished(opened, writing, finished.unwrap_or_default());
+    let checkpoints = &writing.checkpoints;
+    // COV-2 does not apply to a closing handle, because closing drops all states.
+    let is_large = tail - checkpoints.base_bytes >= settings.checkpoint_heavy_bytes;
+    let is_heavy = is_large && opened.store().is_heavy(settings.checkpoint_heavy_versions)?;
+    let is_ahead = checkpoints.covered_bytes > checkpoints.base_bytes;
+    if is_heavy && is_ahead {
+        rest(source, writing)?;
+    }
+    let is_due = tail - writing.checkpoints.requested_bytes >= DUE_BYTES || (is_heavy && !is_ahead);
+    if is_due && can_cover(opened, writing) {
+        // After a failure, a later commit tries again.
+        writing.checkpoints.requested_bytes = tail;
+        if settings.has_background {
+            request(source, writing)?;
+        } else {
+            checkpoint(opened, writing, u64::MAX)?;
+            if is_heavy {
+                rest(source, writing)?;
+            }
+        }
+    }
+    taken
 }
 
 /// Removes the checkpoints that an interrupted rewrite left, because they contain digests of erased records. The caller
@@ -157,42 +219,111 @@ pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
     }
 }
 
-/// Replaces the store in memory by a store that reads its states from the new checkpoint (COV-2). Open views keep their
+/// Replaces the store in memory by a store that reads its states from the newest checkpoint (COV-2). Open views keep their
 /// states.
-fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
-    let (log, store) = (&writing.log, source.opened.store());
-    let (found, _) = store::open_newest(&*source.opened.disk, LogId::of(log), source.opened.settings.map)?;
-    // Ignores a newer checkpoint of another process, because it contains commits that this process has not read yet.
-    let Some(checkpoint) = found.filter(|found| found.position() == log.position()) else {
+fn rest(source: &Source, writing: &mut LogHandle) -> Result<()> {
+    let store = source.opened.store();
+    let checkpoints = &mut writing.checkpoints;
+    let Some(checkpoint) = checkpoints.known.clone() else {
         return Ok(());
     };
-    let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, reread(&source.opened, log))?;
+    let resting = store.on_checkpoint(checkpoint, reread(&source.opened, &writing.log))?;
+    checkpoints.base_bytes = checkpoints.covered_bytes;
     source.opened.replace(resting);
     // Clears the caches, because they keep the previous store in memory.
     source.clear();
     Ok(())
 }
 
-/// Writes a checkpoint if every commit in memory is durable. Returns whether the call wrote a checkpoint.
-pub(crate) fn checkpoint(opened: &Opened, writing: &mut LogHandle) -> Result<bool> {
+/// Returns whether a checkpoint may cover every commit in memory.
+fn can_cover(opened: &Opened, writing: &LogHandle) -> bool {
     // INVARIANT COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
-    if opened.settings.read_only || opened.settings.suite.is_some() || !writing.is_proven() {
+    !opened.settings.read_only && opened.settings.suite.is_none() && writing.is_proven()
+}
+
+/// Returns the present end of the log, for a checkpoint up to it.
+fn cut(opened: &Opened, writing: &mut LogHandle) -> Result<Cut> {
+    // Requests one search for garbage for each doubling of the log.
+    let all = writing.log.batch_bytes();
+    let before = std::mem::replace(&mut writing.looked_at_bytes, all);
+    writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
+    let (log, position) = (LogId::of(&writing.log), writing.log.position());
+    opened.store().cut(log, position)
+}
+
+/// Writes a checkpoint if every commit in memory is durable. The new file absorbs at most `limit` bytes. Returns whether
+/// the call wrote a checkpoint.
+pub(crate) fn checkpoint(opened: &Opened, writing: &mut LogHandle, limit: u64) -> Result<bool> {
+    if !can_cover(opened, writing) {
         return Ok(false);
     }
-    let all = writing.log.batch_bytes();
+    let cut = cut(opened, writing)?;
+    let (all, tail) = (writing.log.batch_bytes(), writing.tail_bytes);
     let mut done = 0;
     let mut step = |bytes: u64| {
         done += bytes;
         opened.settings.tell("checkpoint", done, all);
         Ok(())
     };
-    // Requests one search for garbage for each doubling of the log.
-    let before = std::mem::replace(&mut writing.looked_at_bytes, all);
-    writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
-    let (log, position) = (LogId::of(&writing.log), writing.log.position());
-    opened
-        .store()
-        .write_checkpoint(&*opened.disk, log, position, &mut step)?;
-    writing.tail_bytes = 0;
+    let checkpoints = &mut writing.checkpoints;
+    let work = Work {
+        disk: &*opened.disk,
+        map: opened.settings.map,
+        tail_bytes: tail - checkpoints.covered_bytes,
+        limit,
+        floor: 0,
+        busy: None,
+    };
+    let store = opened.store();
+    let written = store.write_checkpoint(&cut, checkpoints.known.take(), &work, &mut step)?;
+    covered(&store, checkpoints, written, tail);
+    checkpoints.requested_bytes = tail;
     Ok(true)
+}
+
+/// Asks the thread for a checkpoint up to the present end of the log.
+fn request(source: &Source, writing: &mut LogHandle) -> Result<()> {
+    let opened = &source.opened;
+    let job = Job {
+        store: opened.store(),
+        cut: cut(opened, writing)?,
+        disk: Arc::clone(&opened.disk),
+        map: opened.settings.map,
+        bytes: writing.tail_bytes,
+    };
+    let checkpoints = &mut writing.checkpoints;
+    let thread = match checkpoints.background.take() {
+        Some(thread) => thread,
+        None => Background::start(checkpoints.known.clone(), checkpoints.covered_bytes)?,
+    };
+    thread.ask(job);
+    checkpoints.background = Some(thread);
+    Ok(())
+}
+
+/// Ends the thread that writes checkpoints, and takes over what it finished. Returns its newest failure.
+pub(crate) fn end_background(opened: &Opened, writing: &mut LogHandle) -> Result<()> {
+    let thread = writing.checkpoints.background.take();
+    take_finished(opened, writing, thread.map(Background::end).unwrap_or_default())
+}
+
+fn take_finished(opened: &Opened, writing: &mut LogHandle, finished: Vec<Finished>) -> Result<()> {
+    let mut newest = Ok(());
+    for Finished { outcome, bytes } in finished {
+        match outcome {
+            Ok(checkpoint) => {
+                covered(&opened.store(), &mut writing.checkpoints, checkpoint, bytes);
+                newest = Ok(());
+            }
+            Err(error) => newest = Err(error),
+        }
+    }
+    newest
+}
+
+/// Notes that a checkpoint covers the log up to a size.
+fn covered(store: &Store, checkpoints: &mut Checkpoints, checkpoint: Checkpoint, bytes: u64) {
+    store.forget_covered(&checkpoint);
+    checkpoints.known = Some(checkpoint);
+    checkpoints.covered_bytes = bytes;
 }

@@ -20,7 +20,7 @@ use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Sink, Store};
 
-use super::{Retention, checkpoint_if_due};
+use super::{Retention, checkpoint_if_due, end_background};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
@@ -213,6 +213,8 @@ impl Inner {
     /// # Errors
     /// An error that occurs after the new log is published reports that the change took effect.
     pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
+        // The thread would write files of the old log after the call below.
+        drop(end_background(self.opened(), writing));
         writing.publish(rewritten)?;
         // These checkpoints belong to the old log and contain digests of removed records.
         let removed = store::remove_checkpoints(self.disk());

@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 5.
 
+mod background;
 pub(crate) mod checkpointing;
 pub(crate) mod dangling;
 pub(crate) mod derived_files;
@@ -17,7 +18,9 @@ mod room;
 pub(crate) mod salvage;
 pub(crate) mod verify;
 
-pub(crate) use checkpointing::{checkpoint_if_due, newest_store, open_log, places_of, remove_outdated};
+pub(crate) use checkpointing::{
+    Checkpoints, checkpoint_if_due, end_background, newest_store, open_log, places_of, remove_outdated,
+};
 pub(crate) use dangling::Dangling;
 pub(crate) use derived_files::derived_content;
 pub(crate) use gc::Cut;

@@ -49,6 +49,7 @@ impl Inner {
         if !writing.log.holds(&writing.log.position())? {
             return Ok(false);
         }
+        drop(super::end_background(self.opened(), &mut writing));
         // INVARIANT FUL-1: removes checkpoints and derived files, and nothing else.
         let mut count = store::remove_checkpoints(self.disk())?;
         let names = if_there(self.disk().list(FOLDER)).or_io(format_args!("cannot list {FOLDER}"))?;

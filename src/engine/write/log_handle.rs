@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::engine::opened::Opened;
 use crate::engine::read::Source;
 use crate::engine::settings::Durability;
-use crate::engine::upkeep::{newest_store, remove_outdated};
+use crate::engine::upkeep::{Checkpoints, newest_store, remove_outdated};
 
 /// The maximal number of attempts to load a log that other processes keep rewriting.
 const LOADS: u32 = 8;
@@ -32,8 +32,9 @@ pub(crate) struct LogHandle {
     lock: Option<WriteLock>,
     /// The time of the first write that is not synced.
     unsynced: Option<Instant>,
-    /// The bytes of records that were read or written since the newest checkpoint.
+    /// The bytes of records that were read or written since the store in memory was loaded.
     pub(crate) tail_bytes: u64,
+    pub(crate) checkpoints: Checkpoints,
     /// Whether every commit in memory is known to be durable in the log.
     proven: bool,
     /// Whether the next close should search for garbage.
@@ -57,6 +58,7 @@ impl LogHandle {
             lock: None,
             unsynced: None,
             tail_bytes: 0,
+            checkpoints: Checkpoints::default(),
             proven: false,
             collect: false,
             looked_at_bytes: 0,
@@ -252,6 +254,7 @@ impl LogHandle {
         let behind = if is_covered { bytes } else { 0 };
         self.looked_at_bytes = self.log.batch_bytes().saturating_sub(behind);
         self.is_behind = false;
+        self.checkpoints = Checkpoints::of(&store);
         source.clear();
         let because = |error| source.opened.because_of_damage(error);
         let head = store.head().map_err(because)?;

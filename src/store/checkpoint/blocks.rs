@@ -37,15 +37,17 @@ pub(super) struct Blocks {
     count: u64,
     /// One bit for each block. A set bit means that the block's checksum matched.
     checked: Vec<AtomicU64>,
+    /// One bit for each block of the table. A set bit means that the checksum of these checksums matched.
+    tables_checked: Vec<AtomicU64>,
 }
 
 impl Blocks {
-    /// Opens a file that consists of a header, `count` blocks and the table of their checksums. Checks the table
-    /// against the checksum `table_sum`. Maps the file if `map` is true. Otherwise, or if mapping fails, reads the
-    /// whole file into memory.
+    /// Opens a file that consists of a header, `count` blocks, the table of their checksums, and the checksums of the
+    /// table's blocks. Checks the last ones against the checksum `table_sum`. Maps the file if `map` is true. Otherwise,
+    /// or if mapping fails, reads the whole file into memory.
     ///
     /// # Errors
-    /// `Corrupt` if the table is damaged; `Io`.
+    /// `Corrupt` if the sums of the table are damaged; `Io`.
     pub(super) fn new(
         name: &str,
         file: Arc<dyn DiskFile>,
@@ -54,7 +56,9 @@ impl Blocks {
         map: bool,
     ) -> Result<Self> {
         let table_at = (count + 1) * BLOCK;
-        let length = table_at + count * SUM_BYTES as u64;
+        let sums_at = table_at + count * SUM_BYTES as u64;
+        let tables = (count * SUM_BYTES as u64).div_ceil(BLOCK);
+        let length = sums_at + tables * SUM_BYTES as u64;
         let content = match map.then(|| file.map(length)) {
             Some(Ok(mapped)) => mapped,
             _ => {
@@ -62,16 +66,17 @@ impl Blocks {
                 Bytes::from(read.or_io(format_args!("cannot read {name}"))?)
             }
         };
-        let table = content.get(table_at as usize..);
-        if table.map(crc32c::crc32c) != Some(table_sum) {
-            return Err(damaged(name, table_at, Cause::TableChecksum));
+        let sums = content.get(sums_at as usize..);
+        if sums.map(crc32c::crc32c) != Some(table_sum) {
+            return Err(damaged(name, sums_at, Cause::TableChecksum));
         }
         Ok(Self {
             name: name.to_owned(),
             file,
             content,
             count,
-            checked: (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            checked: bits(count),
+            tables_checked: bits(tables),
         })
     }
 
@@ -100,35 +105,52 @@ impl Blocks {
         }
         // CKB-1: the range is within the blocks of the file, so the table contains a checksum for each block of the
         // range.
-        let content = &self.content;
         for block in offset / BLOCK..=(end - 1) / BLOCK {
-            let index = (block - 1) as usize;
-            let (word, bit) = (&self.checked[index / 64], 1_u64 << (index % 64));
-            // Relaxed order is sufficient, because the bit protects no other data. At worst, two threads check the same
-            // block.
-            if word.load(Ordering::Relaxed) & bit == 0 {
-                let at = (block * BLOCK) as usize;
-                if !self.matches(block, &content[at..at + BLOCK_BYTES]) {
-                    return Err(damaged(&self.name, block * BLOCK, Cause::BlockChecksum));
-                }
-                word.fetch_or(bit, Ordering::Relaxed);
-            }
+            check_once(&self.checked, block - 1, || self.check_block(block))?;
         }
-        Ok(&content[offset as usize..end as usize])
+        Ok(&self.content[offset as usize..end as usize])
+    }
+
+    fn check_block(&self, block: u64) -> Result<()> {
+        let at = (block * BLOCK) as usize;
+        if self.matches(block, &self.content[at..at + BLOCK_BYTES])? {
+            return Ok(());
+        }
+        Err(damaged(&self.name, block * BLOCK, Cause::BlockChecksum))
     }
 
     /// Returns whether the content of a block matches its checksum in the table.
-    fn matches(&self, block: u64, content: &[u8]) -> bool {
+    ///
+    /// # Errors
+    /// `Corrupt` if that part of the table is damaged.
+    fn matches(&self, block: u64, content: &[u8]) -> Result<bool> {
         let at = (self.count + 1) * BLOCK + (block - 1) * SUM_BYTES as u64;
+        let table = (block - 1) * SUM_BYTES as u64 / BLOCK;
+        check_once(&self.tables_checked, table, || self.check_table(table))?;
+        Ok(self.sum_at(at) == crc32c::crc32c(content))
+    }
+
+    /// Checks one block of the table of checksums.
+    fn check_table(&self, table: u64) -> Result<()> {
+        let (start, end) = ((self.count + 1) * BLOCK, self.count * SUM_BYTES as u64);
+        let range = table * BLOCK..((table + 1) * BLOCK).min(end);
+        let content = &self.content[(start + range.start) as usize..(start + range.end) as usize];
+        if self.sum_at(start + end + table * SUM_BYTES as u64) == crc32c::crc32c(content) {
+            return Ok(());
+        }
+        Err(damaged(&self.name, start + range.start, Cause::TableChecksum))
+    }
+
+    fn sum_at(&self, at: u64) -> u32 {
         let sum = self.content[at as usize..].first_chunk::<SUM_BYTES>();
-        sum == Some(&crc32c::crc32c(content).to_le_bytes())
+        u32::from_le_bytes(*sum.expect("the table of checksums is in the file"))
     }
 
     /// Reads and checks all blocks of the file, without the map. Calls `progress` with the number of bytes after each
     /// read. Returns the offset of the first unreadable or damaged block, and the total number of bytes in such blocks.
     ///
     /// # Errors
-    /// The errors of `progress`.
+    /// `Corrupt` if the table of checksums is damaged; the errors of `progress`.
     pub(super) fn check_all(
         &self,
         progress: &mut dyn FnMut(u64) -> Result<()>,
@@ -141,10 +163,8 @@ impl Blocks {
             let piece = read_bytes(&*self.file, first * BLOCK, bytes as usize).unwrap_or_default();
             let mut contents = piece.chunks(BLOCK_BYTES);
             for block in blocks {
-                if !contents
-                    .next()
-                    .is_some_and(|content| self.matches(block, content))
-                {
+                let content = contents.next().unwrap_or_default();
+                if !self.matches(block, content)? {
                     first_bad.get_or_insert(block * BLOCK);
                     bad += BLOCK;
                 }
@@ -153,6 +173,22 @@ impl Blocks {
         }
         Ok(first_bad.map(|first| (first, bad)))
     }
+}
+
+/// Returns `count` unset bits.
+fn bits(count: u64) -> Vec<AtomicU64> {
+    (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// Calls `check` unless the bit is set. Sets the bit if the check succeeds.
+fn check_once(bits: &[AtomicU64], index: u64, check: impl FnOnce() -> Result<()>) -> Result<()> {
+    let (word, bit) = (&bits[(index / 64) as usize], 1_u64 << (index % 64));
+    // Relaxed order is sufficient, because the bit protects no other data. At worst, two threads check the same block.
+    if word.load(Ordering::Relaxed) & bit == 0 {
+        check()?;
+        word.fetch_or(bit, Ordering::Relaxed);
+    }
+    Ok(())
 }
 
 /// Writes the blocks of a file in order, and the table of checksums after them. The caller writes the header last.
@@ -209,18 +245,23 @@ impl<'a> BlockWriter<'a> {
         (self.progress)(count as u64)
     }
 
-    /// Pads the last block with zeros, writes the table of checksums after it, and returns the table.
+    /// Pads the last block with zeros, and writes the table of checksums and its sums after it. Returns the checksum of
+    /// these sums.
     ///
     /// # Errors
     /// `Io`, and the errors of `progress`.
-    pub(super) fn finish(mut self) -> Result<Vec<u8>> {
+    pub(super) fn finish(mut self) -> Result<u32> {
         let length = self.waiting.len().next_multiple_of(BLOCK_BYTES);
         self.waiting.resize(length, 0);
         if length > 0 {
             self.write_blocks()?;
         }
+        let sums = self.table.chunks(BLOCK_BYTES).map(crc32c::crc32c);
+        let sums: Vec<u8> = sums.flat_map(u32::to_le_bytes).collect();
+        let sum = crc32c::crc32c(&sums);
+        self.table.extend_from_slice(&sums);
         self.file.write_at(self.at, &self.table).map_err(write_error)?;
-        Ok(self.table)
+        Ok(sum)
     }
 }
 

@@ -3,32 +3,40 @@
 //! # Layer
 //! Layer 4. Part of checkpoint/. Does not compare the checkpoint with the log.
 
+use std::sync::Arc;
+
+use super::chain::Checkpoint;
 use super::files::{damaged, list, of_error};
 use super::header::{Header, LogId, Section};
-use super::reader::{Checkpoint, REFERENCE_HEAD_BYTES};
-use super::rows::{DigestRow, Rows, prefix_of};
+use super::part::{Part, REFERENCE_HEAD_BYTES};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, prefix_of};
+use super::open_chain;
 use super::writer::Progress;
+use crate::digest::KeyPath;
 use crate::disk::Disk;
-use crate::error::{Cause, Damage, ErrorKind, Finding, Result, Severity};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
 use crate::log::{Fixed, Locator, Log};
+use crate::store::commits::Gap;
 use crate::threads::processors;
-use crate::trie::check_stored;
+use crate::trie::{StoredNode, check_stored};
 
-/// Verifies every checkpoint of a store, and reports unfinished files.
+/// Verifies every checkpoint file of a store, and reports unfinished files.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed, and the errors of `progress`. Damage is not an error, but a finding.
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for file in list(disk)? {
+    let files = list(disk)?;
+    let newest = files.iter().rposition(|file| file.is_finished);
+    for (index, file) in files.into_iter().enumerate() {
         if !file.is_finished {
             findings.push(Finding::new(Severity::Harmless, &file.name, 0, Cause::Unfinished));
             continue;
         }
-        match Checkpoint::open(disk, &file.name, true) {
-            Ok(checkpoint) => {
-                findings.extend(other_log(&checkpoint, log));
-                findings.extend(check_content(&checkpoint, progress)?);
+        match open_chain(disk, &file, true) {
+            Ok(chain) => {
+                findings.extend(other_log(&chain, log));
+                findings.extend(check_content(&chain, Some(index) != newest, progress)?);
             }
             // The file is gone, because another process has written newer checkpoints and removed this file.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -90,7 +98,8 @@ pub(crate) fn reaches_outside(one: &Checkpoint, log: &Log) -> Result<bool> {
     Ok(false)
 }
 
-/// Reads a new file back. Checks that the file is undamaged and has the expected header.
+/// Reads a new file back. Checks that the file is undamaged and has the expected header. `onto` are the files on which
+/// it builds; they are not checked again.
 ///
 /// # Errors
 /// `Corrupt` if the file differs; `Io`, and the errors of `progress`.
@@ -98,13 +107,23 @@ pub(super) fn verify_file(
     disk: &dyn Disk,
     name: &str,
     header: &Header,
+    onto: &[Arc<Part>],
     progress: &mut Progress<'_>,
 ) -> Result<()> {
-    let checkpoint = Checkpoint::open(disk, name, true)?;
-    if checkpoint.header() != header {
+    let part = Arc::new(Part::open(disk, name, true)?);
+    if part.header() != header {
         return Err(damaged(name, 0, Cause::OtherHeader));
     }
-    match check_content(&checkpoint, progress)?.into_iter().next() {
+    let parts = onto.iter().cloned().chain([Arc::clone(&part)]);
+    let Some(chain) = Checkpoint::of(parts.collect()) else {
+        return Ok(());
+    };
+    let mut found = check_part(&part, progress)?;
+    found.extend(check_states(&part).and_then(|tops| check_nodes(&chain, &tops, true)).err().map(|error| {
+        let nodes = part.header().extent(Section::Nodes).offset;
+        of_error(name, nodes, &error)
+    }));
+    match found.into_iter().next() {
         None => Ok(()),
         Some(found) => {
             let Damage { offset, cause, .. } = found.damage;
@@ -113,25 +132,61 @@ pub(super) fn verify_file(
     }
 }
 
-/// Checks all blocks of the file. If all blocks are undamaged, also checks the rows and the nodes.
-fn check_content(one: &Checkpoint, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
-    if let Some((offset, bytes)) = one.blocks().check_all(progress)? {
-        let cause = Cause::BlockChecksums { bytes };
-        return Ok(vec![Finding::new(Severity::Derived, one.name(), offset, cause)]);
+/// Checks the newest file of a checkpoint, and the nodes of its states. If `newest_only` is false, includes the nodes in
+/// earlier files.
+fn check_content(
+    chain: &Checkpoint,
+    newest_only: bool,
+    progress: &mut Progress<'_>,
+) -> Result<Vec<Finding>> {
+    let part = chain.newest();
+    let mut findings = check_part(part, progress)?;
+    let causes = findings.iter().map(|found| &found.damage.cause);
+    let is_readable = |cause: &Cause| !matches!(cause, Cause::BlockChecksums { .. } | Cause::TableChecksum);
+    if causes.into_iter().all(is_readable) {
+        let checked = check_states(part).and_then(|tops| check_nodes(chain, &tops, newest_only));
+        // The check of an earlier file reports the damage of that file.
+        let is_own = |error: &Error| error.damage().is_none_or(|damage| damage.file == part.name());
+        let nodes = part.header().extent(Section::Nodes).offset;
+        let error = checked.err().filter(is_own);
+        findings.extend(error.map(|error| of_error(part.name(), nodes, &error)));
     }
+    Ok(findings)
+}
+
+/// Checks all blocks of a file. If all blocks are undamaged, also checks the rows.
+fn check_part(one: &Part, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
+    match one.blocks().check_all(progress) {
+        Ok(None) => {}
+        Ok(Some((offset, bytes))) => {
+            let cause = Cause::BlockChecksums { bytes };
+            return Ok(vec![Finding::new(Severity::Derived, one.name(), offset, cause)]);
+        }
+        Err(error) if error.code() == ErrorCode::CheckpointDamaged => {
+            return Ok(vec![of_error(one.name(), 0, &error)]);
+        }
+        Err(error) => return Err(error),
+    }
+    let digests = |section| rising::<DigestRow, _>(one.rows(section), |row| *row);
     let checked = [
-        (Section::Nodes, check_states(one)),
-        (Section::Objects, rising(one.digests(true), |row| *row)),
-        (Section::Texts, rising(one.digests(false), |row| *row)),
+        (Section::Objects, digests(Section::Objects)),
+        (Section::Texts, digests(Section::Texts)),
         (Section::Commits, check_commits(one)),
         (Section::CommitsByDigest, check_index(one, false)),
         (Section::CommitsByRoot, check_index(one, true)),
         (
             Section::FirstWritten,
-            rising(one.first_written_rows(), |row| row.key),
+            rising(one.rows(Section::FirstWritten), |row: &FirstWritten| row.key),
         ),
-        (Section::Children, rising(one.child_rows(), |row| *row)),
-        (Section::Gaps, rising(one.gaps(), |gap| gap.first)),
+        (
+            Section::Replaced,
+            rising(one.rows(Section::Replaced), |key: &KeyPath| *key),
+        ),
+        (
+            Section::Children,
+            rising(one.rows(Section::Children), |row: &ChildRow| *row),
+        ),
+        (Section::Gaps, rising(one.rows(Section::Gaps), |gap: &Gap| gap.first)),
         (Section::References, check_references(one)),
     ];
     let findings = checked.into_iter().filter_map(|(section, checked)| {
@@ -154,19 +209,27 @@ fn rising<R: Fixed, K: PartialOrd>(rows: Rows<'_, R>, key: impl Fn(&R) -> K) -> 
     Ok(())
 }
 
+fn commits(one: &Part) -> Rows<'_, CommitRow> {
+    one.rows(Section::Commits)
+}
+
 /// Checks that the seqs, batches and times of commits rise, and that the history tree is valid.
-fn check_commits(one: &Checkpoint) -> Result<()> {
-    rising(one.commits(), |row| row.seq)?;
-    rising(one.commits(), |row| row.batch)?;
-    rising(one.commits(), |row| row.time)?;
+fn check_commits(one: &Part) -> Result<()> {
+    rising(commits(one), |row| row.seq)?;
+    rising(commits(one), |row| row.batch)?;
+    rising(commits(one), |row| row.time)?;
     one.history().map(drop)
 }
 
-/// Checks that the index of commits, by digest or by root, contains exactly the commits of the checkpoint.
-fn check_index(one: &Checkpoint, by_root: bool) -> Result<()> {
-    let index = one.commit_index(by_root);
+/// Checks that the index of commits, by digest or by root, contains exactly the commits of the file.
+fn check_index(one: &Part, by_root: bool) -> Result<()> {
+    let index: Rows<'_, DigestRow> = one.rows(if by_root {
+        Section::CommitsByRoot
+    } else {
+        Section::CommitsByDigest
+    });
     let mut expected = Vec::new();
-    for (row, value) in one.commits().iter().zip(0..) {
+    for (row, value) in commits(one).iter().zip(one.header().commits_before..) {
         let prefix = prefix_of(row?.indexed(by_root));
         expected.push(DigestRow { prefix, value });
     }
@@ -178,7 +241,7 @@ fn check_index(one: &Checkpoint, by_root: bool) -> Result<()> {
 }
 
 /// Checks that the references have the same total length as their section.
-fn check_references(one: &Checkpoint) -> Result<()> {
+fn check_references(one: &Part) -> Result<()> {
     let extent = one.header().extent(Section::References);
     let references = one.references()?;
     let lengths = references
@@ -190,17 +253,27 @@ fn check_references(one: &Checkpoint) -> Result<()> {
     Err(damaged(one.name(), extent.offset, Cause::ReferenceSection))
 }
 
-/// Checks that the root of every state equals the root in its commit, and that every node has the digest that its
-/// parent node contains.
-fn check_states(one: &Checkpoint) -> Result<()> {
-    rising(one.states(), |state| state.seq)?;
+/// Checks that the root of every state in the file equals the root in its commit. Returns the top nodes of the states.
+fn check_states(one: &Part) -> Result<Vec<StoredNode>> {
+    let states: Rows<'_, StateRow> = one.rows(Section::States);
+    rising(states, |state| state.seq)?;
     let mut tops = Vec::new();
-    for state in one.states().iter() {
+    for state in states.iter() {
         let state = state?;
-        if one.commit(state.seq)?.map(|commit| commit.root) != Some(state.root) {
-            return Err(one.states().damaged(Cause::StateMismatch { seq: state.seq }));
+        let commit = commits(one).find(&state.seq, |row| row.seq)?;
+        if commit.map(|commit| commit.root) != Some(state.root) {
+            return Err(states.damaged(Cause::StateMismatch { seq: state.seq }));
         }
         tops.push(state.top());
     }
-    check_stored(&tops, one, processors())
+    Ok(tops)
+}
+
+/// Checks that every node below `tops` has the digest that its parent node contains. If `newest_only` is true, checks
+/// only the nodes in the newest file.
+fn check_nodes(chain: &Checkpoint, tops: &[StoredNode], newest_only: bool) -> Result<()> {
+    let newest = chain.newest();
+    let is_known = |node: &StoredNode| newest_only && newest.node_offset(node.place).is_none();
+    let tops: Vec<_> = tops.iter().filter(|top| top.count == 0 || !is_known(top)).copied().collect();
+    check_stored(&tops, chain, &is_known, processors())
 }

@@ -10,8 +10,6 @@ use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, OrIo as 
 
 /// The folder that contains the checkpoints.
 pub(super) const FOLDER: &str = "checkpoint";
-/// The number of checkpoints to retain.
-const KEPT: usize = 2;
 
 /// A file in the folder of checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +68,7 @@ pub(super) fn next_number(files: &[CheckpointFile]) -> Result<u64> {
 
 pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {
     let (mut removed, mut failed) = (0, Ok(()));
-    for file in files {
+    for file in files.iter().rev() {
         match disk.remove(&file.name) {
             Ok(()) => removed += 1,
             // Ignores a missing file, and a path that is not a regular file.
@@ -85,14 +83,22 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
     failed.map(|()| removed)
 }
 
-/// Removes all checkpoints except the two newest, and unfinished files older than `newest`, the number of the newest
-/// checkpoint. Ignores failures, because the next call tries again.
-pub(super) fn remove_old(disk: &dyn Disk, newest: u64) {
+/// Removes the files that are older than file `newest`, except the files in `stay`, on which it builds, and the
+/// unfinished file `busy`. Removes no finished file if there is a newer one, because that file may build on it. Ignores
+/// failures, because the next call tries again.
+pub(super) fn remove_old(disk: &dyn Disk, newest: u64, stay: &[u64], busy: Option<u64>) {
     let files = list(disk).unwrap_or_default();
-    let (finished, unfinished): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_finished);
-    let old = finished.into_iter().rev().skip(KEPT);
-    let left = unfinished.into_iter().filter(|file| file.number < newest);
-    for file in old.chain(left) {
+    let is_newest = !files.iter().any(|file| file.is_finished && file.number > newest);
+    let is_old = |file: &&CheckpointFile| {
+        let is_in_use = if file.is_finished {
+            !is_newest || stay.contains(&file.number)
+        } else {
+            busy == Some(file.number)
+        };
+        file.number < newest && !is_in_use
+    };
+    // A file builds on files with lower numbers. So after a crash, no file remains without the files on which it builds.
+    for file in files.iter().rev().filter(is_old) {
         drop(disk.remove(&file.name));
     }
     drop(disk.sync_dir(FOLDER));

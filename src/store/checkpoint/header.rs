@@ -14,13 +14,15 @@
 use super::blocks::{BLOCK_BYTES, SUM_BYTES};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow};
 use crate::codec::{DecodeError, Reader};
-use crate::digest::HashAlgorithm;
+use crate::digest::{HashAlgorithm, KeyPath};
 use crate::log::{Fixed, Log, Position};
 use crate::store::commits::Gap;
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
 /// The version of the layout. Readers ignore a file of another version, and the next checkpoint replaces it.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The maximal number of files on which a file builds.
+pub(super) const LINKS_MAX: usize = 64;
 const CRC_BYTES: usize = 4;
 
 /// The identity of the log from which a derived file was made.
@@ -54,6 +56,7 @@ pub(super) enum Section {
     CommitsByDigest,
     CommitsByRoot,
     FirstWritten,
+    Replaced,
     Children,
     Gaps,
     References,
@@ -61,7 +64,7 @@ pub(super) enum Section {
 }
 
 /// All sections. Each has the length of its rows in bytes, or `None` if the rows have different lengths.
-pub(super) const SECTIONS: [(Section, Option<usize>); 12] = [
+pub(super) const SECTIONS: [(Section, Option<usize>); 13] = [
     (Section::Nodes, None),
     (Section::States, Some(StateRow::BYTES)),
     (Section::Objects, Some(DigestRow::BYTES)),
@@ -70,6 +73,7 @@ pub(super) const SECTIONS: [(Section, Option<usize>); 12] = [
     (Section::CommitsByDigest, Some(DigestRow::BYTES)),
     (Section::CommitsByRoot, Some(DigestRow::BYTES)),
     (Section::FirstWritten, Some(FirstWritten::BYTES)),
+    (Section::Replaced, Some(KeyPath::BYTES)),
     (Section::Children, Some(ChildRow::BYTES)),
     (Section::Gaps, Some(Gap::BYTES)),
     (Section::References, None),
@@ -91,7 +95,15 @@ impl Extent {
     }
 }
 
-/// The first block of a checkpoint.
+/// Identifies a file on which another file builds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) number: u64,
+    /// The checksum of the file's header.
+    pub(super) sum: u32,
+}
+
+/// The first block of a checkpoint file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) log: LogId,
@@ -103,9 +115,13 @@ pub(super) struct Header {
     pub(super) erased: u64,
     /// The number of the file. The place of each node in the file contains this number.
     pub(super) number: u64,
+    /// The number of commits in the files on which this file builds.
+    pub(super) commits_before: u64,
     pub(super) sections: [Extent; SECTIONS.len()],
-    /// The checksum of the table of checksums.
+    /// The checksum of the sums of the table of checksums.
     pub(super) table_sum: u32,
+    /// The files on which this file builds, oldest first.
+    pub(super) links: Vec<Link>,
 }
 
 /// The number of low bits in a node's place that contain the node's offset in the file.
@@ -115,9 +131,9 @@ const OFFSET_BITS: u32 = 40;
 const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
 
 /// Returns the tag of a file, which is part of the places of its nodes. The tag includes the epoch, because file
-/// numbers may repeat after a rewrite.
+/// numbers may repeat after a rewrite. The multiplication keeps the tags of neighbouring epochs far apart.
 fn file_tag(log: LogId, number: u64) -> u64 {
-    (log.epoch << 12).wrapping_add(number) & NUMBER_MASK
+    (log.epoch.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (OFFSET_BITS + 1)).wrapping_add(number) & NUMBER_MASK
 }
 
 /// Returns the place of the node at `offset` in file `number`. A place combines the file's tag and the offset.
@@ -152,7 +168,18 @@ impl Header {
 
     /// Returns the length of the whole file in bytes.
     pub(super) fn file_bytes(&self) -> u64 {
-        self.table_offset() + self.blocks() * SUM_BYTES as u64
+        let table = self.blocks() * SUM_BYTES as u64;
+        self.table_offset() + table + table.div_ceil(BLOCK_BYTES as u64) * SUM_BYTES as u64
+    }
+
+    /// Returns the link to this file.
+    pub(super) fn link(&self) -> Link {
+        let bytes = self.encode();
+        let sum = bytes.last_chunk::<CRC_BYTES>().expect("a header has a checksum");
+        Link {
+            number: self.number,
+            sum: u32::from_le_bytes(*sum),
+        }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -161,7 +188,8 @@ impl Header {
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&[self.log.hash.tag(), 0, 0, 0]);
         bytes.extend_from_slice(&self.log.instance);
-        for number in [self.log.epoch, self.versions, self.erased, self.number] {
+        let numbers = [self.log.epoch, self.versions, self.erased, self.number];
+        for number in numbers.into_iter().chain([self.commits_before]) {
             number.put(&mut bytes);
         }
         self.position.put(&mut bytes);
@@ -169,6 +197,11 @@ impl Header {
             extent.put(&mut bytes);
         }
         bytes.extend_from_slice(&self.table_sum.to_le_bytes());
+        bytes.extend_from_slice(&(self.links.len() as u32).to_le_bytes());
+        for link in &self.links {
+            bytes.extend_from_slice(&link.number.to_le_bytes());
+            bytes.extend_from_slice(&link.sum.to_le_bytes());
+        }
         bytes.resize(BLOCK_BYTES - CRC_BYTES, 0);
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
         bytes
@@ -202,9 +235,11 @@ impl Header {
             versions: reader.u64()?,
             erased: reader.u64()?,
             number: reader.u64()?,
+            commits_before: reader.u64()?,
             position: Position::take(&mut reader)?,
             sections: take_sections(&mut reader, length)?,
             table_sum: reader.u32()?,
+            links: take_links(&mut reader)?,
         };
         if header.file_bytes() != length {
             return Err(DecodeError::Invalid(
@@ -234,6 +269,20 @@ fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; SECTIO
         extents[section as usize] = extent;
     }
     Ok(extents)
+}
+
+/// Decodes the links of a file.
+fn take_links(reader: &mut Reader<'_>) -> Result<Vec<Link>, DecodeError> {
+    let count = reader.u32()? as usize;
+    let mut links: Vec<Link> = Vec::new();
+    for _ in 0..count {
+        let (number, sum) = (reader.u64()?, reader.u32()?);
+        if links.len() == LINKS_MAX || links.iter().any(|link| link.number == number) {
+            return Err(DecodeError::Invalid("a file builds on wrong files"));
+        }
+        links.push(Link { number, sum });
+    }
+    Ok(links)
 }
 
 #[cfg(test)]

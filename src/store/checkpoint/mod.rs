@@ -2,9 +2,13 @@
 //! position.
 //!
 //! A checkpoint contains the nodes of the head's state and of some past states, the locators of records by digest, the
-//! commits and the references. A checkpoint is derived: a user may delete the file at any time, and a reader that finds
-//! damage in the file reads the log instead. Treering retains the two newest checkpoints. A reader maps the file into
-//! memory and checks each block at its first access, so opening does not read the whole file.
+//! commits and the references. It is a chain of files: each file contains what is new since the files on which it builds.
+//! A checkpoint is derived: a user may delete the files at any time, and a reader that finds damage in a file reads the
+//! log instead. A reader maps the files into memory and checks each block at its first access, so opening does not read
+//! whole files.
+//!
+//! A new file absorbs the newest files that are not larger than it: it contains their rows and nodes, and builds on the
+//! files before them. So there are few files, and each row is written few times.
 //!
 //! # Layer
 //! Layer 4. Handles tries and digests. Accesses neither the catalog nor the records of the log.
@@ -19,25 +23,32 @@
 //! # Format
 //! docs/format.md, "Checkpoint".
 
+mod absorb;
 mod blocks;
+mod chain;
 mod check;
 mod files;
 mod header;
-mod reader;
+mod part;
 mod rows;
 mod writer;
 
+use std::sync::Arc;
+
 use crate::digest::HashAlgorithm;
 use crate::disk::{Access, Disk};
-use crate::error::{Cause, ErrorKind, Finding, Result};
+use crate::error::{Cause, Error, ErrorKind, Finding, Result};
 use crate::log::Position;
 use files::{CheckpointFile, list, of_error, remove_files};
 
+pub(crate) use absorb::{absorbed, is_newest, plan};
+pub(crate) use chain::Checkpoint;
 pub(crate) use check::{check, reaches_outside, starts_outside};
 pub(crate) use header::LogId;
-pub(crate) use reader::Checkpoint;
-pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, bisect, prefix_of};
-pub(crate) use writer::{Contents, Progress, Source, State, make, write};
+pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow, bisect, prefix_of};
+pub(crate) use writer::{Contents, Progress, State, append, make, write};
+
+use part::Part;
 
 /// Information about a checkpoint from its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +74,7 @@ pub(crate) fn infos(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Checkpoin
     let info = |file: CheckpointFile| {
         let there = disk.open(&file.name, Access::Read);
         let opened = if file.is_finished {
-            Checkpoint::open(disk, &file.name, true).map_err(|error| error.cause())
+            open_chain(disk, &file, true).map_err(|error| error.cause())
         } else {
             Err(Cause::Unfinished)
         };
@@ -82,6 +93,9 @@ pub(crate) fn infos(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Checkpoin
     Ok(list(disk)?.into_iter().rev().map(info).collect())
 }
 
+/// The maximal number of attempts to open a checkpoint whose files another process replaces.
+const OPENINGS: u32 = 8;
+
 /// Opens the newest usable checkpoint of a log. Also returns findings about newer, unusable checkpoints.
 ///
 /// # Errors
@@ -91,11 +105,32 @@ pub(crate) fn open_newest(
     log: LogId,
     map: bool,
 ) -> Result<(Option<Checkpoint>, Vec<Finding>)> {
+    let mut listed = list(disk)?;
+    for _ in 1..OPENINGS {
+        let found = open_listed(disk, &listed, log, map);
+        if found.0.is_some() || listed.is_empty() {
+            return Ok(found);
+        }
+        let again = list(disk)?;
+        if again == listed {
+            return Ok(found);
+        }
+        listed = again;
+    }
+    Ok(open_listed(disk, &listed, log, map))
+}
+
+fn open_listed(
+    disk: &dyn Disk,
+    files: &[CheckpointFile],
+    log: LogId,
+    map: bool,
+) -> (Option<Checkpoint>, Vec<Finding>) {
     let mut findings = Vec::new();
-    for file in list(disk)?.into_iter().rev().filter(|file| file.is_finished) {
-        match Checkpoint::open(disk, &file.name, map) {
+    for file in files.iter().rev().filter(|file| file.is_finished) {
+        match open_chain(disk, file, map) {
             Ok(checkpoint) => match check::other_log(&checkpoint, log) {
-                None => return Ok((Some(checkpoint), findings)),
+                None => return (Some(checkpoint), findings),
                 Some(found) => findings.push(found),
             },
             // The file is gone, because another process has written newer checkpoints and removed this file.
@@ -103,7 +138,29 @@ pub(crate) fn open_newest(
             Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
     }
-    Ok((None, findings))
+    (None, findings)
+}
+
+/// Opens a file with the files on which it builds.
+///
+/// # Errors
+/// `NotFound` if the file does not exist; `Corrupt` if one of the files is damaged or missing (CKC-1); `Io`.
+fn open_chain(disk: &dyn Disk, file: &CheckpointFile, map: bool) -> Result<Checkpoint> {
+    let newest = Part::open(disk, &file.name, map)?;
+    let mut parts = Vec::with_capacity(newest.header().links.len() + 1);
+    for link in &newest.header().links {
+        let name = files::file_name(link.number);
+        let part = Part::open(disk, &name, map).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => files::damaged(&file.name, 0, Cause::ChainBroken),
+            _ => error,
+        })?;
+        if part.header().link() != *link || part.header().log != newest.header().log {
+            return Err(files::damaged(&file.name, 0, Cause::ChainBroken));
+        }
+        parts.push(Arc::new(part));
+    }
+    parts.push(Arc::new(newest));
+    Checkpoint::of(parts).ok_or_else(|| Error::internal("a checkpoint without a file"))
 }
 
 /// Returns the positions in the undamaged headers of checkpoints. The log was durable up to such a position when the
@@ -115,7 +172,7 @@ pub(crate) fn open_newest(
 pub(crate) fn positions(disk: &dyn Disk, log: LogId, reads_only: bool) -> Result<Vec<Position>> {
     let mut positions = Vec::new();
     for file in list(disk)?.into_iter().filter(|file| file.is_finished) {
-        match reader::end_of(disk, &file.name) {
+        match part::end_of(disk, &file.name) {
             Ok((found, position)) if found == log => positions.push(position),
             Err(error) if reads_only && error.is_unreadable() => {}
             Err(error) if error.kind() == ErrorKind::Io => return Err(error),
@@ -126,7 +183,8 @@ pub(crate) fn positions(disk: &dyn Disk, log: LogId, reads_only: bool) -> Result
 }
 
 /// Opens every readable checkpoint of a store, newest first, including checkpoints of other epochs. The states and
-/// commit digests in a checkpoint are valid in every epoch, but locators are valid only in the checkpoint's epoch.
+/// commit digests in a checkpoint are valid in every epoch, but locators are valid only in the checkpoint's epoch. A
+/// checkpoint may lack files, so some of its states may not be readable.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -135,10 +193,19 @@ pub(crate) fn open_any(
     instance: Option<[u8; 16]>,
     hash: HashAlgorithm,
 ) -> Result<Vec<Checkpoint>> {
-    let files = list(disk)?.into_iter().rev().filter(|file| file.is_finished);
-    let opened = files.filter_map(|file| Checkpoint::open(disk, &file.name, false).ok());
+    let files = list(disk)?.into_iter().filter(|file| file.is_finished);
+    let opened = files.filter_map(|file| Part::open(disk, &file.name, false).ok());
     let is_of = |found: LogId| found.hash == hash && instance.is_none_or(|known| known == found.instance);
-    Ok(opened.filter(|checkpoint| is_of(checkpoint.log())).collect())
+    let parts: Vec<_> = opened.filter(|part| is_of(part.header().log)).map(Arc::new).collect();
+    let link_to = |part: &Part| part.header().link();
+    let is_built_on = |part: &Arc<Part>| parts.iter().any(|one| one.header().links.contains(&link_to(part)));
+    let chain = |newest: &Arc<Part>| {
+        let links = newest.header().links.iter();
+        let found = links.filter_map(|link| parts.iter().find(|part| link_to(part) == *link));
+        Checkpoint::of(found.chain([newest]).cloned().collect())
+    };
+    let newest = parts.iter().rev().filter(|part| !is_built_on(part));
+    Ok(newest.filter_map(chain).collect())
 }
 
 /// Removes all checkpoint files, including unfinished files. Returns the number of removed files.
@@ -162,7 +229,7 @@ pub(crate) fn remove_all(disk: &dyn Disk) -> Result<usize> {
 /// When the call returns, the removal is durable.
 pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
     let mut failed = Ok(());
-    let mut is_outdated = |file: &CheckpointFile| match reader::end_of(disk, &file.name) {
+    let mut is_outdated = |file: &CheckpointFile| match part::end_of(disk, &file.name) {
         Ok((found, _)) => (found.instance, found.hash) == (log.instance, log.hash) && found.epoch < log.epoch,
         Err(error) => {
             if error.kind() == ErrorKind::Io {

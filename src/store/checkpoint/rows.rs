@@ -157,7 +157,7 @@ pub(crate) fn prefix_of(digest: &[u8; DIGEST_LEN]) -> Prefix {
     Prefix(u64::from_le_bytes(*head).swap_bytes())
 }
 
-/// The rows of one section.
+/// The rows of one section of a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a, R> {
     blocks: &'a Blocks,
@@ -259,7 +259,7 @@ impl<'a> Rows<'a, DigestRow> {
         self,
         low: &[u8; DIGEST_LEN],
         high: &[u8; DIGEST_LEN],
-    ) -> Result<impl Iterator<Item = Result<DigestRow>> + 'a> {
+    ) -> Result<impl Iterator<Item = Result<DigestRow>> + use<'a>> {
         let first = self.first_from(prefix_of(low))?;
         let last = prefix_of(high);
         let rows = self.iter_from(first);

@@ -1,4 +1,4 @@
-//! Writes a checkpoint, reads it back, verifies it, and then renames it to its final name.
+//! Writes a file of a checkpoint, reads it back, verifies it, and then renames it to its final name.
 //!
 //! # Layer
 //! Layer 4. Part of checkpoint/.
@@ -7,27 +7,32 @@
 //! - CKW-1: a checkpoint gets its final name only after its file was synced, read back and completely verified.
 //!
 //! # After a crash
-//! An unfinished file retains its temporary name, and no reader opens it. The next checkpoint removes it.
+//! An unfinished file retains its temporary name, and no reader opens it. The next checkpoint removes it. A crash before
+//! older files are removed leaves files that the newest file does not name; no reader uses them.
+
+use std::sync::Arc;
 
 use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
 use super::files::{CheckpointFile, FOLDER, file_name, list, next_number, remove_old};
 use super::header::{Extent, Header, LogId, Section, node_place};
-use super::reader::Checkpoint;
+use super::chain::Checkpoint;
+use super::part::Part;
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow, prefix_of};
 use crate::codec;
-use crate::digest::Root;
+use crate::digest::{KeyPath, Root};
 use crate::disk::{Disk, DiskFile, MemDisk, unfinished_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Fixed, Position};
 use crate::object::HistoryTree;
 use crate::store::commits::Gap;
-use crate::trie::{NodeSource, Saver, Trie};
+use crate::trie::{Kept, NodeSource, Saver, StoredNode, Trie};
 
 /// The rows to write to a section. A row may be an error, because the writer reads some rows from an older checkpoint.
 pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
 
 /// A state to write to a checkpoint.
+#[derive(Clone)]
 pub(crate) struct State {
     /// The seq of the state's commit.
     pub(crate) seq: u64,
@@ -37,9 +42,11 @@ pub(crate) struct State {
     pub(crate) position: Position,
 }
 
-/// The content of a checkpoint.
+/// The content of a checkpoint file: what is new since the files on which it builds.
 pub(crate) struct Contents<'a> {
     pub(crate) log: LogId,
+    /// The files on which the file builds. They stay.
+    pub(super) onto: Vec<Arc<Part>>,
     /// The position up to which the checkpoint covers the log. The log must be durable up to this position.
     pub(crate) position: Position,
     /// The number of kept versions of objects.
@@ -56,8 +63,10 @@ pub(crate) struct Contents<'a> {
     /// The first write times of ids that the newest state lacks, in any order. If a key occurs twice, the earlier time
     /// is used.
     pub(crate) first_written: Source<'a, FirstWritten>,
+    /// The objects whose rows in `children` of earlier files no longer hold, in any order.
+    pub(crate) replaced: Source<'a, KeyPath>,
     /// The pairs of parent and child in the newest state, in any order.
-    pub(crate) children: Source<'a, ChildRow>,
+    pub(crate) children: Vec<ChildRow>,
     /// The gaps, in rising order.
     pub(crate) gaps: Vec<Gap>,
     /// The references, in the order of the log: batch number and canonical bytes.
@@ -66,11 +75,45 @@ pub(crate) struct Contents<'a> {
     pub(crate) history: HistoryTree,
 }
 
+impl Contents<'_> {
+    /// Returns the content of a checkpoint of an empty log.
+    pub(crate) fn empty(log: LogId, history: HistoryTree) -> Self {
+        Self {
+            log,
+            onto: Vec::new(),
+            position: Position::START,
+            versions: 0,
+            erased: 0,
+            states: Vec::new(),
+            objects: no_rows(),
+            texts: no_rows(),
+            commits: no_rows(),
+            first_written: no_rows(),
+            replaced: no_rows(),
+            children: Vec::new(),
+            gaps: Vec::new(),
+            references: Vec::new(),
+            history,
+        }
+    }
+}
+
+fn no_rows<'a, R: 'a>() -> Source<'a, R> {
+    Box::new(std::iter::empty())
+}
+
+/// Adds rows to the end of others.
+pub(crate) fn append<'a, R: 'a>(rows: &mut Source<'a, R>, newer: Vec<R>) {
+    let older = std::mem::replace(rows, no_rows());
+    *rows = Box::new(older.chain(newer.into_iter().map(Ok)));
+}
+
 /// Receives the number of bytes of each finished step. If the function returns an error, the operation stops with that
 /// error.
 pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
-/// Writes a checkpoint, and removes all checkpoints except the two newest.
+/// Writes a checkpoint file, and removes all older files except those on which the file builds, and except the unfinished
+/// file `busy`. If a newer file exists, that file decides which files stay.
 ///
 /// `source` must contain the stored nodes of the states. Calls `progress` with the number of bytes after each write,
 /// and after each read of the verification.
@@ -85,6 +128,8 @@ pub(crate) fn write(
     disk: &dyn Disk,
     contents: Contents<'_>,
     source: &dyn NodeSource,
+    busy: Option<u64>,
+    started: &mut dyn FnMut(u64),
     progress: &mut Progress<'_>,
 ) -> Result<CheckpointFile> {
     let listed = disk.list(FOLDER);
@@ -102,11 +147,13 @@ pub(crate) fn write(
         }
         _ => write_error(error),
     })?;
+    started(number);
+    let onto = contents.onto.clone();
     let written = write_file(&*file, number, contents, source, progress).and_then(|header| {
         drop(file);
         // INVARIANT CKW-1: a checkpoint gets its final name only after its file was synced, read back and completely
         // verified.
-        verify_file(disk, &unfinished, &header, progress)?;
+        verify_file(disk, &unfinished, &header, &onto, progress)?;
         disk.rename_new(&unfinished, &name).map_err(write_error)
     });
     // After an error, removes the file to free space on a full disk. If the removal also fails, an unused file remains.
@@ -115,7 +162,8 @@ pub(crate) fn write(
         drop(disk.remove(&name));
         return Err(write_error(error));
     }
-    remove_old(disk, number);
+    let stay: Vec<u64> = onto.iter().map(|part| part.header().number).collect();
+    remove_old(disk, number, &stay, busy);
     Ok(CheckpointFile {
         name,
         number,
@@ -132,7 +180,8 @@ pub(crate) fn make(contents: Contents<'_>, source: &dyn NodeSource) -> Result<Ch
     let disk = MemDisk::new();
     let file = disk.create(NAME).map_err(write_error)?;
     write_file(&*file, 0, contents, source, &mut |_| Ok(()))?;
-    Checkpoint::open(&disk, NAME, true)
+    let part = Arc::new(Part::open(&disk, NAME, true)?);
+    Checkpoint::of(vec![part]).ok_or_else(|| Error::internal("a checkpoint without a file"))
 }
 
 /// Writes the sections, then the header, and syncs the file.
@@ -143,7 +192,10 @@ fn write_file(
     source: &dyn NodeSource,
     progress: &mut Progress<'_>,
 ) -> Result<Header> {
+    let links = Checkpoint::links(&contents.onto);
     let mut header = Header {
+        links: links.ok_or_else(|| Error::internal("a checkpoint file builds on too many files"))?,
+        commits_before: contents.onto.last().map_or(0, |part| part.commits_until()),
         log: contents.log,
         position: contents.position,
         versions: contents.versions,
@@ -156,8 +208,8 @@ fn write_file(
         out: BlockWriter::new(file, progress),
         extents: &mut header.sections,
     };
-    put_sections(&mut sections, number, contents, source)?;
-    header.table_sum = crc32c::crc32c(&sections.out.finish()?);
+    put_sections(&mut sections, number, header.commits_before, contents, source)?;
+    header.table_sum = sections.out.finish()?;
     file.write_at(0, &header.encode()).map_err(write_error)?;
     file.sync().map_err(write_error)?;
     Ok(header)
@@ -206,7 +258,8 @@ impl Sections<'_> {
         key: fn(&R) -> K,
     ) -> Result<()> {
         let mut rows: Vec<R> = rows.into_iter().collect::<Result<_>>()?;
-        rows.sort_unstable();
+        // The rows consist of a few sorted runs, which a stable sort merges.
+        rows.sort();
         rows.dedup_by_key(|row| key(row));
         self.rows(section, rows.into_iter().map(Ok))
     }
@@ -215,9 +268,13 @@ impl Sections<'_> {
 fn put_sections(
     sections: &mut Sections<'_>,
     number: u64,
+    commits_before: u64,
     contents: Contents<'_>,
     source: &dyn NodeSource,
 ) -> Result<()> {
+    let before = Checkpoint::of(contents.onto);
+    let top = before.as_ref().map_or(Ok(None), |before| before.head())?;
+    let holds = |node: &StoredNode| before.as_ref().is_some_and(|before| before.has_node(node));
     let mut states = Vec::new();
     sections.section(Section::Nodes, |out| {
         let mut count = 0;
@@ -231,6 +288,13 @@ fn put_sections(
             Ok(place)
         };
         let mut saver = Saver::new(source, &mut write);
+        if let (Some(before), Some(top)) = (&before, top) {
+            saver = saver.beside(Kept {
+                source: before,
+                top: top.top(),
+                holds: &holds,
+            });
+        }
         for state in &contents.states {
             let top = saver.save(&state.trie)?;
             states.push(Ok(StateRow {
@@ -247,7 +311,7 @@ fn put_sections(
     sections.sorted(Section::Objects, contents.objects, |row| *row)?;
     sections.sorted(Section::Texts, contents.texts, |row| *row)?;
     let mut indexes = [Vec::new(), Vec::new()];
-    let commits = contents.commits.zip(0..).map(|(row, value)| {
+    let commits = contents.commits.zip(commits_before..).map(|(row, value)| {
         let row = row?;
         for (index, by_root) in indexes.iter_mut().zip([false, true]) {
             let prefix = prefix_of(row.indexed(by_root));
@@ -260,7 +324,8 @@ fn put_sections(
     sections.sorted(Section::CommitsByDigest, by_digest, |row| *row)?;
     sections.sorted(Section::CommitsByRoot, by_root, |row| *row)?;
     sections.sorted(Section::FirstWritten, contents.first_written, |row| row.key)?;
-    sections.sorted(Section::Children, contents.children, |row| *row)?;
+    sections.sorted(Section::Replaced, contents.replaced, |row| *row)?;
+    sections.sorted(Section::Children, contents.children.into_iter().map(Ok), |row| *row)?;
     sections.rows(Section::Gaps, contents.gaps.into_iter().map(Ok))?;
     sections.section(Section::References, |out| {
         for (batch, bytes) in &contents.references {

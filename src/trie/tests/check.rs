@@ -22,7 +22,7 @@ fn two_states() -> (Storage, Vec<StoredNode>) {
 fn each_node_is_loaded_once_on_any_number_of_threads() {
     let (storage, tops) = two_states();
     for (round, threads) in (1..).zip([0, 1, 2, 3, 16, 1_000]) {
-        check_stored(&tops, &storage, threads).unwrap();
+        check_stored(&tops, &storage, &|_| false, threads).unwrap();
         assert_eq!(storage.loads(), storage.nodes.len() * round, "{threads} threads");
     }
 }
@@ -35,7 +35,7 @@ fn damage_gets_the_same_answer_on_any_number_of_threads() {
         for place in pair {
             *storage.nodes.get_mut(place).unwrap().last_mut().unwrap() ^= 1;
         }
-        let damage = [1, 2, 16].map(|threads| check_stored(&tops, &storage, threads));
+        let damage = [1, 2, 16].map(|threads| check_stored(&tops, &storage, &|_| false, threads));
         for place in pair {
             *storage.nodes.get_mut(place).unwrap().last_mut().unwrap() ^= 1;
         }
@@ -60,14 +60,14 @@ fn a_changed_leaf_and_a_wrong_count_are_found_anywhere() {
     assert!(of_leaves.len() > 1_000);
     for place in of_leaves.into_iter().step_by(211) {
         storage.nodes.get_mut(&place).unwrap()[6 + 40] ^= 1;
-        let error = check_stored(&tops, &storage, 2).unwrap_err();
+        let error = check_stored(&tops, &storage, &|_| false, 2).unwrap_err();
         assert_eq!(error.code(), ErrorCode::CheckpointDamaged);
         assert!(error.message().contains(&format!("place {place} ")), "{error}");
         storage.nodes.get_mut(&place).unwrap()[6 + 40] ^= 1;
     }
     tops[1].count += 1;
     assert_eq!(
-        check_stored(&tops, &storage, 2).unwrap_err().code(),
+        check_stored(&tops, &storage, &|_| false, 2).unwrap_err().code(),
         ErrorCode::CheckpointDamaged
     );
 }
@@ -77,10 +77,10 @@ fn tries_of_one_entry_and_of_none_are_checked_too() {
     let mut storage = Storage::default();
     let one = trie_of(Random::new(3).entries(1));
     let tops = storage.save_all(&[&Trie::new(), &one]);
-    check_stored(&tops, &storage, 1).unwrap();
+    check_stored(&tops, &storage, &|_| false, 1).unwrap();
     storage.nodes.get_mut(&tops[1].place).unwrap()[40] ^= 1;
     assert_eq!(
-        check_stored(&tops, &storage, 1).unwrap_err().code(),
+        check_stored(&tops, &storage, &|_| false, 1).unwrap_err().code(),
         ErrorCode::CheckpointDamaged
     );
 }

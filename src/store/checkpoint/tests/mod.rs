@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::files::FOLDER;
-use super::rows::{Prefix, Rows};
+use super::chain::Table;
+use super::rows::Prefix;
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, KeyPath, Root};
 use crate::error::{Error, ErrorCode, Severity};
@@ -32,6 +33,7 @@ struct Fixture {
     texts: Vec<DigestRow>,
     commits: Vec<CommitRow>,
     first_written: BTreeMap<KeyPath, i64>,
+    replaced: Vec<KeyPath>,
     children: Vec<ChildRow>,
     gaps: Vec<Gap>,
     references: Vec<(u64, Vec<u8>)>,
@@ -107,6 +109,7 @@ impl Fixture {
             texts: rows_of_digests(&mut random, size / 3),
             commits: Vec::new(),
             first_written: BTreeMap::new(),
+            replaced: Vec::new(),
             children: Vec::new(),
             gaps: Vec::new(),
             references: Vec::new(),
@@ -140,6 +143,7 @@ impl Fixture {
             let created = random.next_u64().cast_signed();
             let key = KeyPath::from_bytes(random.digest());
             fixture.first_written.insert(key, created);
+            fixture.replaced.push(key);
             // Uses only two parents, so both have several children.
             let parent = Prefix(u64::from(created.unsigned_abs().is_multiple_of(5)) << 63);
             fixture.children.push(ChildRow { parent, child: key });
@@ -180,6 +184,7 @@ impl Fixture {
         let first_written = self.first_written.iter();
         Contents {
             log: self.log,
+            onto: Vec::new(),
             position: self.position,
             versions: self.versions,
             erased: self.versions / 3,
@@ -188,7 +193,8 @@ impl Fixture {
             texts: given(&self.texts),
             commits: given(&self.commits),
             first_written: Box::new(first_written.map(|(&key, &created)| Ok(FirstWritten { key, created }))),
-            children: given(&self.children),
+            replaced: given(&self.replaced),
+            children: self.children.clone(),
             gaps: self.gaps.clone(),
             references: self.references.clone(),
             history: self.history.clone(),
@@ -205,7 +211,7 @@ impl Fixture {
         source: &dyn NodeSource,
         progress: &mut Progress<'_>,
     ) -> Result<CheckpointFile> {
-        write(disk, self.contents(self.states()), source, progress)
+        write(disk, self.contents(self.states()), source, None, &mut |_| {}, progress)
     }
 
     /// Returns the expected answers to [`questions`].
@@ -228,17 +234,17 @@ fn shown<T: std::fmt::Debug>(found: Result<T>) -> Result<String> {
 }
 
 /// Converts rows in memory to a source of rows.
-fn given<R: Copy>(rows: &[R]) -> Source<'_, R> {
+fn given<R: Copy>(rows: &[R]) -> Box<dyn Iterator<Item = Result<R>> + '_> {
     Box::new(rows.iter().copied().map(Ok))
 }
 
 /// Returns the values of all rows whose digest may be `digest`.
-fn find(rows: Rows<'_, DigestRow>, digest: &[u8; 32]) -> Result<std::vec::IntoIter<Result<u64>>> {
+fn find(rows: Table<'_, DigestRow>, digest: &[u8; 32]) -> Result<std::vec::IntoIter<Result<u64>>> {
     let found = rows.between(digest, digest)?;
     Ok(found.map(|row| Ok(row?.value)).collect::<Vec<_>>().into_iter())
 }
 
-fn all_of<R: Fixed + std::fmt::Debug>(rows: Rows<'_, R>) -> Result<String> {
+fn all_of<R: Fixed + std::fmt::Debug>(rows: Table<'_, R>) -> Result<String> {
     all(rows.iter())
 }
 
@@ -260,7 +266,7 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
         all_of(checkpoint.commit_index(false)),
         all_of(checkpoint.commit_index(true)),
         all_of(checkpoint.first_written_rows()),
-        all_of(checkpoint.child_rows()),
+        shown(checkpoint.child_rows()),
         all_of(checkpoint.gaps()),
         shown(checkpoint.references()),
         all(checkpoint.states().iter().map(|row| {
@@ -271,7 +277,7 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
                     row.seq,
                     row.root,
                     row.count,
-                    checkpoint.header().node_offset(row.place),
+                    checkpoint.newest().node_offset(row.place),
                     row.position,
                 )
             })

@@ -141,10 +141,10 @@ fn states_that_are_stored_are_copied_with_what_changed_since() {
             references: old.references().unwrap(),
             ..fixture.contents(states)
         };
-        let file = write(&disk, contents, &old, &mut |_| Ok(())).unwrap();
+        let file = write(&disk, contents, &old, None, &mut |_| {}, &mut |_| Ok(())).unwrap();
         assert_eq!(file.number, round as u64 + 2);
         assert_holds(&open(&disk, fixture.log), &fixture);
-        assert_eq!(list(&disk).unwrap().len(), 2);
+        assert_eq!(list(&disk).unwrap().len(), 1);
     }
 }
 
@@ -191,7 +191,7 @@ fn the_earliest_of_two_times_and_one_of_two_equal_rows_count() {
         ..fixture.contents(states)
     };
     let disk = MemDisk::new();
-    write(&disk, contents, &NoSource, &mut |_| Ok(())).unwrap();
+    write(&disk, contents, &NoSource, None, &mut |_| {}, &mut |_| Ok(())).unwrap();
     let checkpoint = open(&disk, fixture.log);
     assert_eq!(checkpoint.first_written(&key).unwrap(), Some(10));
     let found: Vec<_> = checkpoint.digests(true).iter().map(Result::unwrap).collect();
@@ -225,7 +225,7 @@ fn contents_that_contradict_themselves_are_not_taken() {
     ];
     let disk = MemDisk::new();
     for contents in cases {
-        let error = write(&disk, contents, &NoSource, &mut |_| Ok(())).unwrap_err();
+        let error = write(&disk, contents, &NoSource, None, &mut |_| {}, &mut |_| Ok(())).unwrap_err();
         assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "{error:?}");
         assert_eq!(list(&disk).unwrap(), []);
     }
@@ -260,7 +260,7 @@ fn progress_is_told_and_ends_the_work() {
 }
 
 #[test]
-fn only_the_two_newest_stay_and_numbers_are_not_given_twice() {
+fn a_file_with_everything_replaces_the_older_ones_and_takes_a_new_number() {
     let disk = MemDisk::new();
     let fixture = Fixture::new(9, 5, 2);
     let write = || fixture.write(&disk, &NoSource).unwrap().number;
@@ -277,8 +277,8 @@ fn only_the_two_newest_stay_and_numbers_are_not_given_twice() {
         (Severity::Harmless, "checkpoint/00000004.ckpt.tmp")
     );
     assert_eq!(write(), 5);
-    assert_eq!(names(), ["checkpoint/00000003.ckpt", "checkpoint/00000005.ckpt"]);
-    assert_eq!(remove_all(&disk).unwrap(), 2);
+    assert_eq!(names(), ["checkpoint/00000005.ckpt"]);
+    assert_eq!(remove_all(&disk).unwrap(), 1);
     assert_eq!(names(), [""; 0]);
     assert_eq!(remove_all(&disk).unwrap(), 0);
     assert_eq!(disk.list(FOLDER).unwrap(), ["9.ckpt", "notes.txt"]);
@@ -288,9 +288,11 @@ fn only_the_two_newest_stay_and_numbers_are_not_given_twice() {
 fn checkpoints_of_another_log_are_passed_over() {
     let disk = MemDisk::new();
     let mut fixture = Fixture::new(10, 5, 2);
-    fixture.write(&disk, &NoSource).unwrap();
+    let older = fixture.write(&disk, &NoSource).unwrap();
+    let bytes = content(&disk, &older.name);
     fixture.log.epoch += 1;
     fixture.write(&disk, &NoSource).unwrap();
+    disk.create(&older.name).unwrap().write_at(0, &bytes).unwrap();
     let newer = fixture.log;
     for (log, number, severity) in [
         (newer, Some(2), None),
