@@ -227,6 +227,7 @@ impl LogHandle {
         let before = source.opened.store().head().ok();
         self.is_behind = true;
         self.is_tidy = false;
+        self.checkpoints = Checkpoints::default();
         let log = &mut self.log;
         (self.tail_bytes, self.proven) = (0, false);
         let mut read = || -> Result<(Store, bool, u64)> {
