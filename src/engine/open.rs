@@ -230,7 +230,8 @@ impl Options {
 
     /// Writes checkpoints on a thread, except with the settings of tests for which the time of a checkpoint matters.
     fn in_background(mut self) -> Self {
-        self.settings.has_background = self.settings.checkpoint_heavy_bytes == Settings::default().checkpoint_heavy_bytes;
+        self.settings.has_background =
+            self.settings.checkpoint_heavy_bytes == Settings::default().checkpoint_heavy_bytes;
         self
     }
 

@@ -82,11 +82,6 @@ impl Position {
         commit: CommitDigest::from_bytes([0; 32]),
     };
 
-    /// Returns the number below which the locators ([`Locator::to_u64`]) of all records before the position are.
-    pub fn place(&self) -> u64 {
-        self.segment << 32 | (self.offset / frame::FRAME_ALIGNMENT as u64)
-    }
-
     /// Returns the position before the first batch of a segment. `commit` is the head at that position.
     pub(super) fn start_of((before, entry): (SegmentEnd, &SegmentEntry), commit: CommitDigest) -> Self {
         Self {

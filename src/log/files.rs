@@ -20,14 +20,27 @@ pub(super) fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>>
 }
 
 pub(super) fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest> {
+    let manifest = present_manifest(disk)?;
+    if manifest.instance != format.instance {
+        return Err(damage(MANIFEST_NAME, 0, Cause::OtherStore));
+    }
+    Ok(manifest)
+}
+
+fn present_manifest(disk: &dyn Disk) -> Result<Manifest> {
     let damaged = |cause| damage(MANIFEST_NAME, 0, cause);
     let bytes =
         read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?.ok_or_else(|| damaged(Cause::Missing))?;
-    let manifest = Manifest::decode(&bytes).map_err(|error| damaged(undecodable(&error)))?;
-    if manifest.instance != format.instance {
-        return Err(damaged(Cause::OtherStore));
-    }
-    Ok(manifest)
+    Manifest::decode(&bytes).map_err(|error| damaged(undecodable(&error)))
+}
+
+/// Reads the manifest of a store. Returns the id of the store, and the number of rewrites of its log.
+///
+/// # Errors
+/// `Corrupt` if the manifest is missing or damaged; `Io`.
+pub(crate) fn epoch_in(disk: &dyn Disk) -> Result<([u8; 16], u32)> {
+    let manifest = present_manifest(disk)?;
+    Ok((manifest.instance, manifest.epoch))
 }
 
 /// Reads the first `limit` bytes of a file; returns `None` if it does not exist.

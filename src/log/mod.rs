@@ -67,7 +67,7 @@ pub use batch::{Batch, BatchBuilder, HeadMark, Locator, Position, Record};
 pub use check::CheckItem;
 pub use commit::Durability;
 pub(crate) use commit::not_rewritten;
-pub(crate) use files::undecodable;
+pub(crate) use files::{epoch_in, undecodable};
 pub(crate) use fixed::{Fixed, fields, layout};
 pub use format_file::{FORMAT, Format, Mode};
 pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};

@@ -78,7 +78,12 @@ impl Catalog {
                 .map(|(_, row)| (row.key, row.created))
                 .collect(),
             unlinked_since: since(&self.unlinked_since, batch).to_vec(),
-            left: self.left.iter().filter(|(_, after)| after.batch > batch).cloned().collect(),
+            left: self
+                .left
+                .iter()
+                .filter(|(_, after)| after.batch > batch)
+                .cloned()
+                .collect(),
         }
     }
 }

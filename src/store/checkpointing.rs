@@ -16,7 +16,7 @@ use crate::trie::{Entry, NodeSource, StoredNode, Trie};
 use super::base::row_of;
 use super::catalog::since;
 use super::checkpoint::{
-    self, Checkpoint, ChildRow, Contents, LogId, Progress, State,
+    self, Around, Checkpoint, CheckpointFile, ChildRow, Contents, LogId, Progress, State,
 };
 use super::references::References;
 use super::{CommitEntry, Store};
@@ -62,6 +62,25 @@ pub(crate) struct Work<'a> {
     pub(crate) floor: usize,
     /// The unfinished file that another writer of this process is writing.
     pub(crate) busy: Option<u64>,
+}
+
+impl Work<'_> {
+    fn write(
+        &self,
+        contents: Contents<'_>,
+        nodes: &dyn NodeSource,
+        busy: Option<u64>,
+        started: &mut dyn FnMut(u64),
+        progress: &mut Progress<'_>,
+    ) -> Result<CheckpointFile> {
+        let log = contents.log;
+        let mut around = Around {
+            busy,
+            started,
+            is_current: &|| log.is_in(self.disk),
+        };
+        checkpoint::write(self.disk, contents, nodes, &mut around, progress)
+    }
 }
 
 /// The nodes of a checkpoint and of a store.
@@ -120,7 +139,10 @@ impl Store {
         };
         let from = self.base.as_ref().map_or(0, |base| base.position().batch);
         let newest = newest.filter(|newest| newest.log() == cut.log && newest.position().batch >= from);
-        if let Some(newest) = newest.as_ref().filter(|one| one.position().batch >= cut.position.batch) {
+        if let Some(newest) = newest
+            .as_ref()
+            .filter(|one| one.position().batch >= cut.position.batch)
+        {
             return Ok(newest.clone());
         }
         let written = match &newest {
@@ -130,7 +152,13 @@ impl Store {
                 self.write_onto(cut, Some(newest), stay, work, progress)
             }
             // The files do not contain what this store no longer has in memory. So this writes one file with everything.
-            None => self.write_onto(cut, self.base.as_ref().map(|base| base.checkpoint()), 0, work, progress),
+            None => self.write_onto(
+                cut,
+                self.base.as_ref().map(|base| base.checkpoint()),
+                0,
+                work,
+                progress,
+            ),
         };
         match written {
             // If a file is damaged, writes a new checkpoint from the log.
@@ -154,7 +182,7 @@ impl Store {
         let apart = self.apart(self.state(&cut.head)?.len());
         let contents = self.contents(cut, chain, stay, apart)?;
         let nodes = Both(chain, self);
-        let file = checkpoint::write(work.disk, contents, &nodes, work.busy, &mut |_| {}, progress)?;
+        let file = work.write(contents, &nodes, work.busy, &mut |_| {}, progress)?;
         Checkpoint::followed_by(chain, stay, work.disk, &file, work.map)
     }
 
@@ -188,7 +216,7 @@ impl Store {
         if stay == 0 {
             contents.references = current(&contents.references)?;
         }
-        let file = checkpoint::write(work.disk, contents, chain, None, started, progress)?;
+        let file = work.write(contents, chain, None, started, progress)?;
         Checkpoint::followed_by(Some(chain), stay, work.disk, &file, work.map)
     }
 
@@ -210,9 +238,8 @@ impl Store {
         let head = from.head()?.map(|row| (row.seq, row.count));
         let (seq, entries) = head.unwrap_or_default();
         let mut wanted = self.wanted(Some(&joined), stay, self.apart(entries))?;
-        let contents =
-            checkpoint::absorbed(&joined, stay, from, &mut |found| wanted(found) || found == seq)?;
-        let file = checkpoint::write(work.disk, contents, from, None, &mut |_| {}, progress)?;
+        let contents = checkpoint::absorbed(&joined, stay, from, &mut |found| wanted(found) || found == seq)?;
+        let file = work.write(contents, from, None, &mut |_| {}, progress)?;
         Checkpoint::followed_by(Some(onto), stay, work.disk, &file, work.map)
     }
 
@@ -258,7 +285,8 @@ impl Store {
             Some(chain) => checkpoint::absorbed(chain, stay, chain, &mut wanted)?,
             None => Contents::empty(cut.log, cut.history.clone()),
         };
-        self.add_commits(&mut contents, cut, &from, &mut wanted)?;
+        let first = chain.map_or(Ok(0), Checkpoint::seq_after)?;
+        self.add_commits(&mut contents, cut, (from.batch, first), &mut wanted)?;
         let stays_until = chain.map_or(0, |chain| chain.batch_of(stay));
         if cut.head.batch > stays_until {
             // Stores the head's state only once, with the position of the checkpoint.
@@ -270,7 +298,7 @@ impl Store {
             });
         }
         for of_objects in [true, false] {
-            let rows = self.records.rows(of_objects, &from, &cut.position);
+            let rows = self.records.rows(of_objects, from.batch, cut.position.batch);
             let all = if of_objects {
                 &mut contents.objects
             } else {
@@ -289,32 +317,38 @@ impl Store {
         Ok(contents)
     }
 
-    /// Adds the commits, past states, gaps, references and removed ids between a position and the cut.
+    /// Adds the commits, past states, gaps, references and removed ids of the batches after `from` up to the cut. `first` is
+    /// the seq that follows the newest earlier commit.
     fn add_commits(
         &self,
         contents: &mut Contents<'_>,
         cut: &Cut,
-        from: &Position,
+        (from, first): (u64, u64),
         wanted: &mut dyn FnMut(u64) -> bool,
     ) -> Result<()> {
         let (commits, removed, left) = {
             let catalog = self.catalog.read_recursive();
             let is_within = |batch: u64| batch <= cut.position.batch;
-            let commits = catalog.line.since(from.batch).iter();
+            let commits = catalog.line.since(from).iter();
             let commits: Vec<_> = commits.filter(|entry| is_within(entry.batch)).cloned().collect();
-            let places = from.place()..cut.position.place();
             let gaps = catalog.line.gaps.iter();
-            let gaps = gaps.filter(|gap| places.contains(&gap.place.to_u64()));
+            let gaps = gaps.filter(|gap| gap.first >= first && gap.first < cut.head.seq());
             contents.gaps.extend(gaps.copied());
-            for (batch, reference) in since(&catalog.reference_records, from.batch) {
+            for (batch, reference) in since(&catalog.reference_records, from) {
                 if is_within(*batch) {
                     contents.references.push((*batch, reference.encode()?));
                 }
             }
-            let removed = since(&catalog.unlinked_since, from.batch).iter();
-            let removed = removed.filter(|(batch, _)| is_within(*batch)).map(|(_, row)| *row);
-            let left = cut.left.iter().filter(|(_, after)| after.batch > from.batch);
-            (commits, removed.collect::<Vec<_>>(), left.cloned().collect::<Vec<_>>())
+            let removed = since(&catalog.unlinked_since, from).iter();
+            let removed = removed
+                .filter(|(batch, _)| is_within(*batch))
+                .map(|(_, row)| *row);
+            let left = cut.left.iter().filter(|(_, after)| after.batch > from);
+            (
+                commits,
+                removed.collect::<Vec<_>>(),
+                left.cloned().collect::<Vec<_>>(),
+            )
         };
         checkpoint::append(&mut contents.first_written, removed);
         checkpoint::append(&mut contents.first_written, self.removed_by(&left)?);
@@ -340,9 +374,11 @@ impl Store {
         chain: Option<&Checkpoint>,
         stay: usize,
     ) -> Result<()> {
-        let before = chain.map_or(Ok(None), |chain| chain.head())?;
+        let before = chain.map_or(Ok(None), Checkpoint::head)?;
         let nodes = Both(chain, self);
-        let before = before.map(|row| Trie::from_stored(row.top(), &nodes)).transpose()?;
+        let before = before
+            .map(|row| Trie::from_stored(row.top(), &nodes))
+            .transpose()?;
         let (mut changed, mut entries) = (HashSet::new(), Vec::new());
         for change in before.unwrap_or_default().diff(&self.state(&cut.head)?, &nodes) {
             let change = change?;
@@ -407,7 +443,7 @@ impl Store {
 
     /// Forgets what the store keeps only for the next checkpoint, up to the position of a checkpoint.
     pub(crate) fn forget_covered(&self, checkpoint: &Checkpoint) {
-        self.records.forget_order(&checkpoint.position());
+        self.records.forget_order(checkpoint.position().batch);
     }
 
     /// Returns whether the batches since the checkpoint of this store use so much memory that a newer checkpoint should

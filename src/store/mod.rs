@@ -42,13 +42,13 @@ use base::Base;
 pub(crate) use base::Reread;
 use catalog::Catalog;
 pub(crate) use checkpoint::Checkpoint;
-pub(crate) use checkpointing::{Cut, Work};
 pub use checkpoint::CheckpointInfo;
 pub(crate) use checkpoint::{
     LogId, check as check_checkpoints, infos as checkpoint_infos, open_newest,
     positions as checkpoint_positions, reaches_outside, remove_all as remove_checkpoints,
     remove_outdated as remove_outdated_checkpoints, starts_outside,
 };
+pub(crate) use checkpointing::{Cut, Work};
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
 pub(crate) use id_changes::{IdChange, IdChanges};
@@ -85,7 +85,8 @@ impl Store {
     /// Keeps what the next checkpoint needs, because the handle writes checkpoints. Must be called on a store without newer
     /// batches.
     pub(crate) fn keep_order(&self) {
-        self.records.keep_order();
+        let from = self.base.as_ref().map_or(0, |base| base.position().batch);
+        self.records.keep_order(from);
     }
 
     fn with_base(suite: HashSuite, reader: LogReader, base: Option<Arc<Base>>, catalog: Catalog) -> Self {
@@ -135,14 +136,18 @@ impl Store {
     /// `Internal` if the checkpoint is older than the one of this store.
     pub(crate) fn on_checkpoint(&self, checkpoint: Checkpoint, reread: Reread) -> Result<Self> {
         let position = checkpoint.position();
-        if self.base.as_ref().is_some_and(|base| base.position().batch > position.batch) {
+        if self
+            .base
+            .as_ref()
+            .is_some_and(|base| base.position().batch > position.batch)
+        {
             return Err(Error::internal("the checkpoint is older than the one in use"));
         }
         let base = Arc::new(Base::new(checkpoint, reread));
         let catalog = self.catalog.read_recursive().after(position.batch);
         let reader = self.records.reader().clone();
         let store = Self::with_base(self.suite, reader, Some(base), catalog);
-        store.records.take_over(&self.records, &position);
+        store.records.take_over(&self.records, position.batch);
         store.head.store(self.head.load_full());
         Ok(store)
     }

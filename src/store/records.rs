@@ -17,7 +17,7 @@ use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{Locator, LogReader, Position, Record, RecordKind};
+use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::{Commit, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
@@ -110,36 +110,33 @@ impl Records {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
-    /// Returns the index rows of the records after the checkpoint between two positions, for the next checkpoint.
-    pub(super) fn rows(&self, of_objects: bool, from: &Position, to: &Position) -> Vec<DigestRow> {
-        self.table(of_objects).read().rows(from.place(), to.place())
+    /// Returns the index rows of the batches after `from` up to `upto`, for the next checkpoint.
+    pub(super) fn rows(&self, of_objects: bool, from: u64, upto: u64) -> Vec<DigestRow> {
+        self.table(of_objects).read().rows(from, upto)
     }
 
-    /// Keeps the index rows in the order of the log for checkpoints.
-    pub(super) fn keep_order(&self) {
+    /// Keeps the index rows of the batches after `from` in the order of the log for checkpoints.
+    pub(super) fn keep_order(&self, from: u64) {
         for table in [&self.objects, &self.texts] {
-            table.write().keep_order();
+            table.write().keep_order(from);
         }
     }
 
-    /// Forgets the order of the index rows before a position that a checkpoint covers.
-    pub(super) fn forget_order(&self, before: &Position) {
+    /// Forgets the order of the index rows up to a batch that a checkpoint covers.
+    pub(super) fn forget_order(&self, upto: u64) {
         for table in [&self.objects, &self.texts] {
-            table.write().forget_order(before.place());
+            table.write().forget_order(upto);
         }
     }
 
-    /// Takes over the records of `other` from the position of this checkpoint on. `other` is the same store with an older
-    /// checkpoint.
-    pub(super) fn take_over(&self, other: &Self, from: &Position) {
+    /// Takes over the records of `other` after a batch, the last one of this checkpoint. `other` is the same store with an
+    /// older checkpoint.
+    pub(super) fn take_over(&self, other: &Self, after: u64) {
         for of_objects in [true, false] {
-            let rows = other.table(of_objects).read().rows(from.place(), u64::MAX);
-            let mut table = self.table(of_objects).write();
-            for row in rows {
-                table.insert_row(row);
-            }
+            let known = other.table(of_objects).read();
+            self.table(of_objects).write().take_over(&known, after);
         }
-        let erased = other.erased() - self.erased();
+        let erased = other.erased().saturating_sub(self.erased());
         self.erased.store(erased, Ordering::Relaxed);
         self.lost.store(other.lost_since().min(erased), Ordering::Relaxed);
         if let Some(best) = other.best_origin.get() {
@@ -408,7 +405,7 @@ impl Records {
         let digest = digest.unwrap_or_else(|| digest_of(record, self.suite));
         if self.find(record.kind, &digest)?.is_none() {
             let table = self.table(record.kind == RecordKind::Object);
-            table.write().insert(&digest, record.locator);
+            table.write().insert(&digest, record.locator, record.batch);
         }
         Ok(())
     }
@@ -421,7 +418,7 @@ impl Records {
         let of_object = erased.key.is_some();
         self.table(of_object)
             .write()
-            .insert(&erased.digest, record.locator);
+            .insert(&erased.digest, record.locator, record.batch);
         let lost = of_object && erased.is_lost();
         self.erased.fetch_add(u64::from(of_object), Ordering::Relaxed);
         self.lost.fetch_add(u64::from(lost), Ordering::Relaxed);

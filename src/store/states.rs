@@ -152,7 +152,11 @@ impl Store {
         }
         let gone = self.removed_by(&left)?;
         let mut catalog = self.catalog.write();
-        let batch = left.iter().map(|(_, after)| after.batch).max().unwrap_or_default();
+        let batch = left
+            .iter()
+            .map(|(_, after)| after.batch)
+            .max()
+            .unwrap_or_default();
         for row in gone {
             catalog.note_unlinked(batch, row);
         }
@@ -161,7 +165,10 @@ impl Store {
     }
 
     /// Returns the ids that rollbacks removed, each with the time of its first write.
-    pub(super) fn removed_by(&self, left: &[(Arc<CommitEntry>, Arc<CommitEntry>)]) -> Result<Vec<FirstWritten>> {
+    pub(super) fn removed_by(
+        &self,
+        left: &[(Arc<CommitEntry>, Arc<CommitEntry>)],
+    ) -> Result<Vec<FirstWritten>> {
         let mut gone = Vec::new();
         for (left, after) in left {
             for change in self.state(left)?.diff(&self.state(after)?, self) {

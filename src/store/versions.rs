@@ -6,6 +6,8 @@
 //! # Layer
 //! Layer 4. Derived: rebuilt from the log at each opening.
 
+use std::collections::HashSet;
+
 use hashbrown::HashTable;
 
 use crate::digest::DIGEST_LEN;
@@ -17,9 +19,9 @@ use super::checkpoint::{DigestRow, prefix_of};
 #[derive(Default)]
 pub(super) struct DigestIndex {
     table: HashTable<DigestRow>,
-    /// The rows of the table from locator `recent_from` on, in the order of the log: the rows that the next checkpoint
-    /// adds. `None` if no checkpoint will be written.
-    recent: Option<Vec<DigestRow>>,
+    /// The rows of the batches after `recent_from`, with the numbers of their batches, in the order of the log: the rows
+    /// that the next checkpoint adds. `None` if no checkpoint will be written.
+    recent: Option<Vec<(u64, DigestRow)>>,
     recent_from: u64,
 }
 
@@ -29,47 +31,64 @@ impl DigestIndex {
         self.table.len()
     }
 
-    /// Adds a record. The index must not contain its digest yet.
-    pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) {
+    /// Adds a record of a batch. The index must not contain its digest yet.
+    pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator, batch: u64) {
         let prefix = prefix_of(digest);
         let value = place.to_u64();
-        self.insert_row(DigestRow { prefix, value });
+        self.insert_row(batch, DigestRow { prefix, value });
     }
 
-    /// Adds a row of another index.
-    pub(super) fn insert_row(&mut self, row: DigestRow) {
+    fn insert_row(&mut self, batch: u64, row: DigestRow) {
         self.table.insert_unique(row.prefix.0, row, |row| row.prefix.0);
         if let Some(recent) = &mut self.recent {
-            recent.push(row);
+            recent.push((batch, row));
         }
     }
 
-    /// Keeps the rows in the order of the log for checkpoints. Must be called on an empty index.
-    pub(super) fn keep_order(&mut self) {
-        self.recent = Some(Vec::new());
+    /// Keeps the rows of the batches after `from` in the order of the log for checkpoints. Must be called on an empty
+    /// index.
+    pub(super) fn keep_order(&mut self, from: u64) {
+        (self.recent, self.recent_from) = (Some(Vec::new()), from);
     }
 
-    /// Returns the rows whose locators are between `from` and `to`.
-    pub(super) fn rows(&self, from: u64, to: u64) -> Vec<DigestRow> {
-        match &self.recent {
-            Some(recent) if from >= self.recent_from => {
-                let start = recent.partition_point(|row| row.value < from);
-                let end = recent.partition_point(|row| row.value < to);
-                recent.get(start..end).unwrap_or_default().to_vec()
+    /// Returns the rows of the batches after `from` up to `upto`. If their order is no longer known, also returns earlier
+    /// rows.
+    pub(super) fn rows(&self, from: u64, upto: u64) -> Vec<DigestRow> {
+        let recent = self.recent.as_deref().unwrap_or_default();
+        let later = &recent[recent.partition_point(|(batch, _)| *batch <= upto)..];
+        if self.recent.is_some() && from >= self.recent_from {
+            let start = recent.partition_point(|(batch, _)| *batch <= from);
+            let rows = recent.get(start..recent.len() - later.len()).unwrap_or_default();
+            return rows.iter().map(|(_, row)| *row).collect();
+        }
+        let later: HashSet<u64> = later.iter().map(|(_, row)| row.value).collect();
+        let rows = self.table.iter().copied();
+        rows.filter(|row| !later.contains(&row.value)).collect()
+    }
+
+    /// Forgets the order of the rows up to a batch, because a checkpoint contains them.
+    pub(super) fn forget_order(&mut self, upto: u64) {
+        if let Some(recent) = self.recent.as_mut().filter(|_| upto > self.recent_from) {
+            let covered = recent.partition_point(|(batch, _)| *batch <= upto);
+            recent.drain(..covered);
+            self.recent_from = upto;
+        }
+    }
+
+    /// Takes over the rows of another index after a batch. If their order is no longer known, takes over all rows.
+    pub(super) fn take_over(&mut self, other: &Self, after: u64) {
+        self.keep_order(after);
+        match &other.recent {
+            Some(recent) if after >= other.recent_from => {
+                let start = recent.partition_point(|(batch, _)| *batch <= after);
+                for (batch, row) in &recent[start..] {
+                    self.insert_row(*batch, *row);
+                }
             }
             _ => {
-                let rows = self.table.iter().copied();
-                rows.filter(|row| (from..to).contains(&row.value)).collect()
+                self.recent = None;
+                other.table.iter().for_each(|row| self.insert_row(0, *row));
             }
-        }
-    }
-
-    /// Forgets the order of the rows before `from`, because a checkpoint contains them.
-    pub(super) fn forget_order(&mut self, from: u64) {
-        if let Some(recent) = self.recent.as_mut().filter(|_| from > self.recent_from) {
-            let covered = recent.partition_point(|row| row.value < from);
-            recent.drain(..covered);
-            self.recent_from = from;
         }
     }
 
@@ -90,8 +109,8 @@ mod tests {
     fn digests_that_share_eight_bytes_are_told_apart_by_their_records() {
         let mut index = DigestIndex::default();
         let mut digest = [7; DIGEST_LEN];
-        index.insert(&digest, Locator::from_u64(1));
-        index.insert(&digest, Locator::from_u64(2));
+        index.insert(&digest, Locator::from_u64(1), 1);
+        index.insert(&digest, Locator::from_u64(2), 1);
         let mut found: Vec<_> = index.candidates(&digest).map(Locator::to_u64).collect();
         found.sort_unstable();
         assert_eq!(found, [1, 2]);

@@ -37,12 +37,14 @@ fn assert_whole(disk: &SimDisk, what: &str) {
     let report = reader(disk).verify(VerifyDepth::Full).unwrap();
     assert!(report.ok, "{what}: {report:?}");
     let derived = report.derived.iter();
-    let worst = derived.map(|found| found.severity).find(|severity| *severity != Severity::Harmless);
+    let worst = derived
+        .map(|found| found.severity)
+        .find(|severity| *severity != Severity::Harmless);
     assert_eq!(worst, None, "{what}: {report:?}");
 }
 
 #[test]
-fn abs_1_a_new_file_replaces_the_files_that_it_absorbs() -> Result<()> {
+fn abs_1_a_new_file_replaces_the_files_that_it_absorbs() {
     let (disk, memory) = chain(1, 4);
     let expected = answers(&memory);
     same(&answers(&reader(&disk)), &expected, "four files");
@@ -51,7 +53,6 @@ fn abs_1_a_new_file_replaces_the_files_that_it_absorbs() -> Result<()> {
     assert_eq!(checkpoints(&disk).len(), 1);
     same(&answers(&reader(&disk)), &expected, "one file");
     assert_whole(&disk, "one file");
-    Ok(())
 }
 
 #[test]
@@ -90,7 +91,11 @@ fn a_snapshot_behind_the_checkpoint_makes_a_file_without_a_commit() -> Result<()
     memory.snapshot(None, &Writer::user())?;
     cover_absorbing(&memory, 0);
     assert_eq!(checkpoints(&disk).len(), 4);
-    same(&answers(&reader(&disk)), &answers(&memory), "a file of one reference");
+    same(
+        &answers(&reader(&disk)),
+        &answers(&memory),
+        "a file of one reference",
+    );
     cover(&memory);
     same(&answers(&reader(&disk)), &answers(&memory), "nothing new");
     put(&memory, "o/1", "later");
@@ -139,7 +144,10 @@ fn damage_of_each_file_costs_time_only() -> Result<()> {
 #[test]
 fn a_crash_while_a_file_is_added_or_absorbs_others_leaves_a_checkpoint() -> Result<()> {
     let (disk, memory) = chain(4, 3);
-    let (expected, covered) = (kept(&memory), reader(&disk).inner.store().checkpoint().unwrap().position());
+    let (expected, covered) = (
+        kept(&memory),
+        reader(&disk).inner.store().checkpoint().unwrap().position(),
+    );
     drop(memory);
     for limit in [0, u64::MAX] {
         // Proves the log durable, so that only the checkpoint is left to write.
@@ -185,7 +193,10 @@ fn a_crash_while_a_file_is_added_or_absorbs_others_leaves_a_checkpoint() -> Resu
                 cover(&writer);
                 drop(writer);
                 let names = checkpoints(&after);
-                assert!(names.iter().all(|name| !name.contains(".tmp")), "{what}: {names:?}");
+                assert!(
+                    names.iter().all(|name| !name.contains(".tmp")),
+                    "{what}: {names:?}"
+                );
                 assert_whole(&after, &what);
             }
             std::mem::forget(writer);
@@ -247,15 +258,21 @@ fn files_written_during_a_merge_are_moved_onto_the_merged_file() -> Result<()> {
                 busy: Some(busy),
             };
             let cut = store.cut(log, position).unwrap();
-            store.write_checkpoint(&cut, None, &work, &mut |_| Ok(())).unwrap();
+            store
+                .write_checkpoint(&cut, None, &work, &mut |_| Ok(()))
+                .unwrap();
             let names = checkpoints(&disk);
-            assert!(names.iter().any(|name| name.ends_with(".tmp")), "{names:?}");
+            assert!(names.iter().any(|name| name.contains(".tmp")), "{names:?}");
             same(&answers(&reader(&disk)), &answers(&memory), "during the merge");
         })?;
         assert!(rounds > 1, "{rounds}");
         assert_eq!(merged.files(), 2);
         assert_eq!(checkpoints(&disk).len(), 2, "seed {seed}");
-        same(&answers(&reader(&disk)), &answers(&memory), &format!("seed {seed}"));
+        same(
+            &answers(&reader(&disk)),
+            &answers(&memory),
+            &format!("seed {seed}"),
+        );
         same(&tree(&reader(&disk)), &tree(&memory), &format!("seed {seed}"));
         assert_whole(&disk, "after the merge");
         live(&memory, &mut random, 20);
@@ -301,11 +318,15 @@ fn an_erasure_leaves_no_digest_in_any_file() -> Result<()> {
     }
     let holding = |disk: &SimDisk| {
         let is_held = |bytes: &Vec<u8>| {
-            digests.iter().any(|digest| bytes.windows(32).any(|window| window == digest))
+            digests
+                .iter()
+                .any(|digest| bytes.windows(32).any(|window| window == digest))
         };
         let files = disk.files().into_iter();
         let checkpoints = files.filter(|(name, _)| name.starts_with("checkpoint/"));
-        checkpoints.filter(|(_, bytes)| is_held(bytes)).collect::<Vec<_>>()
+        checkpoints
+            .filter(|(_, bytes)| is_held(bytes))
+            .collect::<Vec<_>>()
     };
     let before = holding(&disk);
     assert_eq!(before.len(), 4);
@@ -316,7 +337,10 @@ fn an_erasure_leaves_no_digest_in_any_file() -> Result<()> {
     memory.erase(&erasing, &Writer::user())?;
     // A checkpoint of the new log has digests for the past states, whose roots stay.
     let left = holding(&disk);
-    assert!(left.iter().all(|file| !before.contains(file)), "an old file is left");
+    assert!(
+        left.iter().all(|file| !before.contains(file)),
+        "an old file is left"
+    );
     drop(memory);
     // A crash may leave old files. The next writer removes them.
     for (name, bytes) in before {
@@ -338,12 +362,17 @@ fn bgr_2_a_thread_writes_the_checkpoints_while_commits_go_on() -> Result<()> {
     let names = || {
         let listed = std::fs::read_dir(path.join("checkpoint"));
         let names = listed.into_iter().flatten();
-        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+        names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect::<Vec<_>>()
     };
     for round in 0..30 {
         let mut draft = memory.draft(&Writer::user());
         for number in 0..1_000 {
-            draft.put(super::note(&format!("n/{}", (round * 700 + number) % 20_000), &format!("{round} {text}")))?;
+            draft.put(super::note(
+                &format!("n/{}", (round * 700 + number) % 20_000),
+                &format!("{round} {text}"),
+            ))?;
         }
         memory.commit(draft, "put")?;
         if round == 20 {
@@ -354,15 +383,26 @@ fn bgr_2_a_thread_writes_the_checkpoints_while_commits_go_on() -> Result<()> {
             memory.erase(&erasing, &Writer::user())?;
         }
     }
-    let expected: Vec<_> = memory.view().objects().map(|object| object.unwrap().digest()).collect();
+    let expected: Vec<_> = memory
+        .view()
+        .objects()
+        .map(|object| object.unwrap().digest())
+        .collect();
     let weak = Arc::downgrade(&memory.inner.source);
     memory.close()?;
     assert!(weak.upgrade().is_none(), "the thread has ended");
     let names = names();
-    assert!(!names.is_empty() && names.iter().all(|name| name.ends_with(".ckpt")), "{names:?}");
+    assert!(
+        !names.is_empty() && names.iter().all(|name| !name.contains(".tmp")),
+        "{names:?}"
+    );
     let reader = Options::new().read_only(true).open(&path)?;
     assert!(reader.inner.log.lock().tail_bytes < 32 << 10);
-    let found: Vec<_> = reader.view().objects().map(|object| object.unwrap().digest()).collect();
+    let found: Vec<_> = reader
+        .view()
+        .objects()
+        .map(|object| object.unwrap().digest())
+        .collect();
     assert_eq!(found, expected);
     let report = reader.verify(VerifyDepth::Full)?;
     assert!(report.ok && report.derived.is_empty(), "{report:?}");
@@ -384,14 +424,49 @@ fn handles_of_one_write_each_leave_little_to_read() -> Result<()> {
         let memory = on_disk(&disk, options(HOUR), false)?;
         put(&memory, &format!("n/{}", round * 17), &"other text ".repeat(30));
         let tail = memory.inner.log.lock().tail_bytes;
-        assert!(tail < 20 << 10, "round {round}: {tail} bytes, {:?}", memory.warnings());
+        assert!(
+            tail < 20 << 10,
+            "round {round}: {tail} bytes, {:?}",
+            memory.warnings()
+        );
         let kept = memory.clone();
         memory.close()?;
         assert_eq!(kept.warnings(), Vec::<String>::new(), "round {round}");
     }
     let names = checkpoints(&disk);
     assert!(names.len() <= 6, "{names:?}");
-    same(&answers(&reader(&disk)), &answers(&on_disk(&disk, options(HOUR), false)?), "at the end");
+    same(
+        &answers(&reader(&disk)),
+        &answers(&on_disk(&disk, options(HOUR), false)?),
+        "at the end",
+    );
     assert_whole(&disk, "at the end");
+    Ok(())
+}
+
+#[test]
+fn a_file_of_a_log_that_another_process_rewrote_is_removed() -> Result<()> {
+    let (disk, memory) = chain(5, 2);
+    let other = on_disk(&disk, options(HOUR), false)?;
+    let store = memory.inner.store();
+    let (log, position) = {
+        let writing = memory.inner.log.lock();
+        (LogId::of(&writing.log), writing.log.position())
+    };
+    other.gc(&super::gc::tight(), None)?;
+    drop(other);
+    let before = checkpoints(&disk);
+    let work = Work {
+        disk: &disk,
+        map: true,
+        tail_bytes: 0,
+        limit: 0,
+        floor: 0,
+        busy: None,
+    };
+    let written = store.write_checkpoint(&store.cut(log, position)?, None, &work, &mut |_| Ok(()));
+    assert_eq!(written.err().unwrap().code(), crate::error::ErrorCode::Rewritten);
+    assert_eq!(checkpoints(&disk).len(), before.len());
+    assert_whole(&disk, "after the rewrite");
     Ok(())
 }

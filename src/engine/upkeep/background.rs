@@ -161,7 +161,9 @@ impl Writer {
             busy,
         };
         let chain = self.chain.take();
-        let written = job.store.write_checkpoint(&job.cut, chain, &work, &mut |_| Ok(()));
+        let written = job
+            .store
+            .write_checkpoint(&job.cut, chain, &work, &mut |_| Ok(()));
         if let Ok(chain) = &written {
             self.chain = Some(chain.clone());
             self.covered = job.bytes;
@@ -171,7 +173,10 @@ impl Writer {
 
     /// Merges the newest files of the chain if it has too many. Meanwhile covers what is new.
     fn merge(&mut self, job: &Job) -> Result<()> {
-        let Some((chain, stay)) = self.chain.clone().and_then(|chain| chain.to_merge().map(|stay| (chain, stay)))
+        let Some((chain, stay)) = self
+            .chain
+            .clone()
+            .and_then(|chain| chain.to_merge().map(|stay| (chain, stay)))
         else {
             return Ok(());
         };

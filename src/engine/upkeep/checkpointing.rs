@@ -224,7 +224,10 @@ pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
 fn rest(source: &Source, writing: &mut LogHandle) -> Result<()> {
     let store = source.opened.store();
     let checkpoints = &mut writing.checkpoints;
-    let Some(checkpoint) = checkpoints.known.clone() else {
+    // Ignores a newer checkpoint of another process, because it contains commits that this process has not read yet.
+    let read = writing.log.position().batch;
+    let known = checkpoints.known.clone();
+    let Some(checkpoint) = known.filter(|known| known.position().batch <= read) else {
         return Ok(());
     };
     let resting = store.on_checkpoint(checkpoint, reread(&source.opened, &writing.log))?;

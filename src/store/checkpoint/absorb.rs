@@ -13,7 +13,6 @@ use std::sync::Arc;
 use super::chain::Checkpoint;
 use super::files::{CheckpointFile, list};
 use super::header::Section;
-use super::open_chain;
 use super::part::{Part, link_of};
 use super::rows::{ChildRow, StateRow};
 use super::writer::{Contents, State};
@@ -124,7 +123,11 @@ pub(crate) fn is_newest(disk: &dyn Disk, checkpoint: &Checkpoint) -> bool {
         let link = checkpoint.newest().header().link();
         file.number == link.number && link_of(disk, &file.name).is_ok_and(|found| found == link)
     };
-    newest.is_some_and(is_same) && checkpoint.parts().iter().all(|part| is_there(part.header().number))
+    newest.is_some_and(is_same)
+        && checkpoint
+            .parts()
+            .iter()
+            .all(|part| is_there(part.header().number))
 }
 
 impl Checkpoint {
@@ -166,15 +169,25 @@ impl Checkpoint {
         part.map_or(0, |part| part.header().position.batch)
     }
 
+    /// Returns the seq that follows the newest commit of the checkpoint.
+    ///
+    /// # Errors
+    /// `Corrupt` if its row is damaged.
+    pub(crate) fn seq_after(&self) -> Result<u64> {
+        let commits = self.commits();
+        let newest = commits.len().checked_sub(1).map(|last| commits.row(last));
+        Ok(newest.transpose()?.map_or(0, |newest| newest.seq + 1))
+    }
+
     /// Returns the number of files.
     pub(crate) fn files(&self) -> usize {
         self.parts().len()
     }
 
-    /// Opens the checkpoint that consists of the first `stay` files of this one and the new file.
+    /// Opens the checkpoint that consists of the first `stay` files of this one and a new file.
     ///
     /// # Errors
-    /// The errors of [`open_chain`].
+    /// The errors of [`Part::open`].
     pub(crate) fn followed_by(
         chain: Option<&Self>,
         stay: usize,
@@ -182,11 +195,11 @@ impl Checkpoint {
         file: &CheckpointFile,
         map: bool,
     ) -> Result<Self> {
-        let Some(chain) = chain.filter(|_| stay > 0) else {
-            return open_chain(disk, file, map);
-        };
         let part = Arc::new(Part::open(disk, &file.name, map)?);
-        let stays = chain.parts()[..stay].iter().cloned();
+        let stays = chain
+            .map_or(&[][..], |chain| &chain.parts()[..stay])
+            .iter()
+            .cloned();
         let parts = stays.chain([part]).collect();
         Self::of(parts).ok_or_else(|| Error::internal("a checkpoint without a file"))
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::chain::Checkpoint;
 use super::files::{damaged, list, of_error};
 use super::header::{Header, LogId, Section};
+use super::open_chain;
 use super::part::{Part, REFERENCE_HEAD_BYTES};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, prefix_of};
-use super::open_chain;
 use super::writer::Progress;
 use crate::digest::KeyPath;
 use crate::disk::Disk;
@@ -119,10 +119,15 @@ pub(super) fn verify_file(
         return Ok(());
     };
     let mut found = check_part(&part, progress)?;
-    found.extend(check_states(&part).and_then(|tops| check_nodes(&chain, &tops, true)).err().map(|error| {
-        let nodes = part.header().extent(Section::Nodes).offset;
-        of_error(name, nodes, &error)
-    }));
+    found.extend(
+        check_states(&part)
+            .and_then(|tops| check_nodes(&chain, &tops, true))
+            .err()
+            .map(|error| {
+                let nodes = part.header().extent(Section::Nodes).offset;
+                of_error(name, nodes, &error)
+            }),
+    );
     match found.into_iter().next() {
         None => Ok(()),
         Some(found) => {
@@ -134,11 +139,7 @@ pub(super) fn verify_file(
 
 /// Checks the newest file of a checkpoint, and the nodes of its states. If `newest_only` is false, includes the nodes in
 /// earlier files.
-fn check_content(
-    chain: &Checkpoint,
-    newest_only: bool,
-    progress: &mut Progress<'_>,
-) -> Result<Vec<Finding>> {
+fn check_content(chain: &Checkpoint, newest_only: bool, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let part = chain.newest();
     let mut findings = check_part(part, progress)?;
     let causes = findings.iter().map(|found| &found.damage.cause);
@@ -186,7 +187,10 @@ fn check_part(one: &Part, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
             Section::Children,
             rising(one.rows(Section::Children), |row: &ChildRow| *row),
         ),
-        (Section::Gaps, rising(one.rows(Section::Gaps), |gap: &Gap| gap.first)),
+        (
+            Section::Gaps,
+            rising(one.rows(Section::Gaps), |gap: &Gap| gap.first),
+        ),
         (Section::References, check_references(one)),
     ];
     let findings = checked.into_iter().filter_map(|(section, checked)| {
@@ -274,6 +278,10 @@ fn check_states(one: &Part) -> Result<Vec<StoredNode>> {
 fn check_nodes(chain: &Checkpoint, tops: &[StoredNode], newest_only: bool) -> Result<()> {
     let newest = chain.newest();
     let is_known = |node: &StoredNode| newest_only && newest.node_offset(node.place).is_none();
-    let tops: Vec<_> = tops.iter().filter(|top| top.count == 0 || !is_known(top)).copied().collect();
+    let tops: Vec<_> = tops
+        .iter()
+        .filter(|top| top.count == 0 || !is_known(top))
+        .copied()
+        .collect();
     check_stored(&tops, chain, &is_known, processors())
 }

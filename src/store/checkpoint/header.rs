@@ -15,7 +15,8 @@ use super::blocks::{BLOCK_BYTES, SUM_BYTES};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{HashAlgorithm, KeyPath};
-use crate::log::{Fixed, Log, Position};
+use crate::disk::Disk;
+use crate::log::{Fixed, Log, Position, epoch_in};
 use crate::store::commits::Gap;
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
@@ -42,6 +43,12 @@ impl LogId {
             hash: log.format().hash,
             epoch: u64::from(log.epoch()),
         }
+    }
+
+    /// Returns whether this is the log that the store on a disk has now. It is not after a rewrite.
+    pub(crate) fn is_in(&self, disk: &dyn Disk) -> bool {
+        let found = epoch_in(disk);
+        found.is_ok_and(|(instance, epoch)| (instance, u64::from(epoch)) == (self.instance, self.epoch))
     }
 }
 

@@ -39,14 +39,15 @@ use crate::digest::HashAlgorithm;
 use crate::disk::{Access, Disk};
 use crate::error::{Cause, Error, ErrorKind, Finding, Result};
 use crate::log::Position;
-use files::{CheckpointFile, list, of_error, remove_files};
+use files::{list, of_error, remove_files};
 
 pub(crate) use absorb::{absorbed, is_newest, plan};
 pub(crate) use chain::Checkpoint;
 pub(crate) use check::{check, reaches_outside, starts_outside};
+pub(crate) use files::CheckpointFile;
 pub(crate) use header::LogId;
 pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow, bisect, prefix_of};
-pub(crate) use writer::{Contents, Progress, State, append, make, write};
+pub(crate) use writer::{Around, Contents, Progress, State, append, make, write};
 
 use part::Part;
 
@@ -196,9 +197,16 @@ pub(crate) fn open_any(
     let files = list(disk)?.into_iter().filter(|file| file.is_finished);
     let opened = files.filter_map(|file| Part::open(disk, &file.name, false).ok());
     let is_of = |found: LogId| found.hash == hash && instance.is_none_or(|known| known == found.instance);
-    let parts: Vec<_> = opened.filter(|part| is_of(part.header().log)).map(Arc::new).collect();
+    let parts: Vec<_> = opened
+        .filter(|part| is_of(part.header().log))
+        .map(Arc::new)
+        .collect();
     let link_to = |part: &Part| part.header().link();
-    let is_built_on = |part: &Arc<Part>| parts.iter().any(|one| one.header().links.contains(&link_to(part)));
+    let is_built_on = |part: &Arc<Part>| {
+        parts
+            .iter()
+            .any(|one| one.header().links.contains(&link_to(part)))
+    };
     let chain = |newest: &Arc<Part>| {
         let links = newest.header().links.iter();
         let found = links.filter_map(|link| parts.iter().find(|part| link_to(part) == *link));

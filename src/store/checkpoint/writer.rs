@@ -13,16 +13,16 @@
 use std::sync::Arc;
 
 use super::blocks::{BlockWriter, write_error};
+use super::chain::Checkpoint;
 use super::check::verify_file;
 use super::files::{CheckpointFile, FOLDER, file_name, list, next_number, remove_old};
 use super::header::{Extent, Header, LogId, Section, node_place};
-use super::chain::Checkpoint;
 use super::part::Part;
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow, prefix_of};
 use crate::codec;
 use crate::digest::{KeyPath, Root};
 use crate::disk::{Disk, DiskFile, MemDisk, unfinished_name};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Fixed, Position};
 use crate::object::HistoryTree;
 use crate::store::commits::Gap;
@@ -75,6 +75,16 @@ pub(crate) struct Contents<'a> {
     pub(crate) history: HistoryTree,
 }
 
+/// What a writer knows about other writers.
+pub(crate) struct Around<'a> {
+    /// The number of an unfinished file that this process is writing. It stays.
+    pub(crate) busy: Option<u64>,
+    /// Receives the number of the new file when it exists.
+    pub(crate) started: &'a mut dyn FnMut(u64),
+    /// Returns whether the log was not rewritten.
+    pub(crate) is_current: &'a dyn Fn() -> bool,
+}
+
 impl Contents<'_> {
     /// Returns the content of a checkpoint of an empty log.
     pub(crate) fn empty(log: LogId, history: HistoryTree) -> Self {
@@ -119,7 +129,7 @@ pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 /// and after each read of the verification.
 ///
 /// # Errors
-/// `Io`. `Busy` if another process is writing a checkpoint. `Corrupt` if the source is damaged, or if the verification
+/// `Io`. `Busy` if another process is writing a checkpoint. `Conflict` if the log was rewritten. `Corrupt` if the source is damaged, or if the verification
 /// of the new file fails. After an error, no new file remains.
 ///
 /// # Durability
@@ -128,8 +138,7 @@ pub(crate) fn write(
     disk: &dyn Disk,
     contents: Contents<'_>,
     source: &dyn NodeSource,
-    busy: Option<u64>,
-    started: &mut dyn FnMut(u64),
+    around: &mut Around<'_>,
     progress: &mut Progress<'_>,
 ) -> Result<CheckpointFile> {
     let listed = disk.list(FOLDER);
@@ -147,7 +156,7 @@ pub(crate) fn write(
         }
         _ => write_error(error),
     })?;
-    started(number);
+    (around.started)(number);
     let onto = contents.onto.clone();
     let written = write_file(&*file, number, contents, source, progress).and_then(|header| {
         drop(file);
@@ -162,8 +171,15 @@ pub(crate) fn write(
         drop(disk.remove(&name));
         return Err(write_error(error));
     }
+    // The files of a rewritten log must be gone, because they may name what was erased. The process that rewrote it removes
+    // only the files that are there then.
+    if !(around.is_current)() {
+        drop(disk.remove(&name));
+        let message = "the log was rewritten while a checkpoint of it was written";
+        return Err(Error::conflict(message).with_code(ErrorCode::Rewritten));
+    }
     let stay: Vec<u64> = onto.iter().map(|part| part.header().number).collect();
-    remove_old(disk, number, &stay, busy);
+    remove_old(disk, number, &stay, around.busy);
     Ok(CheckpointFile {
         name,
         number,
@@ -273,7 +289,7 @@ fn put_sections(
     source: &dyn NodeSource,
 ) -> Result<()> {
     let before = Checkpoint::of(contents.onto);
-    let top = before.as_ref().map_or(Ok(None), |before| before.head())?;
+    let top = before.as_ref().map_or(Ok(None), Checkpoint::head)?;
     let holds = |node: &StoredNode| before.as_ref().is_some_and(|before| before.has_node(node));
     let mut states = Vec::new();
     sections.section(Section::Nodes, |out| {
@@ -325,7 +341,9 @@ fn put_sections(
     sections.sorted(Section::CommitsByRoot, by_root, |row| *row)?;
     sections.sorted(Section::FirstWritten, contents.first_written, |row| row.key)?;
     sections.sorted(Section::Replaced, contents.replaced, |row| *row)?;
-    sections.sorted(Section::Children, contents.children.into_iter().map(Ok), |row| *row)?;
+    sections.sorted(Section::Children, contents.children.into_iter().map(Ok), |row| {
+        *row
+    })?;
     sections.rows(Section::Gaps, contents.gaps.into_iter().map(Ok))?;
     sections.section(Section::References, |out| {
         for (batch, bytes) in &contents.references {

@@ -339,7 +339,7 @@ fn a_checkpoint_that_copies_from_a_damaged_one_is_not_made() {
         trie,
         position: state.position,
     }];
-    let error = write(&disk, fixture.contents(states), &old, None, &mut |_| {}, &mut |_| Ok(())).unwrap_err();
+    let error = write_alone(&disk, fixture.contents(states), &old, &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.code(), ErrorCode::CheckpointDamaged);
     assert_eq!(list(&disk).unwrap().len(), 1);
 }

@@ -78,7 +78,7 @@ fn checkpoint_figures() {
             .collect();
         let states = states_of(&stored);
         let start = Instant::now();
-        write(&disk, fixture.contents(states), &checkpoint, None, &mut |_| {}, &mut |_| Ok(())).unwrap();
+        write_alone(&disk, fixture.contents(states), &checkpoint, &mut |_| Ok(())).unwrap();
         let copied = milliseconds(start);
         let bytes = content(&disk, &file.name).len();
         println!(

@@ -9,8 +9,8 @@ mod search;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::files::FOLDER;
 use super::chain::Table;
+use super::files::FOLDER;
 use super::rows::Prefix;
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, KeyPath, Root};
@@ -211,7 +211,7 @@ impl Fixture {
         source: &dyn NodeSource,
         progress: &mut Progress<'_>,
     ) -> Result<CheckpointFile> {
-        write(disk, self.contents(self.states()), source, None, &mut |_| {}, progress)
+        write_alone(disk, self.contents(self.states()), source, progress)
     }
 
     /// Returns the expected answers to [`questions`].
@@ -221,6 +221,21 @@ impl Fixture {
         let checkpoint = open(&disk, self.log);
         ask_all(&checkpoint).into_iter().map(Result::unwrap).collect()
     }
+}
+
+/// Writes a checkpoint while no other process does anything.
+fn write_alone(
+    disk: &dyn Disk,
+    contents: Contents<'_>,
+    source: &dyn NodeSource,
+    progress: &mut Progress<'_>,
+) -> Result<CheckpointFile> {
+    let mut around = Around {
+        busy: None,
+        started: &mut |_| {},
+        is_current: &|| true,
+    };
+    write(disk, contents, source, &mut around, progress)
 }
 
 /// Opens the newest checkpoint, or panics.

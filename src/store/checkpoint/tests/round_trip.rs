@@ -141,7 +141,7 @@ fn states_that_are_stored_are_copied_with_what_changed_since() {
             references: old.references().unwrap(),
             ..fixture.contents(states)
         };
-        let file = write(&disk, contents, &old, None, &mut |_| {}, &mut |_| Ok(())).unwrap();
+        let file = write_alone(&disk, contents, &old, &mut |_| Ok(())).unwrap();
         assert_eq!(file.number, round as u64 + 2);
         assert_holds(&open(&disk, fixture.log), &fixture);
         assert_eq!(list(&disk).unwrap().len(), 1);
@@ -191,7 +191,7 @@ fn the_earliest_of_two_times_and_one_of_two_equal_rows_count() {
         ..fixture.contents(states)
     };
     let disk = MemDisk::new();
-    write(&disk, contents, &NoSource, None, &mut |_| {}, &mut |_| Ok(())).unwrap();
+    write_alone(&disk, contents, &NoSource, &mut |_| Ok(())).unwrap();
     let checkpoint = open(&disk, fixture.log);
     assert_eq!(checkpoint.first_written(&key).unwrap(), Some(10));
     let found: Vec<_> = checkpoint.digests(true).iter().map(Result::unwrap).collect();
@@ -225,7 +225,7 @@ fn contents_that_contradict_themselves_are_not_taken() {
     ];
     let disk = MemDisk::new();
     for contents in cases {
-        let error = write(&disk, contents, &NoSource, None, &mut |_| {}, &mut |_| Ok(())).unwrap_err();
+        let error = write_alone(&disk, contents, &NoSource, &mut |_| Ok(())).unwrap_err();
         assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "{error:?}");
         assert_eq!(list(&disk).unwrap(), []);
     }
