@@ -24,8 +24,8 @@ use crate::trie::{NodeSource, StoredNode};
 
 use super::Store;
 use super::checkpoint::{Checkpoint, CommitRow, StateRow, bisect};
-use super::checkpointing::decode_reference;
 use super::commits::CommitEntry;
+use super::references::decode_reference;
 
 /// Reads the log from its start up to the batch with this number, without a checkpoint.
 pub(crate) type Reread = Box<dyn Fn(u64) -> Result<Store> + Send + Sync>;

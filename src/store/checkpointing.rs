@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use crate::digest::{HashSuite, ObjectDigest};
 use crate::disk::Disk;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{ErrorCode, Result};
 use crate::log::{Locator, Position, RecordKind};
-use crate::object::{HistoryTree, Object, Reference};
+use crate::object::{HistoryTree, Object};
 use crate::trie::{Entry, NodeSource, StoredNode, Trie};
 
 use super::base::row_of;
@@ -18,7 +18,7 @@ use super::catalog::since;
 use super::checkpoint::{
     self, Around, Checkpoint, CheckpointFile, ChildRow, Contents, LogId, Progress, State,
 };
-use super::references::References;
+use super::references::{References, decode_reference};
 use super::{CommitEntry, Store};
 
 /// The maximal number of past states in a checkpoint, in addition to the head's state. The past states are spread over
@@ -476,15 +476,4 @@ fn current(records: &[(u64, Vec<u8>)]) -> Result<Vec<(u64, Vec<u8>)>> {
         .collect::<Result<_>>()?;
     found.sort_by_key(|(batch, _)| *batch);
     Ok(found)
-}
-
-/// Decodes a reference of a checkpoint.
-///
-/// # Errors
-/// `Corrupt` (code `checkpoint_damaged`) if the bytes are not a reference.
-pub(super) fn decode_reference(bytes: &[u8]) -> Result<Reference> {
-    Reference::decode(bytes).map_err(|error| {
-        Error::corrupt(format!("a checkpoint contains a damaged reference: {error}"))
-            .with_code(ErrorCode::CheckpointDamaged)
-    })
 }

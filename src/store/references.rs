@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::digest::CommitDigest;
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Reference, ReferenceName};
 
 /// The maximal number of automatic snapshots in a lane's ring.
@@ -81,4 +82,15 @@ impl References {
         }
         self.by_name.insert(name, ReferenceEntry { reference, batch });
     }
+}
+
+/// Decodes a reference of a checkpoint.
+///
+/// # Errors
+/// `Corrupt` (code `checkpoint_damaged`) if the bytes are not a reference.
+pub(super) fn decode_reference(bytes: &[u8]) -> Result<Reference> {
+    Reference::decode(bytes).map_err(|error| {
+        Error::corrupt(format!("a checkpoint contains a damaged reference: {error}"))
+            .with_code(ErrorCode::CheckpointDamaged)
+    })
 }

@@ -354,7 +354,7 @@ fn an_erasure_leaves_no_digest_in_any_file() -> Result<()> {
 }
 
 #[test]
-fn bgr_2_a_thread_writes_the_checkpoints_while_commits_go_on() -> Result<()> {
+fn bgr_1_a_thread_writes_the_checkpoints_while_commits_go_on() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let memory = Memory::create(&path)?;

@@ -7,8 +7,7 @@
 //! Layer 5. Never takes the writer's mutex or the lock: a writer may wait for the end of the thread.
 //!
 //! # Invariants
-//! - BGR-1: only files between two cuts are written; everything that the thread reads of the store is older than the cut.
-//! - BGR-2: ending the thread stops a merge, and waits for a small file.
+//! - BGR-1: ending the thread stops a merge, and waits for a small file.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -98,7 +97,7 @@ impl Background {
         std::mem::take(&mut *self.shared.finished.lock())
     }
 
-    /// Ends the thread (BGR-2) and returns what it finished. Drops a request that the thread has not begun.
+    /// Ends the thread (BGR-1) and returns what it finished. Drops a request that the thread has not begun.
     pub(crate) fn end(mut self) -> Vec<Finished> {
         self.stop();
         self.finished()
