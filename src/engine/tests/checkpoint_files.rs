@@ -470,3 +470,24 @@ fn a_file_of_a_log_that_another_process_rewrote_is_removed() -> Result<()> {
     assert_whole(&disk, "after the rewrite");
     Ok(())
 }
+
+#[test]
+fn a_chain_stays_below_the_number_of_files_that_a_file_can_name() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    for round in 0..80 {
+        // Files of random text above the size below which every file is absorbed.
+        let mut draft = memory.draft(&Writer::user());
+        for number in 0..400 {
+            draft.put(super::note(&format!("n/{round}/{number}"), "text"))?;
+        }
+        memory.commit(draft, "put")?;
+        cover_absorbing(&memory, 0);
+        let reader = reader(&disk);
+        let store = reader.inner.store();
+        let covered = store.checkpoint().unwrap();
+        assert!(covered.files() <= 65, "round {round}");
+        assert_eq!(covered.position().batch, store.head()?.batch, "round {round}");
+    }
+    Ok(())
+}

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::chain::Checkpoint;
 use super::files::{CheckpointFile, list};
-use super::header::Section;
+use super::header::{LINKS_MAX, Section};
 use super::part::{Part, link_of};
 use super::rows::{ChildRow, StateRow};
 use super::writer::{Contents, State};
@@ -42,7 +42,8 @@ pub(crate) fn plan(chain: &Checkpoint, bytes: u64, limit: u64, floor: usize) -> 
         absorbed += next;
         stay -= 1;
     }
-    stay
+    // A file cannot name more files.
+    stay.min(LINKS_MAX).max(floor)
 }
 
 /// Returns the rows of the files of a checkpoint behind the first `stay` ones, and their states of commits whose seq is
