@@ -211,7 +211,7 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
     let ran = folder.feed(&["put", "--jsonl", "-", "--batch", "1"], lines);
     assert_eq!(ran.code, 0, "{ran:?}");
     // With a checkpoint, degraded reading also knows the state after the damage.
-    std::fs::remove_dir_all(folder.store().join("checkpoint")).unwrap();
+    fs::remove_dir_all(folder.store().join("checkpoint")).unwrap();
     damage(&folder.store(), "content 30 content 30");
     folder.refused(5, &["list"]);
     let seen = folder.stream(&["list", "--degraded"]);
