@@ -5,7 +5,7 @@
 //! padding, because each preimage either has a fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
 //!
 //! # Layer
-//! Layer 0. The only file that names blake3 and sha2.
+//! Layer 0. The only folder that names blake3 and sha2.
 //!
 //! # Invariants
 //! - DIG-1: equal digests of one domain mean equal preimages (collision resistance of the hash).
@@ -14,11 +14,15 @@
 //! # Format
 //! docs/format.md, "Digests".
 
+mod batch;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use sha2::Digest as _;
+
+pub(crate) use batch::HashBatch;
 
 /// The number of bytes in a digest.
 pub const DIGEST_LEN: usize = 32;
@@ -142,6 +146,9 @@ impl HashSuite {
         let padding = &ZEROS[..length.next_multiple_of(BLOCK) - length];
         let padded = parts.iter().copied().chain([padding]);
         match self.algorithm {
+            HashAlgorithm::Blake3 if (1..=batch::CHUNK).contains(&length) => {
+                batch::hash_short(domain, parts, length)
+            }
             HashAlgorithm::Blake3 => {
                 let mut hasher = blake3::Hasher::new_from_context_key(&CONTEXT_KEYS[domain as usize]);
                 for part in padded {
