@@ -177,7 +177,20 @@ impl HashSuite {
 
     /// Returns the key path of an id: the position of its leaf in the trie.
     pub fn key_path(self, id: &str) -> KeyPath {
-        let mut path = self.hash_bytes(Domain::Key, id.as_bytes());
+        self.path_of(self.hash_bytes(Domain::Key, id.as_bytes()))
+    }
+
+    /// Returns the key paths of many ids, in their order.
+    pub(crate) fn key_paths<'a>(self, ids: impl Iterator<Item = &'a str>) -> Vec<KeyPath> {
+        let mut batch = HashBatch::new(self, Domain::Key);
+        ids.for_each(|id| batch.push_bytes(id.as_bytes()));
+        let mut digests = Vec::new();
+        batch.finish(&mut digests);
+        digests.into_iter().map(|digest| self.path_of(digest)).collect()
+    }
+
+    fn path_of(self, digest: [u8; DIGEST_LEN]) -> KeyPath {
+        let mut path = digest;
         if self.key_bits < 256 {
             for (index, byte) in path.iter_mut().enumerate() {
                 let kept = (usize::from(self.key_bits)).saturating_sub(index * 8).min(8);

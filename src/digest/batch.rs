@@ -85,11 +85,6 @@ impl HashBatch {
         }
     }
 
-    /// Returns the number of messages.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
     /// Adds a preimage of fixed length, in parts; see [`HashSuite::hash_fixed`].
     #[inline]
     pub(crate) fn push_fixed(&mut self, parts: &[&[u8]]) {
@@ -115,7 +110,8 @@ impl HashBatch {
         for (place, &end) in self.ends.iter().enumerate() {
             let message = &self.padded[start..end];
             start = end;
-            let is_short = self.suite.algorithm == HashAlgorithm::Blake3 && (1..=CHUNK).contains(&message.len());
+            let is_short =
+                self.suite.algorithm == HashAlgorithm::Blake3 && (1..=CHUNK).contains(&message.len());
             if is_short {
                 messages.push((message, place));
             } else {

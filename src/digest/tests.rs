@@ -109,7 +109,11 @@ fn a_short_preimage_has_the_digest_of_the_library_at_every_length() {
         let expected = blake3::derive_key(Domain::Branch.context(), &padded);
         assert_eq!(suite.hash_fixed(Domain::Branch, &[&bytes]), expected, "{length}");
         let (low, high) = bytes.split_at(length / 3);
-        assert_eq!(suite.hash_fixed(Domain::Branch, &[low, &[], high]), expected, "{length}");
+        assert_eq!(
+            suite.hash_fixed(Domain::Branch, &[low, &[], high]),
+            expected,
+            "{length}"
+        );
     }
 }
 
@@ -126,7 +130,6 @@ fn btc_1_a_batch_returns_the_digests_of_single_hashes() {
                     batch.push_bytes(&bytes);
                     expected.push(suite.hash_bytes(Domain::Object, &bytes));
                 }
-                assert_eq!(batch.len(), count);
                 batch.finish(&mut found);
                 assert_eq!(found, expected);
             }
@@ -138,5 +141,18 @@ fn btc_1_a_batch_returns_the_digests_of_single_hashes() {
         leaves.finish(&mut found);
         let alone = |parts: &[&[u8]]| suite.hash_fixed(Domain::Leaf, parts);
         assert_eq!(found, [alone(&[&[1; 32], &[2; 32]]), alone(&[])]);
+    }
+}
+
+#[test]
+fn the_key_paths_of_many_ids_are_those_of_each_id() {
+    for suite in [
+        HashSuite::new(HashAlgorithm::Blake3),
+        HashSuite::new(HashAlgorithm::Sha256),
+        HashSuite::with_weak_keys(HashAlgorithm::Blake3, 11),
+    ] {
+        let ids: Vec<String> = (0..100).map(|number| "x".repeat(number)).collect();
+        let expected: Vec<_> = ids.iter().map(|id| suite.key_path(id)).collect();
+        assert_eq!(suite.key_paths(ids.iter().map(String::as_str)), expected);
     }
 }

@@ -28,6 +28,7 @@ mod salvage_leftovers;
 mod salvage_outside;
 mod salvage_spare;
 mod scan;
+mod staged;
 mod staging;
 #[cfg(feature = "agent")]
 mod tainted;

@@ -40,6 +40,12 @@ impl Locator {
         self.0
     }
 
+    /// Returns the locator that is `bytes` bytes behind this one, which must be whole frames. The result names another
+    /// segment if no segment is that long.
+    pub(crate) fn plus(self, bytes: u64) -> Self {
+        Self(self.0.wrapping_add(bytes / frame::FRAME_ALIGNMENT as u64))
+    }
+
     /// Returns the number of the segment.
     pub fn segment(self) -> u64 {
         self.0 >> 32
@@ -234,6 +240,12 @@ impl BatchBuilder {
     /// Returns whether the batch contains no record.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.longest == 0
+    }
+
+    /// Returns the length of the records that were added, in bytes. The next record begins that far behind the start of
+    /// the batch.
+    pub(crate) fn frames_bytes(&self) -> u64 {
+        self.frames.len() as u64
     }
 
     /// Returns the length of the encoded batch in bytes, including its seal.

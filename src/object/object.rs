@@ -23,7 +23,8 @@ use super::time::Time;
 use super::value::Value;
 use crate::codec::{DecodeError, Fields, IGNORABLE, as_array, as_text};
 use crate::digest::{
-    CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath, ObjectDigest,
+    CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashBatch, HashSuite, KeyPath,
+    ObjectDigest,
 };
 use crate::error::{Error, Result};
 
@@ -91,6 +92,15 @@ impl Object {
     #[doc(hidden)]
     pub fn hash(bytes: &[u8], suite: HashSuite) -> ObjectDigest {
         ObjectDigest::from_bytes(suite.hash_bytes(Domain::Object, bytes))
+    }
+
+    /// Returns the digests of many canonical object bytes, in their order.
+    pub(crate) fn hash_all<'a>(all: impl Iterator<Item = &'a [u8]>, suite: HashSuite) -> Vec<ObjectDigest> {
+        let mut batch = HashBatch::new(suite, Domain::Object);
+        all.for_each(|bytes| batch.push_bytes(bytes));
+        let mut digests = Vec::new();
+        batch.finish(&mut digests);
+        digests.into_iter().map(ObjectDigest::from_bytes).collect()
     }
 
     /// Adds the content record that [`Self::content_digest`] names. The caller must have checked its digest.

@@ -53,7 +53,7 @@ pub(crate) use commits::{CommitEntry, Gap};
 pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
-pub(crate) use replay::StagedState;
+pub(crate) use replay::{StagedState, Unlinked};
 pub(crate) use rewrite::{Erasure, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
 #[cfg(feature = "cli")]
@@ -328,7 +328,7 @@ impl Store {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a checkpoint cannot be read.
-    fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
+    pub(crate) fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
         if let Some(created) = self.catalog.read_recursive().unlinked.get(key).copied() {
             return Ok(Some(created));
         }

@@ -381,6 +381,22 @@ impl Records {
         Ok(())
     }
 
+    /// Adds the record of a version that history did not have when the writer staged it. Another batch of the same group
+    /// may have added the version since.
+    ///
+    /// # Errors
+    /// The errors of [`Self::add`].
+    pub(super) fn add_new(&self, record: &Record, digest: ObjectDigest) -> Result<()> {
+        if self
+            .objects
+            .write()
+            .insert_first(digest.as_bytes(), record.locator)
+        {
+            return Ok(());
+        }
+        self.add(record, Some(digest))
+    }
+
     fn add_erased(&self, record: &Record) -> Result<()> {
         let erased = Erased::decode(&record.body).map_err(|error| unreadable(record, &error))?;
         if self.find_erased(&erased.digest)?.is_some() {

@@ -7,6 +7,7 @@
 //! Layer 4. Derived: rebuilt from the log at each opening.
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use crate::digest::DIGEST_LEN;
 use crate::log::Locator;
@@ -33,6 +34,23 @@ impl DigestIndex {
             .insert_unique(prefix.0, DigestRow { prefix, value }, |row| row.prefix.0);
     }
 
+    /// Adds a record, unless the index already contains a record that may have the same digest. Returns whether the
+    /// record was added.
+    pub(super) fn insert_first(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) -> bool {
+        let prefix = prefix_of(digest);
+        let value = place.to_u64();
+        let entry = self
+            .table
+            .entry(prefix.0, |row| row.prefix == prefix, |row| row.prefix.0);
+        match entry {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(DigestRow { prefix, value });
+                true
+            }
+        }
+    }
+
     /// Iterates the rows in an undefined order.
     pub(super) fn iter(&self) -> impl Iterator<Item = DigestRow> + '_ {
         self.table.iter().copied()
@@ -57,11 +75,14 @@ mod tests {
         let mut digest = [7; DIGEST_LEN];
         index.insert(&digest, Locator::from_u64(1));
         index.insert(&digest, Locator::from_u64(2));
+        assert!(!index.insert_first(&digest, Locator::from_u64(3)));
         let mut found: Vec<_> = index.candidates(&digest).map(Locator::to_u64).collect();
         found.sort_unstable();
         assert_eq!(found, [1, 2]);
         digest[0] ^= 1;
         assert_eq!(index.candidates(&digest).count(), 0);
         assert_eq!(index.len(), 2);
+        assert!(index.insert_first(&digest, Locator::from_u64(3)));
+        assert_eq!(index.candidates(&digest).next(), Some(Locator::from_u64(3)));
     }
 }

@@ -191,7 +191,11 @@ impl<'a> Unknown<'a> {
         }
         let place = self.levels[depth].len();
         let mut below = 0;
-        self.levels[depth].push(UnknownBranch { branch, loaded, below });
+        self.levels[depth].push(UnknownBranch {
+            branch,
+            loaded,
+            below,
+        });
         for (position, child) in loaded.slots().iter().enumerate() {
             if let Kind::Branch(child) = child.get()
                 && child.cached_digest(self.hasher.kind()).is_none()

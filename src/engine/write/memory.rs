@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 5.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::memory::Memory;
@@ -316,9 +315,7 @@ impl Memory {
     /// The errors of [`Self::undo`].
     pub(crate) fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
         let (plan, draft) = self.inner.plan_reversal(op, writer)?;
-        let tree = self
-            .inner
-            .check_tree(&draft.base.state, BTreeMap::new(), draft.staged.iter());
+        let tree = self.inner.check_tree(&draft.base.state, &[], &draft);
         tree.map_err(later_changes)?;
         Ok(plan)
     }

@@ -144,7 +144,8 @@ impl Inner {
         let (store, _, mut tip) = self.tip(writing)?;
         let mut batch = BatchBuilder::new();
         let (trie, root) = (store.state(target)?, target.commit.root);
-        let mark = self.add_commit(&mut batch, &mut tip, trie, root, &note)?;
+        let time = self.time_after(tip.time);
+        let mark = self.add_commit(&mut batch, &mut tip, trie, root, time, &note)?;
         self.write_one(writing, Ready::of(batch, mark))
     }
 
@@ -216,7 +217,7 @@ impl Inner {
             let (plan, draft) = self.plan_reversal(op, writer)?;
             let note = Note::new(op, Some(plan.target.digest), writer);
             let (store, head, mut tip) = self.tip(writing)?;
-            let ready = self.stage(&store, &mut tip, &head, &draft, &note, false);
+            let ready = self.stage(&store, &mut tip, &head, &[], &draft, &note);
             drop(tip);
             let ready = ready.map_err(later_changes)?;
             self.write_one(
