@@ -16,6 +16,7 @@ mod gc;
 mod gc_beside;
 mod gc_records;
 mod groups;
+mod lanes;
 mod latent_defects;
 mod live_mark;
 mod moved;

@@ -309,6 +309,7 @@ pub(super) fn encode_group(
         let at = buffer.len();
         if at == 0 {
             buffer = builder.frames;
+            buffer.reserve_exact(SEAL_FRAME_BYTES as usize);
         } else {
             buffer.extend_from_slice(&builder.frames);
         }
@@ -330,6 +331,8 @@ pub(super) fn encode_group(
         chain = Chain::after(number, digest);
         sealed.push((number, commit, digest, headers));
     }
+    // The log keeps the buffer for reads, so the buffer must not keep the room for more records.
+    buffer.shrink_to_fit();
     let bytes = Bytes::from(buffer);
     let record = |(at, header): (usize, FrameHeader)| {
         let locator = Locator::new(after.segment, after.start + at as u64);

@@ -1,5 +1,6 @@
 //! Tests of the log. This file contains the shared helpers. Each submodule tests one subject.
 
+mod alone;
 mod crash;
 mod damage;
 mod epoch;

@@ -146,6 +146,11 @@ impl Store {
         self.base_len() + self.catalog.read_recursive().line.kept.len()
     }
 
+    /// Returns an index from which on all kept commits are of `lane`. Commits below it may be of any lane.
+    pub(crate) fn others_below(&self, lane: &str) -> usize {
+        self.base_len() + self.catalog.read_recursive().line.others_below(lane)
+    }
+
     /// Returns the kept commit at `index`. Index 0 is the oldest kept commit.
     ///
     /// # Errors
