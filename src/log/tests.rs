@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod epoch;
+mod first_touch;
 mod layout;
 mod live;
 mod reads;

@@ -19,7 +19,8 @@ use crate::trie::Entry;
 
 use super::base::Base;
 use super::checkpoint::StateRow;
-use super::{CommitEntry, Store, replay};
+use super::follow::{Followed, Follower};
+use super::{CommitEntry, Store};
 
 /// A commit that changed an id between two kept commits.
 pub(crate) struct IdChange {
@@ -51,6 +52,8 @@ impl Run {
 pub(crate) struct IdChanges {
     store: Arc<Store>,
     key: KeyPath,
+    /// The newest entry of the id that the search has seen.
+    known: Option<Entry>,
     /// The time of the first write of the id. No older commit contains the id.
     created: i64,
     /// The indexes of the commits after the checkpoint that were not searched yet.
@@ -74,12 +77,14 @@ impl IdChanges {
         let base = store.base.as_ref();
         let mut states = base.map_or(Ok(Vec::new()), |base| base.states())?;
         let mut newer = store.base_len()..store.kept();
+        let known = store.state(&*store.head()?)?.get(&key, &*store)?;
         let created = store.earliest(&key)?;
         if created.is_none() {
             (states, newer) = (Vec::new(), 0..0);
         }
         Ok(Self {
             key,
+            known,
             created: created.unwrap_or_default(),
             newer,
             runs_left: states.len(),
@@ -126,6 +131,7 @@ impl IdChanges {
             self.runs_left = run;
             let found = self.run(run)?;
             self.waiting.clone_from(&found.changes);
+            self.known = found.changes.iter().find_map(|(_, entry)| *entry).or(self.known);
         }
     }
 
@@ -163,20 +169,25 @@ impl IdChanges {
         let (from, since) = older.map_or((Position::START, 0), |older| (older.position, older.seq + 1));
         let (store, key) = (Arc::clone(&self.store), self.key);
         let upto = self.states[end].position.batch;
-        store.records.reader().batches(&from, upto, &mut |batch| {
-            let before = run.changes.last().map_or(run.first, |(_, entry)| *entry);
-            let mut reused = |commit: &Commit| match self.reused(commit)? {
-                Some(seq) if seq >= since => Ok(run.at(seq)),
-                Some(seq) => {
-                    let older = self.states.partition_point(|state| state.seq < seq);
-                    Ok(self.run(older)?.at(seq))
+        let mut follower = Follower::new(&store, key, self.known.as_ref());
+        store.records.reader().frames(&from, upto, &mut |frame| {
+            let before = || run.changes.last().map_or(run.first, |(_, entry)| *entry);
+            let (seq, entry) = match follower.add(frame, before)? {
+                None => return Ok(()),
+                Some(Followed::Has(seq, entry)) => (seq, entry),
+                Some(Followed::Reuses(commit)) => {
+                    let entry = match self.reused(&commit)? {
+                        Some(seq) if seq >= since => run.at(seq),
+                        Some(seq) => {
+                            let older = self.states.partition_point(|state| state.seq < seq);
+                            self.run(older)?.at(seq)
+                        }
+                        None => None,
+                    };
+                    (commit.seq, entry)
                 }
-                None => Ok(None),
             };
-            let followed = replay::follow_id(&store, &batch, &key, before, &mut reused)?;
-            if let Some((seq, entry)) = followed
-                && differ(entry, before)
-            {
+            if differ(entry, before()) {
                 run.changes.push((seq, entry));
             }
             Ok(())
