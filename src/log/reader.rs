@@ -19,7 +19,7 @@ use imbl::OrdMap;
 
 use super::batch::{Batch, Locator, Position, Record};
 use super::files::{cannot_list, damage, undecodable};
-use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind, framed_bytes};
+use super::frame::{FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind, framed_bytes};
 use super::manifest::{Manifest, SegmentEntry, chained};
 use super::memory::{Buffers, Map};
 use super::seal::Chain;
@@ -35,7 +35,7 @@ use crate::threads::ArcSwap;
 /// The number of bytes that a processor loads into its cache at once.
 const LINE_BYTES: usize = 64;
 /// The number of lines to touch at the start of a record.
-const TOUCHED_LINES: usize = 4;
+const TOUCHED_LINES: usize = 2;
 
 /// Reads records of a log. Clones share the open segments. Reads acquire no lock of the store and never wait for a
 /// writer.
@@ -75,7 +75,7 @@ impl LogReader {
         let (segment, offset) = (self.segment(locator.segment())?, locator.offset());
         let mut bytes = read_bytes(&*segment.file, offset, FRAME_HEADER_BYTES + count)
             .map_err(|error| segment.cannot_read(error))?;
-        let header = FrameHeader::parse(&bytes, segment.header.seed(), offset)
+        let header = FrameHeader::parse(&bytes, segment.seed, offset)
             .map_err(|cause| segment.damage(offset, cause))?;
         bytes.truncate(header.body_range().end);
         Ok(Peeked {
@@ -200,6 +200,8 @@ impl Segments {
 /// One open segment.
 pub(super) struct SegmentFile {
     pub(super) header: SegmentHeader,
+    /// The seed of the segment's checksums, from the header.
+    seed: FrameSeed,
     pub(super) file: Arc<dyn DiskFile>,
     /// Whether the file still had its temporary name when it was opened.
     pub(super) unfinished: bool,
@@ -272,6 +274,7 @@ impl SegmentFile {
     pub(super) fn with_file(file: Arc<dyn DiskFile>, unfinished: bool, name: &str) -> Result<Self> {
         let header = read_segment_header(&*file, name)?;
         Ok(Self {
+            seed: header.seed(),
             header,
             file,
             unfinished,
@@ -452,14 +455,14 @@ impl SegmentFile {
     fn origin(&self, suite: HashSuite) -> Origin {
         Origin {
             segment: self.header.id,
-            seed: self.header.seed(),
+            seed: self.seed,
             suite,
         }
     }
 
     /// Reads a record. INVARIANT RDR-1: a read returns a body only after the checksum of the body matched.
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
-        let (seed, offset) = (self.header.seed(), locator.offset());
+        let (seed, offset) = (self.seed, locator.offset());
         let found = if let Some(map) = self.mapped(offset) {
             let (bytes, start) = (map.bytes(), offset as usize);
             if map.verified().contains(offset) {

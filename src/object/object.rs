@@ -150,12 +150,13 @@ impl Object {
 
     /// Returns the permanent name of the object.
     pub fn id(&self) -> &Id {
-        self.id.get_or_init(|| Id::from_verified(self.id_text()))
+        self.id
+            .get_or_init(|| Id::from_verified(Self::id_in(&self.bytes).unwrap_or_default()))
     }
 
-    /// Returns the text of [`Self::id`], which costs no allocation.
-    pub(crate) fn id_text(&self) -> &str {
-        Self::id_in(&self.bytes).unwrap_or_default()
+    /// Returns whether [`Self::id`] is `id`. Costs no allocation.
+    pub(crate) fn is_named(&self, id: &Id) -> bool {
+        self.field(tag::ID) == Some(id.as_str().as_bytes())
     }
 
     /// Returns the id in the canonical bytes of an object.
@@ -365,7 +366,7 @@ impl Eq for Object {}
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Object({:?}, {:?})", self.id_text(), self.digest)
+        write!(f, "Object({:?}, {:?})", self.id().as_str(), self.digest)
     }
 }
 

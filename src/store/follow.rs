@@ -50,8 +50,16 @@ impl Found {
 
 /// What a commit does to the followed id.
 pub(super) enum Followed {
-    /// The commit has this seq, and the id has this entry after it.
-    Has(u64, Option<Entry>),
+    /// The commit contains a change of the id.
+    Changes {
+        /// The seq of the commit.
+        seq: u64,
+        /// The entry after the commit; `None` if the commit removes the id.
+        entry: Option<Entry>,
+        /// Whether `created` in `entry` is the time of the first write of the id. If not, it is the commit's time, and
+        /// the entry before the commit has the time, if there is one.
+        is_first: bool,
+    },
     /// The commit contains no changes, and reuses the state of an older commit.
     Reuses(Commit),
 }
@@ -81,22 +89,18 @@ impl<'a> Follower<'a> {
         follower
     }
 
-    /// Adds the next frame. `before` returns the entry of the id before the batch. If the frame ends a batch whose
-    /// commit may change the id, returns what the commit does to the id.
+    /// Adds the next frame. If the frame ends a batch whose commit may change the id, returns what the commit does to
+    /// the id.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(super) fn add(
-        &mut self,
-        frame: &ReadFrame<'_>,
-        before: impl FnOnce() -> Option<Entry>,
-    ) -> Result<Option<Followed>> {
+    pub(super) fn add(&mut self, frame: &ReadFrame<'_>) -> Result<Option<Followed>> {
         if frame.kind == RecordKind::Seal {
             let found = std::mem::take(&mut self.found);
-            return self.after(&found, before);
+            return self.after(&found);
         }
-        let added = self.note(frame);
-        added.map_err(|error| unreadable_at(frame.locator, &error))?;
+        let noted = self.note(frame);
+        noted.map_err(|error| unreadable_at(frame.locator, &error))?;
         Ok(None)
     }
 
@@ -168,7 +172,7 @@ impl<'a> Follower<'a> {
         found
     }
 
-    fn after(&self, found: &Found, before: impl FnOnce() -> Option<Entry>) -> Result<Option<Followed>> {
+    fn after(&self, found: &Found) -> Result<Option<Followed>> {
         let Some(place) = found.commit else {
             return Ok(None);
         };
@@ -181,26 +185,23 @@ impl<'a> Follower<'a> {
         if !found.changes_state {
             return Ok(Some(Followed::Reuses(commit)));
         }
-        let after = match last {
-            Some(Change {
-                digest: Some(digest),
-                place,
-                created,
-            }) => {
-                let place =
-                    place.map_or_else(|| self.store.records.find_trace(digest), |place| Ok(Some(place)))?;
-                let place = place.ok_or_else(|| missing_version(digest))?.to_u64();
-                let created = created.or_else(|| before().map(|entry| entry.created));
-                Some(Entry {
-                    key: self.key,
-                    digest: *digest.as_bytes(),
-                    place,
-                    created: created.unwrap_or(commit.time.as_micros()),
-                })
-            }
-            _ => None,
-        };
-        Ok(Some(Followed::Has(commit.seq, after)))
+        let last = last.unwrap_or_default();
+        let entry = last.digest.map(|digest| -> Result<Entry> {
+            let place = last
+                .place
+                .map_or_else(|| self.store.records.find_trace(digest), |place| Ok(Some(place)))?;
+            Ok(Entry {
+                key: self.key,
+                digest: *digest.as_bytes(),
+                place: place.ok_or_else(|| missing_version(digest))?.to_u64(),
+                created: last.created.unwrap_or(commit.time.as_micros()),
+            })
+        });
+        Ok(Some(Followed::Changes {
+            seq: commit.seq,
+            entry: entry.transpose()?,
+            is_first: last.created.is_some(),
+        }))
     }
 }
 

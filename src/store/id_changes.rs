@@ -15,6 +15,7 @@ use crate::digest::KeyPath;
 use crate::error::{Error, Result};
 use crate::log::Position;
 use crate::object::Commit;
+use crate::threads::{beside, processors};
 use crate::trie::Entry;
 
 use super::base::Base;
@@ -62,7 +63,9 @@ pub(crate) struct IdChanges {
     states: Vec<StateRow>,
     /// The number of runs that were not searched yet.
     runs_left: usize,
-    /// The runs that were read, by the index of their last state.
+    /// A run that was read beside the one after it, with the index of its last state.
+    ahead: Option<(usize, Vec<Followed>)>,
+    /// The runs that were searched, by the index of their last state.
     runs: HashMap<usize, Arc<Run>>,
     /// The changes of the last searched run that were not returned yet, oldest first.
     waiting: Vec<(u64, Option<Entry>)>,
@@ -89,6 +92,7 @@ impl IdChanges {
             newer,
             runs_left: states.len(),
             states,
+            ahead: None,
             runs: HashMap::new(),
             waiting: Vec::new(),
             store,
@@ -159,25 +163,27 @@ impl IdChanges {
         if let Some(known) = self.runs.get(&end) {
             return Ok(Arc::clone(known));
         }
-        let older = end.checked_sub(1).map(|before| self.states[before]);
+        let older = end.checked_sub(1).map(|before| self.states[before].seq);
         let mut run = Run {
-            first: older
-                .as_ref()
-                .map_or(Ok(None), |older| self.stored_entry(older.seq))?,
+            first: older.map_or(Ok(None), |older| self.stored_entry(older))?,
             changes: Vec::new(),
         };
-        let (from, since) = older.map_or((Position::START, 0), |older| (older.position, older.seq + 1));
-        let (store, key) = (Arc::clone(&self.store), self.key);
-        let upto = self.states[end].position.batch;
-        let mut follower = Follower::new(&store, key, self.known.as_ref());
-        store.records.reader().frames(&from, upto, &mut |frame| {
-            let before = || run.changes.last().map_or(run.first, |(_, entry)| *entry);
-            let (seq, entry) = match follower.add(frame, before)? {
-                None => return Ok(()),
-                Some(Followed::Has(seq, entry)) => (seq, entry),
-                Some(Followed::Reuses(commit)) => {
+        for followed in self.followed(end)? {
+            let before = run.changes.last().map_or(run.first, |(_, entry)| *entry);
+            let (seq, entry) = match followed {
+                Followed::Changes {
+                    seq,
+                    mut entry,
+                    is_first,
+                } => {
+                    if let (Some(entry), Some(before), false) = (&mut entry, before, is_first) {
+                        entry.created = before.created;
+                    }
+                    (seq, entry)
+                }
+                Followed::Reuses(commit) => {
                     let entry = match self.reused(&commit)? {
-                        Some(seq) if seq >= since => run.at(seq),
+                        Some(seq) if older.is_none_or(|older| seq > older) => run.at(seq),
                         Some(seq) => {
                             let older = self.states.partition_point(|state| state.seq < seq);
                             self.run(older)?.at(seq)
@@ -187,14 +193,43 @@ impl IdChanges {
                     (commit.seq, entry)
                 }
             };
-            if differ(entry, before()) {
+            if differ(entry, before) {
                 run.changes.push((seq, entry));
             }
-            Ok(())
-        })?;
+        }
         let run = Arc::new(run);
         self.runs.insert(end, Arc::clone(&run));
         Ok(run)
+    }
+
+    /// Returns what the commits of a run do to the id. With several processors, reads the next older run at the same
+    /// time, because the search probably needs it next.
+    fn followed(&mut self, end: usize) -> Result<Vec<Followed>> {
+        if let Some(read) = self.ahead.take_if(|(run, _)| *run == end) {
+            return Ok(read.1);
+        }
+        let next = end.checked_sub(1).filter(|next| !self.runs.contains_key(next));
+        let Some(next) = next.filter(|_| processors() > 1) else {
+            return self.read(end);
+        };
+        let (found, ahead) = beside(|| self.read(end), || self.read(next));
+        // If the older run cannot be read, the search finds the error when it reads that run.
+        self.ahead = ahead.ok().map(|read| (next, read));
+        found
+    }
+
+    /// Reads the log between two stored states.
+    fn read(&self, end: usize) -> Result<Vec<Followed>> {
+        let older = end.checked_sub(1).map(|before| self.states[before].position);
+        let upto = self.states[end].position.batch;
+        let mut follower = Follower::new(&self.store, self.key, self.known.as_ref());
+        let mut found = Vec::new();
+        let reader = self.store.records.reader();
+        reader.frames(&older.unwrap_or(Position::START), upto, &mut |frame| {
+            found.extend(follower.add(frame)?);
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     fn stored_entry(&self, seq: u64) -> Result<Option<Entry>> {

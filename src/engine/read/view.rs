@@ -180,7 +180,7 @@ impl View {
         };
         let object = self.load_kept(&entry, || format!("the version of '{id}' in this state"))?;
         // Ignores an object with another id and the same key path, which would be a hash collision.
-        Ok((object.id_text() == id.as_str()).then_some(object))
+        Ok(object.is_named(id).then_some(object))
     }
 
     /// Returns the object whose key path (`HashSuite::key_path`) starts with these bytes,
