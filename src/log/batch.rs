@@ -164,6 +164,26 @@ impl Record {
         matches.then_some(record).ok_or(Cause::BodyChecksum)
     }
 
+    /// Returns the record as [`Self::checked`] does, from a frame that [`Self::checked`] verified before at `locator`.
+    pub(super) fn verified(bytes: &Bytes, start: usize, locator: Locator) -> Result<Self, Cause> {
+        let frame = bytes.get(start..).unwrap_or_default();
+        let header = FrameHeader::parse_verified(frame)?;
+        Self::of(&header, bytes, start, locator).ok_or(Cause::CutOff)
+    }
+
+    /// Returns the record as [`Self::checked`] does, from bytes whose frames were all verified or written by this
+    /// process. Checks the header, because `locator` may not name a frame.
+    pub(super) fn kept(
+        bytes: &Bytes,
+        start: usize,
+        seed: FrameSeed,
+        locator: Locator,
+    ) -> Result<Self, Cause> {
+        let frame = bytes.get(start..).unwrap_or_default();
+        let header = FrameHeader::parse(frame, seed, locator.offset())?;
+        Self::of(&header, bytes, start, locator).ok_or(Cause::CutOff)
+    }
+
     /// Returns the locator of the next record in the segment.
     pub fn next(&self) -> Locator {
         self.locator.behind(self.body.len())

@@ -150,6 +150,10 @@ impl Log {
             let scan = self.scan_active(&segment, start, None, None)?;
             scan.tail.damage.map_or(Ok(()), Err)?;
         }
+        if entry.is_active() && self.options.map {
+            // The log holds the position, which is durable, and no writer changes a byte before it (LOG-1).
+            segment.set_durable(position.offset);
+        }
         self.cursor = *position;
         self.durable = position.offset;
         self.visited = position.batch;

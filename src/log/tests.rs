@@ -4,6 +4,7 @@ mod alone;
 mod crash;
 mod damage;
 mod epoch;
+mod first_touch;
 mod layout;
 mod live;
 mod reads;

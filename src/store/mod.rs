@@ -16,6 +16,7 @@ mod catalog;
 mod checkpoint;
 mod checkpointing;
 mod commits;
+mod follow;
 mod id_changes;
 mod lane;
 mod records;

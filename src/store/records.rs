@@ -154,6 +154,11 @@ impl Records {
         }
     }
 
+    /// Touches the records of the next objects that will be read, so that the processor loads them at the same time.
+    pub(crate) fn touch(&self, places: impl Iterator<Item = u64>) {
+        self.reader.touch(places.map(Locator::from_u64));
+    }
+
     fn with_content(&self, object: Object) -> Result<Object> {
         let object = match self.best_origin.get() {
             Some(best) => object.with_best_origin(*best),

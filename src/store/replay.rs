@@ -316,49 +316,7 @@ pub(super) fn states_behind(
     Ok(states)
 }
 
-/// Returns the seq of the commit in a batch, and the entry of one id after the commit. `before` is the entry before the
-/// batch, and `reused` returns the entry in the older state that a commit without changes reuses. Returns `None` if the
-/// batch contains no commit.
-///
-/// # Errors
-/// `Corrupt` or `Io` if a record cannot be read; the errors of `reused`.
-pub(super) fn follow_id(
-    store: &Store,
-    batch: &Batch,
-    key: &KeyPath,
-    before: Option<Entry>,
-    reused: &mut dyn FnMut(&Commit) -> Result<Option<Entry>>,
-) -> Result<Option<(u64, Option<Entry>)>> {
-    let mut contents = decode(store, batch, None, false)?;
-    let Some(CommitRecord { commit, .. }) = contents.commit.take() else {
-        return Ok(None);
-    };
-    if !contents.changes_state() {
-        return Ok(Some((commit.seq, reused(&commit)?)));
-    }
-    let is_whole = contents.map_record.as_ref().is_some_and(|map| map.whole);
-    let mut after = before.filter(|_| !is_whole);
-    for (_, digest, place, created) in contents.changes().filter(|(changed, ..)| changed == key) {
-        after = match digest {
-            None => None,
-            Some(digest) => {
-                let place =
-                    place.map_or_else(|| store.records.find_trace(digest), |place| Ok(Some(place)))?;
-                let place = place.ok_or_else(|| missing_version(digest))?.to_u64();
-                let created = created.or(before.map(|entry| entry.created));
-                Some(Entry {
-                    key: *key,
-                    digest: *digest.as_bytes(),
-                    place,
-                    created: created.unwrap_or(commit.time.as_micros()),
-                })
-            }
-        };
-    }
-    Ok(Some((commit.seq, after)))
-}
-
-fn missing_version(digest: ObjectDigest) -> Error {
+pub(super) fn missing_version(digest: ObjectDigest) -> Error {
     Error::corrupt(format!("the linked version {digest} is missing"))
 }
 
