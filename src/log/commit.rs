@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
+use super::fixed::is_zero;
 use super::handle::{Log, Writing, next_number};
 use super::live::{LIVE_NAME, Live};
 use super::lock::{LOCK_NAME, WriteLock};
@@ -360,7 +361,7 @@ fn cannot_write(segment: &SegmentFile, error: io::Error) -> Error {
 pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     let mut behind = [0; CLEAN_BYTES];
     let count = read_full(&*segment.file, end, &mut behind).map_err(|error| segment.cannot_read(error))?;
-    Ok(behind.iter().take(count).all(|byte| *byte == 0))
+    Ok(is_zero(&behind[..count]))
 }
 
 /// Returns the error of a failed sync. The bytes were written, but a later reader may find all of them or none.
