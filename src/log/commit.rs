@@ -275,8 +275,8 @@ impl Log {
         };
         let group = group.into_iter().map(|(builder, head)| (builder, head.commit));
         let (bytes, batches) = encode_group(group, self.suite, after)?;
-        file.write_shared(after.start, &bytes)
-            .map_err(|error| cannot_write(&segment, error))?;
+        let writing = |error| cannot_write(&segment, error);
+        file.write_shared(after.start, &bytes).map_err(writing)?;
         self.unsynced = Some(head);
         if let Some(last) = batches.last() {
             self.cursor = self.cursor.after(last, after.start + bytes.len() as u64);
@@ -284,8 +284,7 @@ impl Log {
         segment.keep(after.start, bytes);
         match durability {
             Durability::Synced => {
-                file.sync()
-                    .map_err(|error| outcome_unknown(&segment.name(), error))?;
+                file.sync().map_err(|error| outcome_unknown(&segment, error))?;
                 self.mark_durable(head).map_err(done_untold)?;
             }
             Durability::Later => {
@@ -365,8 +364,8 @@ pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
 }
 
 /// Returns the error of a failed sync. The bytes were written, but a later reader may find all of them or none.
-fn outcome_unknown(name: &str, error: io::Error) -> Error {
-    Error::io(format!("cannot sync {name}"), error)
+fn outcome_unknown(segment: &SegmentFile, error: io::Error) -> Error {
+    Error::io(format!("cannot sync {}", segment.name()), error)
         .with_code(ErrorCode::OutcomeUnknown)
         .with_hint("it is unknown whether the change was saved: make another write, then check `treering log` before you repeat the change")
 }
