@@ -81,6 +81,12 @@ impl Pieces {
         if start == end {
             return Ok(());
         }
+        if let Some(old) = self.written.get_mut(&start)
+            && old.len() == bytes.len()
+        {
+            *old = bytes;
+            return Ok(());
+        }
         // At most one piece begins before `start` and reaches into the range, because pieces do not overlap.
         while let Some((&at, old)) = self.written.range(..end).next_back() {
             let old_end = at + old.len() as u64;

@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
+use super::fixed::is_zero;
 use super::handle::{Log, Writing, next_number};
 use super::live::{LIVE_NAME, Live};
 use super::lock::{LOCK_NAME, WriteLock};
@@ -274,8 +275,8 @@ impl Log {
         };
         let group = group.into_iter().map(|(builder, head)| (builder, head.commit));
         let (bytes, batches) = encode_group(group, self.suite, after)?;
-        file.write_shared(after.start, &bytes)
-            .map_err(|error| cannot_write(&segment, error))?;
+        let writing = |error| cannot_write(&segment, error);
+        file.write_shared(after.start, &bytes).map_err(writing)?;
         self.unsynced = Some(head);
         if let Some(last) = batches.last() {
             self.cursor = self.cursor.after(last, after.start + bytes.len() as u64);
@@ -283,8 +284,7 @@ impl Log {
         segment.keep(after.start, bytes);
         match durability {
             Durability::Synced => {
-                file.sync()
-                    .map_err(|error| outcome_unknown(&segment.name(), error))?;
+                file.sync().map_err(|error| outcome_unknown(&segment, error))?;
                 self.mark_durable(head).map_err(done_untold)?;
             }
             Durability::Later => {
@@ -360,12 +360,12 @@ fn cannot_write(segment: &SegmentFile, error: io::Error) -> Error {
 pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     let mut behind = [0; CLEAN_BYTES];
     let count = read_full(&*segment.file, end, &mut behind).map_err(|error| segment.cannot_read(error))?;
-    Ok(behind.iter().take(count).all(|byte| *byte == 0))
+    Ok(is_zero(&behind[..count]))
 }
 
 /// Returns the error of a failed sync. The bytes were written, but a later reader may find all of them or none.
-fn outcome_unknown(name: &str, error: io::Error) -> Error {
-    Error::io(format!("cannot sync {name}"), error)
+fn outcome_unknown(segment: &SegmentFile, error: io::Error) -> Error {
+    Error::io(format!("cannot sync {}", segment.name()), error)
         .with_code(ErrorCode::OutcomeUnknown)
         .with_hint("it is unknown whether the change was saved: make another write, then check `treering log` before you repeat the change")
 }
