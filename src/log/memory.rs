@@ -91,7 +91,7 @@ impl Buffers {
         let (block, at) = place_of(index);
         let block = self.blocks[block].get_or_init(|| (0..1 << block).map(|_| OnceLock::new()).collect());
         let bytes = Shared::new(bytes);
-        if !block[at].set(Buffer { start, bytes }).is_err() {
+        if block[at].set(Buffer { start, bytes }).is_ok() {
             self.count.store(index + 1, Ordering::Release);
         }
     }

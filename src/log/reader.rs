@@ -54,6 +54,10 @@ pub struct Peeked {
     pub start: Vec<u8>,
 }
 
+/// Receives a segment, the end of the segment before it and its entry, and the position at which to start in it.
+type VisitSegment<'a> =
+    dyn FnMut(&SegmentFile, (SegmentEnd, &SegmentEntry), Option<&Position>) -> Result<()> + 'a;
+
 impl LogReader {
     /// Reads the record at `locator`. The locator must be from a batch of this log.
     ///
@@ -120,12 +124,7 @@ impl LogReader {
 
     /// Passes to `visit` the segments that contain the batches after `from` up to `upto`. If the batches begin within
     /// the segment, also passes `from`.
-    fn each_segment(
-        &self,
-        from: &Position,
-        upto: u64,
-        visit: &mut dyn FnMut(&SegmentFile, (SegmentEnd, &SegmentEntry), Option<&Position>) -> Result<()>,
-    ) -> Result<()> {
+    fn each_segment(&self, from: &Position, upto: u64, visit: &mut VisitSegment<'_>) -> Result<()> {
         let manifest = self.segments.manifest.load_full();
         let from_start = *from == Position::START;
         if !from_start && !manifest.lists(from.segment) {

@@ -61,7 +61,7 @@ pub(super) enum Followed {
         is_first: bool,
     },
     /// The commit contains no changes, and reuses the state of an older commit.
-    Reuses(Commit),
+    Reuses(Box<Commit>),
 }
 
 /// Follows one id from batch to batch.
@@ -183,7 +183,7 @@ impl<'a> Follower<'a> {
         let record = self.store.records.record(place)?;
         let commit = Commit::decode(&record.body).map_err(|error| unreadable_at(place, &error))?;
         if !found.changes_state {
-            return Ok(Some(Followed::Reuses(commit)));
+            return Ok(Some(Followed::Reuses(Box::new(commit))));
         }
         let last = last.unwrap_or_default();
         let entry = last.digest.map(|digest| -> Result<Entry> {
