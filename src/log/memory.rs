@@ -268,7 +268,7 @@ mod tests {
         let length = 3 * FRAME_ALIGNMENT * CHUNK_BITS / 2;
         let set = Verified::new(length);
         let offsets: Vec<u64> = (0..length as u64).step_by(FRAME_ALIGNMENT).collect();
-        let chosen = |offset: &u64| offset % 7 == 0;
+        let chosen = |offset: &u64| offset.is_multiple_of(7);
         offsets
             .iter()
             .copied()

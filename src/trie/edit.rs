@@ -23,13 +23,13 @@ use super::stored::{NodeSource, ensure_loaded};
 use crate::digest::KeyPath;
 use crate::error::Result;
 
-/// Returns the new entry of a key; see [`super::Trie::updated`].
-pub(super) type Change<'a> = dyn FnMut(usize, Option<&Entry>) -> Result<Option<Entry>> + 'a;
+/// A function for [`super::Trie::updated`]: gets the index of a key and its entry, and returns its new entry.
+pub type ChangeEntry<'a> = dyn FnMut(usize, Option<&Entry>) -> Result<Option<Entry>> + 'a;
 
 /// An edit of the entries at some keys.
 pub(super) struct Edit<'a> {
     source: &'a dyn NodeSource,
-    change: &'a mut Change<'a>,
+    change: &'a mut ChangeEntry<'a>,
     /// The number of entries that the edit has added so far, minus those that it has removed.
     added: i64,
 }
@@ -93,7 +93,7 @@ impl Slots {
 }
 
 impl<'a> Edit<'a> {
-    pub(super) fn new(source: &'a dyn NodeSource, change: &'a mut Change<'a>) -> Self {
+    pub(super) fn new(source: &'a dyn NodeSource, change: &'a mut ChangeEntry<'a>) -> Self {
         Self {
             source,
             change,
@@ -142,7 +142,7 @@ impl<'a> Edit<'a> {
         for index in keys.first..keys.first + keys.keys.len() {
             entries.extend((self.change)(index, None)?);
         }
-        self.added += entries.len() as i64;
+        self.added += entries.len().cast_signed() as i64;
         Ok((!entries.is_empty()).then(|| build::node(&entries, level)))
     }
 

@@ -43,6 +43,7 @@ use crate::error::{Error, Result};
 
 pub(crate) use check::check_stored;
 pub use diff::{Change, Diff};
+pub use edit::ChangeEntry;
 pub use entry::{Entry, Shape};
 pub use inspect::{ChildNode, Node, NodeKind};
 pub use proof::{Proof, ProofLevel, Terminal};
@@ -119,7 +120,7 @@ impl Trie {
         self,
         keys: &[KeyPath],
         source: &dyn NodeSource,
-        change: &mut dyn FnMut(usize, Option<&Entry>) -> Result<Option<Entry>>,
+        change: &mut ChangeEntry<'_>,
     ) -> Result<Self> {
         if keys.is_empty() {
             return Ok(self);

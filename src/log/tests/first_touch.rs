@@ -13,7 +13,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
 fn store() -> (SimDisk, Vec<Record>, Position) {
     let disk = SimDisk::new(11);
     let mut log = create(&shared(&disk), SMALL);
-    while log.size().0 < 3 || log.newest_batch() % 10 != 0 {
+    while log.size().0 < 3 || !log.newest_batch().is_multiple_of(10) {
         let next = log.newest_batch() + 1;
         append(&mut log, &[&format!("batch {next}")]).unwrap();
     }
