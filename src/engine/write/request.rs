@@ -66,10 +66,10 @@ impl Answer {
     }
 }
 
-/// A group waits for the callers of the group before it for at most this part of the time that that group took.
-const PATIENCE: u32 = 4;
+/// A group waits for the callers of the group before it for at most this part of the time in which that group was written.
+const PATIENCE: u32 = 2;
 /// A group does not wait if its patience is shorter than this, because waking a thread takes about as long.
-const PATIENCE_MIN: Duration = Duration::from_micros(50);
+const PATIENCE_MIN: Duration = Duration::from_micros(20);
 
 /// The drafts that wait for the next group commit.
 #[derive(Default)]
@@ -83,7 +83,7 @@ struct Waiting {
     requests: Vec<Request>,
     /// The number of callers that the last group and the queue had when that group was written.
     expected: usize,
-    /// The time that the last group took.
+    /// The time in which the last group was written and synced.
     took: Duration,
 }
 
@@ -113,7 +113,7 @@ impl Queue {
         std::mem::take(&mut waiting.requests)
     }
 
-    /// Notes how many callers a group had, and how long it took.
+    /// Notes how many callers a group had, and in which time it was written.
     fn written(&self, count: usize, took: Duration) {
         let mut waiting = self.waiting.lock();
         waiting.expected = count + waiting.requests.len();
@@ -137,9 +137,8 @@ impl Inner {
         let mut writing = self.log.lock();
         let results = self.write_with(&mut writing, |writing| {
             let requests = group.requests();
-            let started = Instant::now();
             let results = self.commit_group(writing, requests);
-            self.queue.written(requests.len(), started.elapsed());
+            self.queue.written(requests.len(), writing.took);
             results
         });
         // The next group can begin while this thread wakes the callers.
