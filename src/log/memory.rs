@@ -4,7 +4,7 @@
 //! Layer 2. Knows offsets and lengths, but no frames.
 //!
 //! # Invariants
-//! - MEM-1: a reader waits for no thread, and writes to no memory that the readers of other threads use.
+//! - BUF-1: a reader waits for no thread, and writes to no memory that the readers of other threads use.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -258,7 +258,7 @@ mod tests {
                 .map(|thread| thread.join().unwrap())
                 .collect::<Vec<_>>()
         });
-        assert!(others.iter().any(|other| *other != mine), "MEM-1");
+        assert!(others.iter().any(|other| *other != mine), "BUF-1");
         assert!(shared.more.iter().all(|handle| **handle == *shared.first));
         assert!(Shared::new(Bytes::from_static(b"short")).more.is_empty());
     }
