@@ -5,7 +5,7 @@
 //! padding, because each preimage either has a fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
 //!
 //! # Layer
-//! Layer 0. The only file that names blake3 and sha2.
+//! Layer 0. The only folder that names blake3 and sha2.
 //!
 //! # Invariants
 //! - DIG-1: equal digests of one domain mean equal preimages (collision resistance of the hash).
@@ -14,11 +14,15 @@
 //! # Format
 //! docs/format.md, "Digests".
 
+mod batch;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use sha2::Digest as _;
+
+pub(crate) use batch::HashBatch;
 
 /// The number of bytes in a digest.
 pub const DIGEST_LEN: usize = 32;
@@ -142,6 +146,9 @@ impl HashSuite {
         let padding = &ZEROS[..length.next_multiple_of(BLOCK) - length];
         let padded = parts.iter().copied().chain([padding]);
         match self.algorithm {
+            HashAlgorithm::Blake3 if (1..=batch::CHUNK).contains(&length) => {
+                batch::hash_short(domain, parts, length)
+            }
             HashAlgorithm::Blake3 => {
                 let mut hasher = blake3::Hasher::new_from_context_key(&CONTEXT_KEYS[domain as usize]);
                 for part in padded {
@@ -170,7 +177,20 @@ impl HashSuite {
 
     /// Returns the key path of an id: the position of its leaf in the trie.
     pub fn key_path(self, id: &str) -> KeyPath {
-        let mut path = self.hash_bytes(Domain::Key, id.as_bytes());
+        self.path_of(self.hash_bytes(Domain::Key, id.as_bytes()))
+    }
+
+    /// Returns the key paths of many ids, in their order.
+    pub(crate) fn key_paths<'a>(self, ids: impl Iterator<Item = &'a str>) -> Vec<KeyPath> {
+        let mut batch = HashBatch::new(self, Domain::Key);
+        ids.for_each(|id| batch.push_bytes(id.as_bytes()));
+        let mut digests = Vec::new();
+        batch.finish(&mut digests);
+        digests.into_iter().map(|digest| self.path_of(digest)).collect()
+    }
+
+    fn path_of(self, digest: [u8; DIGEST_LEN]) -> KeyPath {
+        let mut path = digest;
         if self.key_bits < 256 {
             for (index, byte) in path.iter_mut().enumerate() {
                 let kept = (usize::from(self.key_bits)).saturating_sub(index * 8).min(8);

@@ -10,14 +10,14 @@
 #[cfg(not(shuttle))]
 pub(crate) use {
     arc_swap::{ArcSwap, ArcSwapOption},
-    parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard},
+    parking_lot::{Condvar, MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard},
     std::thread::{Builder, sleep},
 };
 #[cfg(shuttle)]
 pub(crate) use {
     shuttle::thread::Builder,
     shuttle_parking_lot::{MappedRwLockReadGuard, Mutex, RwLockReadGuard},
-    stand_ins::{ArcSwap, ArcSwapOption, RwLock, sleep},
+    stand_ins::{ArcSwap, ArcSwapOption, Condvar, RwLock, sleep},
 };
 
 #[cfg(all(not(shuttle), any(test, feature = "testing")))]

@@ -93,3 +93,66 @@ fn weak_keys_keep_only_leading_bits() {
     assert_eq!(path.nibble(0), usize::from(full.as_bytes()[0] >> 4));
     assert_eq!(path.nibble(1), usize::from(full.as_bytes()[0] & 15));
 }
+
+/// Returns a message of `length` bytes, which differs for each `seed`.
+fn message(seed: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|index| (seed * 31 + index * 7) as u8).collect()
+}
+
+#[test]
+fn a_short_preimage_has_the_digest_of_the_library_at_every_length() {
+    let suite = HashSuite::new(HashAlgorithm::Blake3);
+    for length in 0..1_300 {
+        let bytes = message(length, length);
+        let mut padded = bytes.clone();
+        padded.resize(length.next_multiple_of(64), 0);
+        let expected = blake3::derive_key(Domain::Branch.context(), &padded);
+        assert_eq!(suite.hash_fixed(Domain::Branch, &[&bytes]), expected, "{length}");
+        let (low, high) = bytes.split_at(length / 3);
+        assert_eq!(
+            suite.hash_fixed(Domain::Branch, &[low, &[], high]),
+            expected,
+            "{length}"
+        );
+    }
+}
+
+#[test]
+fn btc_1_a_batch_returns_the_digests_of_single_hashes() {
+    for suite in BOTH.map(HashSuite::new) {
+        for count in (0..40).chain([1_000]) {
+            let mut batch = HashBatch::new(suite, Domain::Object);
+            let (mut expected, mut found) = (vec![[7; 32]], vec![[7; 32]]);
+            // Two rounds, because a batch is used again after its end.
+            for round in 0..2 {
+                for number in 0..count {
+                    let bytes = message(number, (number * number * 37 + round) % 1_500);
+                    batch.push_bytes(&bytes);
+                    expected.push(suite.hash_bytes(Domain::Object, &bytes));
+                }
+                batch.finish(&mut found);
+                assert_eq!(found, expected);
+            }
+        }
+        let mut leaves = HashBatch::new(suite, Domain::Leaf);
+        leaves.push_fixed(&[&[1; 32], &[2; 32]]);
+        leaves.push_fixed(&[]);
+        let mut found = Vec::new();
+        leaves.finish(&mut found);
+        let alone = |parts: &[&[u8]]| suite.hash_fixed(Domain::Leaf, parts);
+        assert_eq!(found, [alone(&[&[1; 32], &[2; 32]]), alone(&[])]);
+    }
+}
+
+#[test]
+fn the_key_paths_of_many_ids_are_those_of_each_id() {
+    for suite in [
+        HashSuite::new(HashAlgorithm::Blake3),
+        HashSuite::new(HashAlgorithm::Sha256),
+        HashSuite::with_weak_keys(HashAlgorithm::Blake3, 11),
+    ] {
+        let ids: Vec<String> = (0..100).map(|number| "x".repeat(number)).collect();
+        let expected: Vec<_> = ids.iter().map(|id| suite.key_path(id)).collect();
+        assert_eq!(suite.key_paths(ids.iter().map(String::as_str)), expected);
+    }
+}

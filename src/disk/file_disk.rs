@@ -3,16 +3,19 @@
 //! The disk holds the folder open, and every name is relative to the open folder. So the disk still refers to the same
 //! store if the folder is moved or the working directory changes. The disk does not follow symlinks inside the folder.
 //!
+//! A lock file stays open between two turns, because opening it again for each turn would cost as much as all other
+//! calls of a short turn.
+//!
 //! # Layer
 //! Layer 1.
 
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 #[cfg(target_os = "linux")]
@@ -22,18 +25,56 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::lock::HOLDER_BYTES;
-use super::{Access, Disk, DiskFile, LockGuard, check_name, if_there, map};
+use super::{Access, Disk, DiskFile, Holder, LockGuard, check_name, if_there, map};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, OrIo as _, Result};
+use crate::threads::Mutex;
 
 /// A folder of a local file system.
 #[derive(Debug)]
 pub struct FileDisk {
     path: PathBuf,
-    folder: OwnedFd,
+    folder: Arc<OwnedFd>,
     identity: (u64, u64),
+    boot: OnceLock<[u8; 16]>,
+    locks: Locks,
+}
+
+/// The locks that this disk acquired before, by name.
+type Locks = Arc<Mutex<BTreeMap<String, Turns>>>;
+
+/// The state of one lock between the turns of this process.
+#[derive(Debug, Default)]
+struct Turns {
+    /// The open lock file, while nobody in this process has the lock.
+    file: Option<LockFile>,
     /// The random number by which a waiting process announced itself in the lock file: the last such number that this
     /// process wrote or read.
-    note: AtomicU64,
+    note: Option<u64>,
+    /// Whether another process announced itself before the last turn.
+    somebody_waits: bool,
+}
+
+#[derive(Debug)]
+struct LockFile {
+    file: OpenFile,
+    identity: (u64, u64),
+    /// The process that opened the file. A forked child shares the open file and its lock, so it must not use them.
+    process: u32,
+}
+
+/// The folder of a file.
+enum Folder<'a> {
+    OfStore(BorrowedFd<'a>),
+    Within(OwnedFd),
+}
+
+impl AsFd for Folder<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::OfStore(folder) => *folder,
+            Self::Within(folder) => folder.as_fd(),
+        }
+    }
 }
 
 impl FileDisk {
@@ -56,9 +97,10 @@ impl FileDisk {
         let stat = rustix::fs::fstat(&folder).map_err(|error| opening(error.into()))?;
         Ok(Self {
             path,
-            folder,
+            folder: Arc::new(folder),
             identity: (stat.st_dev, stat.st_ino),
-            note: AtomicU64::new(0),
+            boot: OnceLock::new(),
+            locks: Locks::default(),
         })
     }
 
@@ -179,11 +221,11 @@ impl FileDisk {
     }
 
     /// Returns the open folder that contains `name`, and the last part of the name.
-    fn place<'a>(&self, name: &'a str) -> io::Result<(OwnedFd, &'a str)> {
+    fn place<'a>(&self, name: &'a str) -> io::Result<(Folder<'_>, &'a str)> {
         check_name(name)?;
         match name.rsplit_once('/') {
-            None => Ok((self.folder.try_clone()?, name)),
-            Some((folder, last)) => Ok((self.subfolder(folder)?, last)),
+            None => Ok((Folder::OfStore(self.folder.as_fd()), name)),
+            Some((folder, last)) => Ok((Folder::Within(self.subfolder(folder)?), last)),
         }
     }
 
@@ -208,6 +250,36 @@ impl FileDisk {
             return Err(self.refused(name, false, io::ErrorKind::InvalidInput.into()));
         }
         Ok(file)
+    }
+
+    /// Locks the file of a lock: `known`, the file of the turn before, if the path still refers to that file, and otherwise the
+    /// file at the path. Returns `None` if the lock is not free.
+    fn locked(&self, name: &str, process: u32, known: Option<LockFile>) -> io::Result<Option<LockFile>> {
+        let is_known = known.is_some();
+        let lock = known.map_or_else(|| self.open_lock(name, process), Ok)?;
+        match lock.file.0.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // INVARIANT LCK-1: someone may have replaced the lock file since it was opened.
+        if is_current(self.folder.as_fd(), name, &lock)? {
+            return Ok(Some(lock));
+        }
+        if is_known {
+            return self.locked(name, process, None);
+        }
+        Ok(None)
+    }
+
+    fn open_lock(&self, name: &str, process: u32) -> io::Result<LockFile> {
+        let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE)?;
+        let stat = rustix::fs::fstat(&file)?;
+        Ok(LockFile {
+            file: OpenFile(file),
+            identity: (stat.st_dev, stat.st_ino),
+            process,
+        })
     }
 
     /// Converts the error of a call on `name`. If a part of the path has the wrong file type, returns damage that names
@@ -354,29 +426,45 @@ impl Disk for FileDisk {
         sync_above(&self.path)
     }
 
-    fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
-        let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        let (folder, last) = self.place(name)?;
-        let guard = FileLock {
-            file,
-            process: std::process::id(),
-            folder,
-            name: last.to_owned(),
-        };
-        // INVARIANT LCK-1: someone may have replaced the lock file between the open and the lock.
-        if !guard.is_current()? {
+    fn try_lock(&self, name: &str, holder: &Holder) -> io::Result<Option<Box<dyn LockGuard>>> {
+        let process = std::process::id();
+        let known = self
+            .locks
+            .lock()
+            .get_mut(name)
+            .and_then(|turns| turns.file.take());
+        let known = known.filter(|known| known.process == process);
+        let Some(lock) = self.locked(name, process, known)? else {
             return Ok(None);
+        };
+        let mut found = [0; HOLDER_BYTES + 8];
+        let count = lock.file.read_at(0, &mut found)?;
+        let (before, note) = found.split_at(HOLDER_BYTES);
+        let had_no_other_holder = before == holder.as_bytes();
+        if !had_no_other_holder
+            && let Err(error) = lock.file.write_at(0, holder.as_bytes())
+            && count > 0
+        {
+            // INVARIANT LCK-2: a holder has the lock only after the lock file names that holder. A new lock file names
+            // nobody, so nobody relies on the name in it: a full disk does not refuse the lock then.
+            return Err(error);
         }
-        let mut text = holder.as_bytes().to_vec();
-        text.resize(HOLDER_BYTES, 0);
-        // Ignores a failure, for example on a full disk, because the text is used only in messages.
-        drop(guard.file.write_all_at(&text, 0));
-        Ok(Some(Box::new(guard)))
+        let note = note.try_into().map_or(0, u64::from_le_bytes);
+        let mut locks = self.locks.lock();
+        if !locks.contains_key(name) {
+            locks.insert(name.to_owned(), Turns::default());
+        }
+        if let Some(turns) = locks.get_mut(name) {
+            turns.somebody_waits = turns.note.replace(note).is_some_and(|before| before != note);
+        }
+        drop(locks);
+        Ok(Some(Box::new(FileLock {
+            lock: Some(lock),
+            folder: Arc::clone(&self.folder),
+            name: name.to_owned(),
+            locks: Arc::clone(&self.locks),
+            had_no_other_holder,
+        })))
     }
 
     fn is_locked_by(&self, name: &str, process: u32) -> bool {
@@ -405,22 +493,24 @@ impl Disk for FileDisk {
             && let Ok(file) = self.open_with(name, OFlags::RDWR)
             && file.write_all_at(&note, HOLDER_BYTES as u64).is_ok()
         {
-            self.note.store(u64::from_le_bytes(note), Ordering::Relaxed);
+            self.locks.lock().entry(name.to_owned()).or_default().note = Some(u64::from_le_bytes(note));
         }
     }
 
     fn somebody_waits(&self, name: &str) -> bool {
-        let mut note = [0; 8];
-        let file = self.open_with(name, OFlags::RDONLY);
-        let read = file.and_then(|file| file.read_exact_at(&mut note, HOLDER_BYTES as u64));
-        let note = u64::from_le_bytes(note);
-        read.is_ok() && self.note.swap(note, Ordering::Relaxed) != note
+        let mut locks = self.locks.lock();
+        let turns = locks.get_mut(name);
+        turns.is_some_and(|turns| std::mem::take(&mut turns.somebody_waits))
     }
 
     fn boot_id(&self) -> [u8; 16] {
-        let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let digits = crate::digest::from_hex(&text.trim().replace('-', ""));
-        digits.and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
+        let read = || {
+            let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+            let digits = crate::digest::from_hex(&text.trim().replace('-', ""));
+            digits.and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
+        };
+        // A process ends before the next boot.
+        *self.boot.get_or_init(read)
     }
 
     fn identity(&self) -> (u64, u64) {
@@ -437,6 +527,7 @@ impl Disk for FileDisk {
     }
 }
 
+#[derive(Debug)]
 struct OpenFile(File);
 
 impl DiskFile for OpenFile {
@@ -469,32 +560,46 @@ impl DiskFile for OpenFile {
 }
 
 struct FileLock {
-    file: File,
-    /// The number of the process that acquired the lock. A forked child has the same file open and must not release the
-    /// lock.
-    process: u32,
-    folder: OwnedFd,
+    /// The locked file; `None` only while the guard is dropped.
+    lock: Option<LockFile>,
+    folder: Arc<OwnedFd>,
     name: String,
+    locks: Locks,
+    had_no_other_holder: bool,
+}
+
+/// Returns whether `name` in `folder` still refers to the open lock file.
+fn is_current(folder: BorrowedFd<'_>, name: &str, lock: &LockFile) -> io::Result<bool> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(named) => Ok(lock.identity == (named.st_dev, named.st_ino)),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 impl LockGuard for FileLock {
     fn is_current(&self) -> io::Result<bool> {
-        let held = rustix::fs::fstat(&self.file)?;
-        match rustix::fs::statat(&self.folder, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(named) => Ok((held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)),
-            Err(Errno::NOENT) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        let lock = self.lock.as_ref();
+        lock.map_or(Ok(false), |lock| {
+            is_current(self.folder.as_fd(), &self.name, lock)
+        })
+    }
+
+    fn had_no_other_holder(&self) -> bool {
+        self.had_no_other_holder
     }
 }
 
 impl Drop for FileLock {
     fn drop(&mut self) {
+        let Some(lock) = self.lock.take() else { return };
         // Unlocks explicitly, because closing the file does not release the lock while a forked child has the file
-        // open.
-        if self.process == std::process::id() {
-            // Ignores a failure, because closing the file also releases the lock.
-            drop(self.file.unlock());
+        // open. A forked child must not release the lock of its parent.
+        if lock.process == std::process::id() && lock.file.0.unlock().is_ok() {
+            // Keeps the file open for the next turn. If unlocking fails, closing the file releases the lock.
+            if let Some(turns) = self.locks.lock().get_mut(&self.name) {
+                turns.file = Some(lock);
+            }
         }
     }
 }

@@ -5,6 +5,8 @@
 //!
 //! # Invariants
 //! - LCK-1: a lock is valid only while the lock's path still refers to the locked file.
+//! - LCK-2: a holder has the lock only after the lock file names that holder. So a holder whose name is already in the
+//!   file knows that nobody else had the lock since.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,8 +15,11 @@ use super::{Disk, read_whole};
 use crate::error::{Error, ErrorKind, OrIo as _, Result};
 use crate::threads::sleep;
 
-/// The length in bytes of the text in a lock file that names the holder.
+/// The length in bytes of the part of a lock file that names the holder.
 pub(super) const HOLDER_BYTES: usize = 256;
+
+/// The length in bytes of the random part of a holder's name, at the end of the name.
+const UNIQUE_BYTES: usize = 16;
 
 /// The text before the process number of the holder in a lock file.
 const HOLDER_PREFIX: &str = "process ";
@@ -22,6 +27,32 @@ const HOLDER_PREFIX: &str = "process ";
 /// The time that a writer pauses before it acquires a lock for which other processes wait. Each waiting process pauses
 /// about as long between two attempts.
 const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
+
+/// The name of a holder in the lock file: the process and its program for messages, and random bytes that no other
+/// holder has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder([u8; HOLDER_BYTES]);
+
+impl Holder {
+    /// Names a new holder in this process.
+    ///
+    /// # Errors
+    /// The error of [`Disk::random`].
+    pub fn new(disk: &dyn Disk) -> io::Result<Self> {
+        let mut name = [0; HOLDER_BYTES];
+        let text = holder_text(disk.process());
+        // At least one zero byte separates the text from the random bytes.
+        let count = text.len().min(HOLDER_BYTES - UNIQUE_BYTES - 1);
+        name[..count].copy_from_slice(&text.as_bytes()[..count]);
+        disk.random(&mut name[HOLDER_BYTES - UNIQUE_BYTES..])?;
+        Ok(Self(name))
+    }
+
+    /// Returns the bytes at the start of the lock file.
+    pub fn as_bytes(&self) -> &[u8; HOLDER_BYTES] {
+        &self.0
+    }
+}
 
 /// An acquired lock. Dropping it releases the lock.
 pub trait LockGuard: Send + Sync {
@@ -31,27 +62,40 @@ pub trait LockGuard: Send + Sync {
     /// # Errors
     /// The error of the operating system.
     fn is_current(&self) -> io::Result<bool>;
+
+    /// Returns whether the holder before was the same one: nobody else had the lock since (LCK-2).
+    fn had_no_other_holder(&self) -> bool;
 }
 
-/// Acquires the lock `name`. If another process holds the lock, repeats the attempt for up to `wait`.
+/// Acquires the lock `name` for a new holder, like [`lock_as`].
+///
+/// # Errors
+/// The errors of [`lock_as`].
+pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dyn LockGuard>> {
+    let holder = Holder::new(disk).or_io("cannot get random bytes")?;
+    lock_as(disk, name, &holder, wait)
+}
+
+/// Acquires the lock `name` for `holder`. If another process holds the lock, repeats the attempt for up to `wait`.
 ///
 /// The attempts have random intervals. If other processes wait for the lock, this call first pauses, so that these
 /// processes can acquire the lock. So a busy writer that locks again and again does not starve the other processes.
 ///
 /// # Errors
 /// `Busy` with the name of the lock's holder if the lock is not free within `wait`; `Io` if the system refuses.
-pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dyn LockGuard>> {
-    let holder = holder_text(disk.process());
-    let started = Instant::now();
+pub fn lock_as(disk: &dyn Disk, name: &str, holder: &Holder, wait: Duration) -> Result<Box<dyn LockGuard>> {
     if !wait.is_zero() && disk.somebody_waits(name) {
         sleep(LET_OTHERS_TRY.min(wait));
     }
+    let mut started = None;
     loop {
-        let locked = disk.try_lock(name, &holder);
-        if let Some(guard) = locked.or_io(format_args!("cannot lock {}", disk.describe()))? {
+        let locked = disk.try_lock(name, holder);
+        if let Some(guard) =
+            locked.map_err(|error| Error::io(format!("cannot lock {}", disk.describe()), error))?
+        {
             return Ok(guard);
         }
-        let waited = started.elapsed();
+        let waited = started.get_or_insert_with(Instant::now).elapsed();
         if waited >= wait {
             return Err(busy(disk, name, waited));
         }

@@ -1,4 +1,4 @@
-//! Maps sealed files into memory, read-only. Contains the only unsafe code of the crate.
+//! Maps files, or the durable start of one, into memory, read-only. Contains the only unsafe code of the crate.
 //!
 //! # Layer
 //! Layer 1.
@@ -17,7 +17,7 @@ use std::io;
 
 use bytes::Bytes;
 
-/// Maps the first `length` bytes of `file`, which must be sealed (MAP-1).
+/// Maps the first `length` bytes of `file`, which no process may change (MAP-1).
 ///
 /// # Errors
 /// `UnexpectedEof` if the file has fewer than `length` bytes, or the error of the operating system.
@@ -30,8 +30,9 @@ pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Bytes> {
         return Ok(Bytes::new());
     }
     let length = usize::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
-    // SAFETY: the mapped bytes belong to a sealed file. By the store's protocol, no process writes to them or shortens
-    // the file, so the slice never changes while it is borrowed (MAP-1). The slice lies within the file (MAP-2).
+    // SAFETY: the mapped bytes are durable bytes of a segment, or belong to a file that is written only once. By the
+    // store's protocol, no process writes to them or shortens the file, so the slice never changes while it is borrowed
+    // (MAP-1). Later bytes of the file may change, but are not part of the slice, which lies within the file (MAP-2).
     // Another program that truncates the file breaks this guarantee. docs/durability.md describes the effect.
     let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
     Ok(Bytes::from_owner(map))

@@ -32,10 +32,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 pub use file_disk::FileDisk;
-pub use lock::{LockGuard, lock_holder, lock_within};
+pub use lock::{Holder, LockGuard, lock_as, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
-#[cfg(any(test, feature = "testing"))]
-pub(crate) use mem_disk::mapped;
 
 use crate::error::Damage;
 
@@ -84,9 +82,9 @@ pub trait Disk: Send + Sync {
     /// Makes the name of the store's folder durable in the parent folder.
     fn sync_parent(&self) -> io::Result<()>;
 
-    /// Acquires the lock `name` if it is free, otherwise returns `None`. Creates a missing lock file, and writes
-    /// `holder` into the file, for messages only. The lock is released when the guard is dropped or the process ends.
-    fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
+    /// Acquires the lock `name` if it is free, otherwise returns `None`. Creates a missing lock file, and names
+    /// `holder` in the file (LCK-2). The lock is released when the guard is dropped or the process ends.
+    fn try_lock(&self, name: &str, holder: &Holder) -> io::Result<Option<Box<dyn LockGuard>>>;
 
     /// Returns whether a process seems to hold the lock. Use the result for messages only.
     fn is_locked_by(&self, _name: &str, process: u32) -> bool {
@@ -96,7 +94,8 @@ pub trait Disk: Send + Sync {
     /// Signals to the holder of the lock that this process waits for the lock. A disk may ignore the call.
     fn announce_waiting(&self, _name: &str) {}
 
-    /// Returns whether another process called `announce_waiting` since the previous call of this function.
+    /// Returns whether another process called `announce_waiting` before this disk last acquired the lock, and since the
+    /// time before that.
     fn somebody_waits(&self, _name: &str) -> bool {
         false
     }
@@ -136,6 +135,24 @@ pub trait DiskFile: Send + Sync {
     /// Writes all of `bytes` at `offset`. The bytes are durable after [`DiskFile::sync`]. If the call fails, any part
     /// of the bytes may have been written.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Writes all of `bytes` like [`DiskFile::write_at`], from a buffer that the caller also keeps. A disk in memory
+    /// shares the buffer.
+    fn write_shared(&self, offset: u64, bytes: &Bytes) -> io::Result<()> {
+        self.write_at(offset, bytes)
+    }
+
+    /// Adds zeros to the end of the file until the file has `length` bytes. The zeros are durable after
+    /// [`DiskFile::sync`]. Later writes in that part change neither the length nor the used space of the file.
+    fn extend_to(&self, length: u64) -> io::Result<()> {
+        let mut at = self.length()?;
+        while at < length {
+            let count = (length - at).min(ZEROS.len() as u64);
+            self.write_at(at, &ZEROS[..count as usize])?;
+            at += count;
+        }
+        Ok(())
+    }
 
     /// Makes the content and the length durable, but not the name. If the call fails, it is unknown which bytes written
     /// since the last successful sync are durable. A later successful call does not make these bytes durable.
@@ -212,12 +229,7 @@ pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> 
         if !content.is_empty() {
             file.write_at(0, content)?;
         }
-        let mut at = content.len() as u64;
-        while at < length {
-            let count = (length - at).min(ZEROS.len() as u64);
-            file.write_at(at, &ZEROS[..count as usize])?;
-            at += count;
-        }
+        file.extend_to(length)?;
         file.sync()
     };
     // After an error, removes the file to free space on a full disk. If the removal also fails, an unused file remains.

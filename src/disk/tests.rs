@@ -131,6 +131,56 @@ fn the_lock_names_its_holder_and_notices_that_its_file_was_replaced() {
 }
 
 #[test]
+fn a_holder_knows_whether_another_one_had_the_lock_since() {
+    let (folder, file) = file_disk();
+    for disk in with_others(file) {
+        let [first, second] = [Holder::new(&*disk).unwrap(), Holder::new(&*disk).unwrap()];
+        let again = |holder: &Holder| {
+            let guard = disk.try_lock("lock", holder).unwrap().unwrap();
+            assert!(disk.try_lock("lock", holder).unwrap().is_none(), "it is locked");
+            guard.had_no_other_holder()
+        };
+        // Tests LCK-2: a holder that does nothing is a holder too.
+        let turns = [&first, &first, &first, &second, &first, &second, &second, &first];
+        let found: Vec<_> = turns.into_iter().map(again).collect();
+        assert_eq!(
+            found,
+            [false, true, true, false, false, false, true, false],
+            "LCK-2"
+        );
+        assert!(
+            disk.try_lock("other", &first).unwrap().is_some(),
+            "each lock has holders of its own"
+        );
+        assert!(again(&first));
+    }
+    // A lock file that was replaced names nobody. The disk locks the new file, although it has the old one open.
+    let disk = FileDisk::open(folder.path().join("store")).unwrap();
+    let holder = Holder::new(&disk).unwrap();
+    for _ in 0..2 {
+        let path = folder.path().join("store/lock");
+        drop(disk.try_lock("lock", &holder).unwrap().unwrap());
+        assert!(
+            disk.try_lock("lock", &holder)
+                .unwrap()
+                .unwrap()
+                .had_no_other_holder()
+        );
+        std::fs::remove_file(&path).unwrap();
+        let guard = disk.try_lock("lock", &holder).unwrap().unwrap();
+        assert!(guard.is_current().unwrap() && !guard.had_no_other_holder());
+        let other = FileDisk::open(disk.path()).unwrap();
+        assert!(
+            other
+                .try_lock("lock", &Holder::new(&other).unwrap())
+                .unwrap()
+                .is_none(),
+            "LCK-1"
+        );
+    }
+}
+
+#[test]
 fn nobody_starves_while_others_take_the_lock_over_and_over() {
     let (_folder, disk) = file_disk();
     let start = Arc::new(Barrier::new(4));
@@ -176,7 +226,7 @@ fn files_and_folders_are_private_and_links_are_not_followed() {
         assert!(disk.open("link", access).is_err());
         assert!(disk.open("links/outside", access).is_err());
     }
-    assert!(disk.try_lock("link", "holder").is_err());
+    assert!(disk.try_lock("link", &Holder::new(&disk).unwrap()).is_err());
     assert_eq!(std::fs::read(&outside).unwrap(), b"untouched");
     assert!(
         disk.open("log", Access::Read).is_err(),
@@ -205,7 +255,10 @@ fn every_call_names_a_path_that_is_not_a_regular_file() {
         for access in [Access::Read, Access::ReadWrite] {
             assert_eq!(named(disk.open(name, access).err().unwrap()), name);
         }
-        assert_eq!(named(disk.try_lock(name, "holder").err().unwrap()), name);
+        assert_eq!(
+            named(disk.try_lock(name, &Holder::new(&disk).unwrap()).err().unwrap()),
+            name
+        );
         if name != "log/folder" {
             assert_eq!(named(disk.list(name).err().unwrap()), name);
         }

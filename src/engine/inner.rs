@@ -15,13 +15,13 @@ use super::opened::Opened;
 use super::read::{Source, View};
 use super::settings::Settings;
 use super::upkeep::checkpoint_if_due;
-use super::write::{LogHandle, Request, WritePolicy, Writer};
+use super::write::{LogHandle, Queue, WritePolicy, Writer};
 
 /// The shared core of all handles of one open store.
 pub(crate) struct Inner {
     pub(crate) source: Arc<Source>,
     pub(crate) log: Mutex<LogHandle>,
-    pub(crate) queue: Mutex<Vec<Request>>,
+    pub(crate) queue: Queue,
     pub(crate) policy: Option<Arc<dyn WritePolicy>>,
     pub(crate) path: Option<PathBuf>,
 }

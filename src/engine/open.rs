@@ -31,7 +31,7 @@ use super::options::Options;
 use super::read::Source;
 use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
 use super::upkeep::{places_of, salvage};
-use super::write::{LogHandle, WritePolicy};
+use super::write::{LogHandle, Queue, WritePolicy};
 
 /// The open stores, by the device and inode of their folder.
 type Stores = HashMap<(u64, u64), Weak<Inner>>;
@@ -156,7 +156,7 @@ impl Memory {
             inner: Arc::new(Inner {
                 source: Arc::new(Source::new(opened)),
                 log: Mutex::new(LogHandle::new(log)),
-                queue: Mutex::default(),
+                queue: Queue::default(),
                 policy,
                 path: path.map(Path::to_path_buf),
             }),

@@ -17,6 +17,7 @@ mod gc;
 mod gc_beside;
 mod gc_records;
 mod groups;
+mod lanes;
 mod latent_defects;
 mod live_mark;
 mod moved;
@@ -29,6 +30,7 @@ mod salvage_leftovers;
 mod salvage_outside;
 mod salvage_spare;
 mod scan;
+mod staged;
 mod staging;
 #[cfg(feature = "agent")]
 mod tainted;

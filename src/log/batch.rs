@@ -40,6 +40,12 @@ impl Locator {
         self.0
     }
 
+    /// Returns the locator that is `bytes` bytes behind this one, which must be whole frames. The result names another
+    /// segment if no segment is that long.
+    pub(crate) fn plus(self, bytes: u64) -> Self {
+        Self(self.0.wrapping_add(bytes / frame::FRAME_ALIGNMENT as u64))
+    }
+
     /// Returns the number of the segment.
     pub fn segment(self) -> u64 {
         self.0 >> 32
@@ -158,6 +164,26 @@ impl Record {
         matches.then_some(record).ok_or(Cause::BodyChecksum)
     }
 
+    /// Returns the record as [`Self::checked`] does, from a frame that [`Self::checked`] verified before at `locator`.
+    pub(super) fn verified(bytes: &Bytes, start: usize, locator: Locator) -> Result<Self, Cause> {
+        let frame = bytes.get(start..).unwrap_or_default();
+        let header = FrameHeader::parse_verified(frame)?;
+        Self::of(&header, bytes, start, locator).ok_or(Cause::CutOff)
+    }
+
+    /// Returns the record as [`Self::checked`] does, from bytes whose frames were all verified or written by this
+    /// process. Checks the header, because `locator` may not name a frame.
+    pub(super) fn kept(
+        bytes: &Bytes,
+        start: usize,
+        seed: FrameSeed,
+        locator: Locator,
+    ) -> Result<Self, Cause> {
+        let frame = bytes.get(start..).unwrap_or_default();
+        let header = FrameHeader::parse(frame, seed, locator.offset())?;
+        Self::of(&header, bytes, start, locator).ok_or(Cause::CutOff)
+    }
+
     /// Returns the locator of the next record in the segment.
     pub fn next(&self) -> Locator {
         self.locator.behind(self.body.len())
@@ -236,6 +262,12 @@ impl BatchBuilder {
         self.frames.is_empty() && self.longest == 0
     }
 
+    /// Returns the length of the records that were added, in bytes. The next record begins that far behind the start of
+    /// the batch.
+    pub(crate) fn frames_bytes(&self) -> u64 {
+        self.frames.len() as u64
+    }
+
     /// Returns the length of the encoded batch in bytes, including its seal.
     pub fn encoded_bytes(&self) -> u64 {
         self.frames.len() as u64 + SEAL_FRAME_BYTES
@@ -297,6 +329,7 @@ pub(super) fn encode_group(
         let at = buffer.len();
         if at == 0 {
             buffer = builder.frames;
+            buffer.reserve_exact(SEAL_FRAME_BYTES as usize);
         } else {
             buffer.extend_from_slice(&builder.frames);
         }
@@ -318,6 +351,8 @@ pub(super) fn encode_group(
         chain = Chain::after(number, digest);
         sealed.push((number, commit, digest, headers));
     }
+    // The log keeps the buffer for reads, so the buffer must not keep the room for more records.
+    buffer.shrink_to_fit();
     let bytes = Bytes::from(buffer);
     let record = |(at, header): (usize, FrameHeader)| {
         let locator = Locator::new(after.segment, after.start + at as u64);

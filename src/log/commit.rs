@@ -1,8 +1,9 @@
 //! The steps of a commit, numbered as in docs/durability.md.
 //!
 //! 1. [`Log::lock`] acquires the lock.
-//! 2. [`Log::prepare`] catches up. It continues in the active segment if `live` was written during the current boot and
-//!    marks the end of the log. Otherwise it recovers.
+//! 2. [`Log::prepare`] catches up. If no other handle had the lock since this handle last wrote, it is at the end of the
+//!    log and reads nothing. Otherwise it continues in the active segment if `live` was written during the current boot
+//!    and marks the end of the log, and else recovers.
 //! 3. [`Log::append`] writes the group with one `pwrite`. If the group does not fit, it first rotates to a new segment.
 //! 4. [`Log::append`] syncs the segment.
 //! 5. [`Log::append`] overwrites `live`.
@@ -16,18 +17,23 @@
 //! - APP-1: a handle writes only after `prepare`, under the same lock, moved it to the end of the log.
 //! - APP-2: `live` declares bytes durable only after they were synced.
 //! - APP-3: if the active segment is full, a new one is created before any byte of the group is written.
+//! - APP-4: a handle continues without reading only if it was at the end of the log under the lock before, and no other
+//!   handle had the lock since (LCK-2): nothing but this handle can have changed the log then.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
-use super::handle::{Log, next_number};
+use super::fixed::is_zero;
+use super::handle::{Log, Writing, next_number};
 use super::live::{LIVE_NAME, Live};
 use super::lock::{LOCK_NAME, WriteLock};
 use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT};
 use super::walk::Visit;
-use crate::disk::{Access, lock_within, read_full};
+use crate::disk::{Access, DiskFile, Holder, lock_as, read_full};
 use crate::error::{Error, ErrorCode, OrIo as _, Result};
 
 /// The number of bytes after the last batch that must be zero to continue in the active segment. An interrupted write
@@ -51,16 +57,27 @@ impl Log {
     /// `Busy` with the name of the lock's holder, `Denied` for a read-only handle, `Poisoned`, or `Io`.
     pub fn lock(&self, wait: Duration) -> Result<WriteLock> {
         self.check_writable()?;
+        let holder = match self.holder.get() {
+            Some(holder) => holder,
+            None => {
+                let holder = Holder::new(&*self.disk).or_io("cannot get random bytes")?;
+                self.holder.get_or_init(|| holder)
+            }
+        };
+        let guard = lock_as(&*self.disk, LOCK_NAME, holder, wait)?;
+        let number = next_number();
+        let before = self.locked.swap(number, Ordering::Relaxed);
         Ok(WriteLock {
-            guard: lock_within(&*self.disk, LOCK_NAME, wait)?,
+            follows: guard.had_no_other_holder().then_some(before),
+            guard,
             log: self.identity,
-            number: next_number(),
+            number,
         })
     }
 
-    /// Moves this handle to the end of the log, under the lock, and delivers the new batches. Continues in the active
-    /// segment if `live` was written during the current boot and marks the end of the log. Otherwise recovers into a
-    /// new segment.
+    /// Moves this handle to the end of the log, under the lock, and delivers the new batches. Does nothing if no other
+    /// handle had the lock since this handle was at the end. Continues in the active segment if `live` was written
+    /// during the current boot and marks the end of the log. Otherwise recovers into a new segment.
     ///
     /// # Errors
     /// The errors of [`Log::catch_up`] and [`Log::append`].
@@ -70,7 +87,17 @@ impl Log {
     /// [`Log::sync`].
     pub fn prepare(&mut self, lock: &WriteLock, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
         self.check_lock(lock)?;
+        if self.prepared == lock.number {
+            return lock.check_file();
+        }
+        // INVARIANT APP-4: a handle continues without reading only if it was at the end of the log under the lock
+        // before, and no other handle had the lock since.
+        if self.prepared > 0 && lock.follows == Some(self.prepared) {
+            self.prepared = lock.number;
+            return Ok(());
+        }
         lock.check_file()?;
+        (self.writing, self.live_file) = (None, None);
         let live = self.look(visit)?;
         let segment = self.active_segment()?;
         if segment.unfinished {
@@ -231,18 +258,13 @@ impl Log {
         durability: Durability,
     ) -> Result<Vec<Batch>> {
         let mut segment = self.segment(self.cursor.segment)?;
-        let name = segment.name();
-        let writing = |error| Error::io(format!("cannot write {name}"), error);
-        let mut file = self.disk.open(&name, Access::ReadWrite).map_err(writing)?;
+        let (mut file, length) = self.open_to_write(&segment)?;
         // INVARIANT APP-3: a segment file never grows (SEG-1). So if the group does not fit, creates a new segment
         // before writing.
-        if self.cursor.offset.saturating_add(needed) > file.length().map_err(writing)? {
+        if self.cursor.offset.saturating_add(needed) > length {
             self.sync_group()?;
             segment = self.rotate(lock, self.cursor.offset, needed)?;
-            file = self
-                .disk
-                .open(&segment.name(), Access::ReadWrite)
-                .map_err(writing)?;
+            (file, _) = self.open_to_write(&segment)?;
         }
         let after = Continue {
             segment: segment.header.id,
@@ -253,7 +275,8 @@ impl Log {
         };
         let group = group.into_iter().map(|(builder, head)| (builder, head.commit));
         let (bytes, batches) = encode_group(group, self.suite, after)?;
-        file.write_at(after.start, &bytes).map_err(writing)?;
+        let writing = |error| cannot_write(&segment, error);
+        file.write_shared(after.start, &bytes).map_err(writing)?;
         self.unsynced = Some(head);
         if let Some(last) = batches.last() {
             self.cursor = self.cursor.after(last, after.start + bytes.len() as u64);
@@ -261,7 +284,7 @@ impl Log {
         segment.keep(after.start, bytes);
         match durability {
             Durability::Synced => {
-                file.sync().map_err(|error| outcome_unknown(&name, error))?;
+                file.sync().map_err(|error| outcome_unknown(&segment, error))?;
                 self.mark_durable(head).map_err(done_untold)?;
             }
             Durability::Later => {
@@ -271,6 +294,26 @@ impl Log {
         self.visited = self.cursor.batch;
         self.visited_commit = self.cursor.commit;
         Ok(batches)
+    }
+
+    /// Returns the file of a segment, open for writing, and its length. Keeps the file open for the next batch.
+    fn open_to_write(&mut self, segment: &SegmentFile) -> Result<(Arc<dyn DiskFile>, u64)> {
+        let id = segment.header.id;
+        if let Some(writing) = self.writing.as_ref().filter(|writing| writing.segment == id) {
+            return Ok((Arc::clone(&writing.file), writing.length));
+        }
+        let open = || {
+            let file = self.disk.open(&segment.name(), Access::ReadWrite)?;
+            let length = file.length()?;
+            Ok((file, length))
+        };
+        let (file, length) = open().map_err(|error| cannot_write(segment, error))?;
+        self.writing = Some(Writing {
+            segment: id,
+            file: Arc::clone(&file),
+            length,
+        });
+        Ok((file, length))
     }
 
     /// Syncs the earlier appends. An error does not have an unknown outcome: the earlier `append` calls have already
@@ -294,13 +337,14 @@ impl Log {
             batch: self.cursor.batch,
             head,
         };
-        let file = match self.disk.open(LIVE_NAME, Access::ReadWrite) {
+        let open = || match self.disk.open(LIVE_NAME, Access::ReadWrite) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.disk.create(LIVE_NAME),
             other => other,
         };
         // LIV-1: the callers have synced the segment up to the cursor.
-        file.and_then(|file| file.write_at(0, &live.encode()))
-            .or_io(format_args!("cannot write {LIVE_NAME}"))?;
+        let file = self.live_file.take().map_or_else(open, Ok);
+        let written = file.and_then(|file| file.write_at(0, &live.encode()).map(|()| file));
+        self.live_file = Some(written.or_io(format_args!("cannot write {LIVE_NAME}"))?);
         self.durable = self.cursor.offset;
         self.unsynced = None;
         self.unproven.clear();
@@ -308,16 +352,20 @@ impl Log {
     }
 }
 
+fn cannot_write(segment: &SegmentFile, error: io::Error) -> Error {
+    Error::io(format!("cannot write {}", segment.name()), error)
+}
+
 /// Returns whether the first [`CLEAN_BYTES`] bytes after `end` are zero.
 pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     let mut behind = [0; CLEAN_BYTES];
     let count = read_full(&*segment.file, end, &mut behind).map_err(|error| segment.cannot_read(error))?;
-    Ok(behind.iter().take(count).all(|byte| *byte == 0))
+    Ok(is_zero(&behind[..count]))
 }
 
 /// Returns the error of a failed sync. The bytes were written, but a later reader may find all of them or none.
-fn outcome_unknown(name: &str, error: io::Error) -> Error {
-    Error::io(format!("cannot sync {name}"), error)
+fn outcome_unknown(segment: &SegmentFile, error: io::Error) -> Error {
+    Error::io(format!("cannot sync {}", segment.name()), error)
         .with_code(ErrorCode::OutcomeUnknown)
         .with_hint("it is unknown whether the change was saved: make another write, then check `treering log` before you repeat the change")
 }

@@ -182,15 +182,21 @@ impl FrameHeader {
     /// Parses the frame header at the start of `bytes`. `offset` is the position of `bytes` in the file.
     pub(super) fn parse(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<Self, Cause> {
         let header = bytes.first_chunk::<FRAME_HEADER_BYTES>().ok_or(Cause::CutOff)?;
-        let word =
-            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         if !header.starts_with(MAGIC) {
             return Err(Cause::NoFrame);
         }
         let checksum = crc32c::crc32c_append(seed.at(offset), &header[..24]);
-        if checksum != word(24) {
+        if checksum.to_le_bytes() != header[24..28] {
             return Err(Cause::HeaderChecksum);
         }
+        Self::parse_verified(bytes)
+    }
+
+    /// Parses the frame header at the start of `bytes`, whose checksum matched before.
+    pub(super) fn parse_verified(bytes: &[u8]) -> Result<Self, Cause> {
+        let header = bytes.first_chunk::<FRAME_HEADER_BYTES>().ok_or(Cause::CutOff)?;
+        let word =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         // INVARIANT FRM-2: the checksum matched, so the fields below contain the values that were written.
         let body_length = word(8) as usize;
         let (tag, flags) = (header[4], header[5]);

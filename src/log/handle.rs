@@ -10,8 +10,8 @@
 //! # Invariants
 //! - EPO-1: all batches that a handle delivers between two openings belong to one epoch.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::batch::{Batch, HeadMark, Position};
 use super::create;
@@ -23,7 +23,7 @@ use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::{LogReader, SegmentFile, Segments};
 use super::segment::SEGMENT_HEADER_BYTES;
 use crate::digest::{CommitDigest, HashSuite};
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskFile, Holder};
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 
 /// Returns positions in the log's current epoch. Derived files prove that the log was durable up to these positions.
@@ -64,6 +64,14 @@ pub struct Tail {
     pub damage: Option<Error>,
 }
 
+/// A segment that is open for writing.
+pub(super) struct Writing {
+    pub(super) segment: u64,
+    pub(super) file: Arc<dyn DiskFile>,
+    /// The length of the file. A segment never grows (SEG-1).
+    pub(super) length: u64,
+}
+
 /// A handle of an open log.
 pub struct Log {
     pub(super) disk: Arc<dyn Disk>,
@@ -97,8 +105,16 @@ pub struct Log {
     pub(super) places: Option<Arc<DurablePlaces>>,
     pub(super) process: u32,
     pub(super) identity: u64,
-    /// The number of the lock under which `prepare` was last called.
+    /// The number of the lock under which `prepare` last moved this handle to the end of the log; 0 before the first.
     pub(super) prepared: u64,
+    /// The number of the lock that this handle acquired last.
+    pub(super) locked: AtomicU64,
+    /// The name of this handle in the lock file.
+    pub(super) holder: OnceLock<Holder>,
+    /// The active segment, open for writing since the last batch.
+    pub(super) writing: Option<Writing>,
+    /// `live`, open for writing since the last mark.
+    pub(super) live_file: Option<Arc<dyn DiskFile>>,
     /// The damage of listed segments that a degraded log could not open completely.
     pub(super) passed_over: Vec<Error>,
 }
@@ -177,6 +193,10 @@ impl Log {
             process,
             identity: next_number(),
             prepared: 0,
+            locked: AtomicU64::new(0),
+            holder: OnceLock::new(),
+            writing: None,
+            live_file: None,
             passed_over: Vec::new(),
         }
     }
@@ -195,6 +215,7 @@ impl Log {
             poisoned: self.poisoned,
             places: self.places.take(),
             identity: self.identity,
+            holder: std::mem::take(&mut self.holder),
             ..Self::at_start(
                 Arc::clone(&self.disk),
                 self.mode,

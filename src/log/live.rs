@@ -59,7 +59,8 @@ layout! {
 
 impl Live {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = Vec::with_capacity(LIVE_BYTES);
+        bytes.extend_from_slice(MAGIC);
         self.put(&mut bytes);
         with_checksum(bytes, LIVE_BYTES)
     }

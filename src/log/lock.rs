@@ -23,6 +23,8 @@ pub struct WriteLock {
     /// The number of the handle that acquired the lock.
     pub(super) log: u64,
     pub(super) number: u64,
+    /// The number of the lock that this handle acquired before, if no other handle had the lock since.
+    pub(super) follows: Option<u64>,
 }
 
 /// The acquired lock for rewrites. Dropping it releases the lock. Other processes may append while this lock is held.

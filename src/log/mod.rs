@@ -53,6 +53,7 @@ mod leftovers;
 mod live;
 mod lock;
 mod manifest;
+mod memory;
 mod position;
 mod reader;
 mod recover;
@@ -84,6 +85,7 @@ pub use rewrite::{Rewrite, Rewritten};
 pub use salvage::{DamagedLog, Piece};
 pub(crate) use segment::LOG_FOLDER;
 pub use segment::segment_name;
+pub use walk::Frame as ReadFrame;
 
 #[cfg(test)]
 mod tests;

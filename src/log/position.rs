@@ -77,6 +77,11 @@ impl Log {
         listed.is_some_and(|entry| entry.is_active() || place.offset() < entry.length)
     }
 
+    /// Returns the locator at which the next batch begins, unless the log rotates to a new segment before.
+    pub(crate) fn next_record(&self) -> Locator {
+        Locator::new(self.cursor.segment, self.cursor.offset)
+    }
+
     /// Returns the position after the newest batch that was delivered or appended. Pass the position to
     /// [`Log::start_at`] only if that batch is durable: it was appended with a sync, or [`Log::prepare`] returned
     /// later.
@@ -144,6 +149,10 @@ impl Log {
             let start = Position::start_of(self.manifest.active_place(), position.commit);
             let scan = self.scan_active(&segment, start, None, None)?;
             scan.tail.damage.map_or(Ok(()), Err)?;
+        }
+        if entry.is_active() && self.options.map {
+            // The log holds the position, which is durable, and no writer changes a byte before it (LOG-1).
+            segment.set_durable(position.offset);
         }
         self.cursor = *position;
         self.durable = position.offset;

@@ -1,16 +1,16 @@
 //! Reads records by locator, from any thread, while the log grows.
 //!
-//! The reader maps sealed segments into memory, and buffers the scanned and written parts of the active segment. The
-//! reader reads all other bytes from the file. Every read checks the header and the body of the frame.
+//! The reader maps sealed segments into memory, and the part of the active segment that was durable when the log was
+//! opened after a position. It buffers the later parts of the active segment, and reads all other bytes from the file.
 //!
 //! # Layer
 //! Layer 2.
 //!
 //! # Invariants
-//! - RDR-1: a read returns a body only after the checksum of the body matched.
-//! - RDR-2: a map contains a segment only up to its sealed length.
+//! - RDR-1: a read returns a body only after the checksum of the body matched: at the first read of the frame in a map,
+//!   and at each read from the file. For buffered bytes, it matched when this handle wrote or scanned them.
+//! - RDR-2: a map contains a segment only up to its sealed length, or up to an offset that was durable before.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
@@ -19,17 +19,23 @@ use imbl::OrdMap;
 
 use super::batch::{Batch, Locator, Position, Record};
 use super::files::{cannot_list, damage, undecodable};
-use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
+use super::frame::{FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind, framed_bytes};
 use super::manifest::{Manifest, SegmentEntry, chained};
+use super::memory::{Buffers, Map};
 use super::seal::Chain;
 use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, segment_name,
 };
-use super::walk::{Origin, Scanned, Survey, Window, Windows, record_in};
+use super::walk::{Frame, Origin, Scanned, Survey, Window, Windows, record_in};
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, DiskFile, read_bytes, unfinished_name};
 use crate::error::{Cause, Error, ErrorCode, Result};
-use crate::threads::{ArcSwap, RwLock};
+use crate::threads::ArcSwap;
+
+/// The number of bytes that a processor loads into its cache at once.
+const LINE_BYTES: usize = 64;
+/// The number of lines to touch at the start of a record.
+const TOUCHED_LINES: usize = 2;
 
 /// Reads records of a log. Clones share the open segments. Reads acquire no lock of the store and never wait for a
 /// writer.
@@ -48,13 +54,20 @@ pub struct Peeked {
     pub start: Vec<u8>,
 }
 
+/// Receives a segment, the end of the segment before it and its entry, and the position at which to start in it.
+type VisitSegment<'a> =
+    dyn FnMut(&SegmentFile, (SegmentEnd, &SegmentEntry), Option<&Position>) -> Result<()> + 'a;
+
 impl LogReader {
     /// Reads the record at `locator`. The locator must be from a batch of this log.
     ///
     /// # Errors
     /// `Corrupt` if `locator` does not refer to an intact record; `Io` if the file cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
-        self.segment(locator.segment())?.read(locator)
+        // A clone of the segment's pointer would make the processors of all readers compete for its reference count.
+        let (open, id) = (self.segments.open.load(), locator.segment());
+        let segment = open.get(&id).ok_or_else(|| self.segments.not_open(id))?;
+        segment.read(locator)
     }
 
     /// Reads the header of the frame at `locator` and at most the first `count` bytes of its body. Does not check the
@@ -66,7 +79,7 @@ impl LogReader {
         let (segment, offset) = (self.segment(locator.segment())?, locator.offset());
         let mut bytes = read_bytes(&*segment.file, offset, FRAME_HEADER_BYTES + count)
             .map_err(|error| segment.cannot_read(error))?;
-        let header = FrameHeader::parse(&bytes, segment.header.seed(), offset)
+        let header = FrameHeader::parse(&bytes, segment.seed, offset)
             .map_err(|cause| segment.damage(offset, cause))?;
         bytes.truncate(header.body_range().end);
         Ok(Peeked {
@@ -87,6 +100,31 @@ impl LogReader {
         upto: u64,
         visit: &mut dyn FnMut(Batch) -> Result<()>,
     ) -> Result<()> {
+        let suite = self.segments.suite;
+        self.each_segment(from, upto, &mut |segment, place, from| {
+            segment.batches(place, from, upto, suite, &mut |scanned| visit(scanned.batch))
+        })
+    }
+
+    /// Passes to `visit` the frames of the same batches as [`Self::batches`], with their seals. Checks the checksums of
+    /// each frame, as a read by locator does, but not the digests of the batches.
+    ///
+    /// # Errors
+    /// The errors of [`Self::batches`].
+    pub fn frames(
+        &self,
+        from: &Position,
+        upto: u64,
+        visit: &mut dyn FnMut(&Frame<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.each_segment(from, upto, &mut |segment, place, from| {
+            segment.frames(place, from, upto, self.segments.suite, visit)
+        })
+    }
+
+    /// Passes to `visit` the segments that contain the batches after `from` up to `upto`. If the batches begin within
+    /// the segment, also passes `from`.
+    fn each_segment(&self, from: &Position, upto: u64, visit: &mut VisitSegment<'_>) -> Result<()> {
         let manifest = self.segments.manifest.load_full();
         let from_start = *from == Position::START;
         if !from_start && !manifest.lists(from.segment) {
@@ -96,12 +134,20 @@ impl LogReader {
             chained(manifest.entries()).skip_while(|(_, entry)| !from_start && entry.id != from.segment);
         for (before, entry) in rest.take_while(|(_, entry)| entry.first_batch <= upto) {
             let from = Some(from).filter(|from| from.segment == entry.id);
-            let segment = self.segment(entry.id)?;
-            segment.batches((before, entry), from, upto, self.segments.suite, &mut |scanned| {
-                visit(scanned.batch)
-            })?;
+            visit(&*self.segment(entry.id)?, (before, entry), from)?;
         }
         Ok(())
+    }
+
+    /// Touches the start of the records at `locators`, so that the processor loads several of them into its cache at the
+    /// same time. Reads memory only, and ignores a locator of other bytes.
+    pub fn touch(&self, locators: impl Iterator<Item = Locator>) {
+        let open = self.segments.open.load();
+        for locator in locators {
+            if let Some(segment) = open.get(&locator.segment()) {
+                segment.touch(locator.offset());
+            }
+        }
     }
 
     fn segment(&self, id: u64) -> Result<Arc<SegmentFile>> {
@@ -153,14 +199,38 @@ impl Segments {
 /// One open segment.
 pub(super) struct SegmentFile {
     pub(super) header: SegmentHeader,
+    /// The seed of the segment's checksums, from the header.
+    seed: FrameSeed,
     pub(super) file: Arc<dyn DiskFile>,
     /// Whether the file still had its temporary name when it was opened.
     pub(super) unfinished: bool,
-    /// The sealed length. The first read maps the file up to this length.
-    to_map: OnceLock<u64>,
-    mapped: OnceLock<Bytes>,
-    /// The bytes that this handle wrote or scanned while the segment was active, by offset.
-    kept: RwLock<BTreeMap<u64, Bytes>>,
+    /// The sealed part: the whole segment. Set when the segment is sealed.
+    sealed: Part,
+    /// The part of the active segment that was durable when the log was opened after a position.
+    durable: Part,
+    /// The bytes that this handle wrote or scanned while the segment was active.
+    kept: ArcSwap<Buffers>,
+}
+
+/// A part of a segment's file, from its start, whose bytes never change. The first read maps it.
+#[derive(Default)]
+struct Part {
+    length: OnceLock<u64>,
+    map: OnceLock<Map>,
+}
+
+impl Part {
+    /// Returns the map. Returns `None` if no length is set or mapping fails. Reads then use the file.
+    fn mapped(&self, file: &dyn DiskFile) -> Option<&Map> {
+        // RDR-2: maps only this length, because other bytes may follow it.
+        if self.map.get().is_none()
+            && let Some(&length) = self.length.get()
+            && let Ok(bytes) = file.map(length)
+        {
+            self.map.get_or_init(|| Map::new(bytes));
+        }
+        self.map.get()
+    }
 }
 
 /// Returns the error for a listed segment that cannot be opened. If the whole folder is missing, the error does not
@@ -203,12 +273,13 @@ impl SegmentFile {
     pub(super) fn with_file(file: Arc<dyn DiskFile>, unfinished: bool, name: &str) -> Result<Self> {
         let header = read_segment_header(&*file, name)?;
         Ok(Self {
+            seed: header.seed(),
             header,
             file,
             unfinished,
-            to_map: OnceLock::new(),
-            mapped: OnceLock::new(),
-            kept: RwLock::default(),
+            sealed: Part::default(),
+            durable: Part::default(),
+            kept: ArcSwap::default(),
         })
     }
 
@@ -254,6 +325,54 @@ impl SegmentFile {
         Ok(())
     }
 
+    /// Passes to `visit` the frames of the batches that [`Self::batches`] returns, and of their seals.
+    fn frames(
+        &self,
+        (before, entry): (SegmentEnd, &SegmentEntry),
+        from: Option<&Position>,
+        upto: u64,
+        suite: HashSuite,
+        visit: &mut dyn FnMut(&Frame<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut at, mut batch) = match from {
+            Some(from) => (from.offset, from.batch),
+            None => (FIRST_OFFSET, self.chain_from((before, entry)).batch),
+        };
+        let end = if entry.is_active() { u64::MAX } else { entry.length };
+        while batch < upto && at < end {
+            // A map of the active segment ends at the end of a batch, and the file has the rest.
+            let mapped = self.mapped(at).map(|map| map.bytes().len() as u64);
+            let window = self.window(at, mapped.unwrap_or(end), suite)?;
+            while batch < upto && at < mapped.unwrap_or(end) {
+                let frame = window.frame_at(at, batch.wrapping_add(1));
+                let frame = frame.map_err(|stop| self.damage(stop.offset, stop.cause))?;
+                at += framed_bytes(frame.body.len()) as u64;
+                batch += u64::from(frame.kind == RecordKind::Seal);
+                visit(&frame)?;
+            }
+        }
+        if at == end && batch != entry.last_batch {
+            return Err(self.damage(end, Cause::LastBatch));
+        }
+        Ok(())
+    }
+
+    /// Touches the start of the record at `offset`, if it is in memory.
+    fn touch(&self, offset: u64) {
+        let touch = |bytes: &Bytes, start: usize| {
+            // The start of a record has its frame, its id and its kind. Later bytes follow in the order of their
+            // addresses, and the processor loads them ahead.
+            for line in 0..TOUCHED_LINES {
+                std::hint::black_box(bytes.get(start + line * LINE_BYTES));
+            }
+        };
+        if let Some(map) = self.mapped(offset) {
+            touch(map.bytes(), offset as usize);
+        } else if let Some((start, bytes)) = self.kept.load().find(offset) {
+            touch(bytes.handle(), (offset - start) as usize);
+        }
+    }
+
     pub(super) fn name(&self) -> String {
         segment_name(self.header.id)
     }
@@ -275,33 +394,31 @@ impl SegmentFile {
     /// stays fast. Drops the buffers, because the map contains the same bytes.
     pub(super) fn seal(&self, length: u64) {
         // Another thread may already have set the same length.
-        let _ = self.to_map.set(length);
-        self.kept.write().clear();
+        let _ = self.sealed.length.set(length);
+        self.kept.store(Arc::default());
+    }
+
+    /// Marks the bytes before `length` as durable, so that reads map them.
+    pub(super) fn set_durable(&self, length: u64) {
+        // Only the first length counts. A log is opened after one position.
+        let _ = self.durable.length.set(length);
     }
 
     /// Buffers written or scanned bytes for later reads.
     pub(super) fn keep(&self, start: u64, bytes: Bytes) {
-        self.kept.write().insert(start, bytes);
+        self.kept.load().add(start, bytes);
     }
 
-    /// Returns the mapped bytes up to the sealed length. Returns `None` if the segment is not sealed or mapping fails.
-    /// Reads then use the file.
-    fn mapped(&self) -> Option<&Bytes> {
-        // RDR-2: maps only the sealed length, because torn bytes may follow it.
-        if self.mapped.get().is_none()
-            && let Some(&length) = self.to_map.get()
-            && let Ok(bytes) = self.file.map(length)
-        {
-            // Another thread may already have stored a map of the same bytes.
-            drop(self.mapped.set(bytes));
-        }
-        self.mapped.get()
+    /// Returns the map that contains the byte at `offset`.
+    fn mapped(&self, offset: u64) -> Option<&Map> {
+        let mut maps = [&self.sealed, &self.durable].into_iter();
+        maps.find_map(|part| part.mapped(&*self.file).filter(|map| map.holds(offset)))
     }
 
     /// Returns the bytes from `from` to `to` for a scan. Returns fewer bytes if the file or its batches end before
     /// `to`.
     pub(super) fn window(&self, from: u64, to: u64, suite: HashSuite) -> Result<Window> {
-        let mapped = self.mapped();
+        let mapped = self.mapped(from).map(Map::bytes);
         match mapped.and_then(|mapped| Some(mapped.slice_ref(mapped.get(from as usize..to as usize)?))) {
             Some(bytes) => Ok(Window {
                 bytes,
@@ -337,30 +454,27 @@ impl SegmentFile {
     fn origin(&self, suite: HashSuite) -> Origin {
         Origin {
             segment: self.header.id,
-            seed: self.header.seed(),
+            seed: self.seed,
             suite,
         }
     }
 
     /// Reads a record. INVARIANT RDR-1: a read returns a body only after the checksum of the body matched.
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
-        let (seed, offset) = (self.header.seed(), locator.offset());
-        let found = match self.in_memory(offset) {
-            Some((start, bytes)) => Record::checked(&bytes, (offset - start) as usize, seed, locator),
-            None => record_in(&*self.file, seed, locator).map_err(|error| self.cannot_read(error))?,
+        let (seed, offset) = (self.seed, locator.offset());
+        let found = if let Some(map) = self.mapped(offset) {
+            let (bytes, start) = (map.bytes(), offset as usize);
+            if map.verified().contains(offset) {
+                Record::verified(bytes, start, locator)
+            } else {
+                let found = Record::checked(bytes, start, seed, locator);
+                found.inspect(|_| map.verified().add(offset))
+            }
+        } else if let Some((start, bytes)) = self.kept.load().find(offset) {
+            Record::kept(bytes.handle(), (offset - start) as usize, seed, locator)
+        } else {
+            record_in(&*self.file, seed, locator).map_err(|error| self.cannot_read(error))?
         };
         found.map_err(|cause| self.damage(offset, cause))
-    }
-
-    /// Returns the mapped or buffered bytes that contain `offset`, and the offset of their first byte.
-    fn in_memory(&self, offset: u64) -> Option<(u64, Bytes)> {
-        if let Some(mapped) = self.mapped()
-            && offset < mapped.len() as u64
-        {
-            return Some((0, mapped.clone()));
-        }
-        let kept = self.kept.read();
-        let (start, bytes) = kept.range(..=offset).next_back()?;
-        (offset < start + bytes.len() as u64).then(|| (*start, bytes.clone()))
     }
 }

@@ -1,8 +1,10 @@
 //! Tests of the log. This file contains the shared helpers. Each submodule tests one subject.
 
+mod alone;
 mod crash;
 mod damage;
 mod epoch;
+mod first_touch;
 mod layout;
 mod live;
 mod reads;

@@ -51,6 +51,19 @@ pub(super) struct Window {
     pub(super) origin: Origin,
 }
 
+/// A frame of a window. Its checksums matched.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// The kind of the record.
+    pub kind: RecordKind,
+    /// The flags of the frame.
+    pub flags: u8,
+    /// The segment and the offset of the record.
+    pub locator: Locator,
+    /// The bytes of the record.
+    pub body: &'a [u8],
+}
+
 /// A complete batch that a scan found.
 #[derive(Debug)]
 pub(super) struct Scanned {
@@ -170,6 +183,22 @@ impl Window {
             records.push(record.ok_or_else(|| stop(Cause::CutOff))?);
             at += header.framed_bytes() as u64;
         }
+    }
+
+    /// Returns the frame at `offset`, which must belong to batch `batch`. Does not check the digest of the batch.
+    pub(super) fn frame_at(&self, offset: u64, batch: u64) -> Result<Frame<'_>, Stop> {
+        let rest = self.rest(offset);
+        let stop = |cause| Stop { offset, cause };
+        let header = parse_frame(rest, self.origin.seed, offset).map_err(stop)?;
+        if header.batch != batch {
+            return Err(stop(Cause::OtherBatch));
+        }
+        Ok(Frame {
+            kind: header.kind,
+            flags: header.flags,
+            locator: Locator::new(self.origin.segment, offset),
+            body: rest.get(header.body_range()).unwrap_or_default(),
+        })
     }
 
     /// Returns the record of the frame at `offset`. Returns `None` if the window ends within the body of the frame.

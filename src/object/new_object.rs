@@ -89,11 +89,21 @@ impl NewObject {
     /// `InvalidInput`, naming the object and the broken rule or limit.
     #[doc(hidden)]
     pub fn encode(&self, origin: Origin, suite: HashSuite) -> Result<Encoded> {
+        let unhashed = self.encode_unhashed(origin, suite)?;
+        let digest = Object::hash(&unhashed.bytes, suite);
+        Ok(unhashed.with_digest(digest))
+    }
+
+    /// Encodes the object as [`Self::encode`] does, without the digest of its bytes.
+    ///
+    /// # Errors
+    /// The errors of [`Self::encode`].
+    pub(crate) fn encode_unhashed(&self, origin: Origin, suite: HashSuite) -> Result<Unhashed> {
         self.encode_parts(origin, suite)
             .map_err(|error| error.context(format_args!("object \"{}\"", self.id)))
     }
 
-    fn encode_parts(&self, origin: Origin, suite: HashSuite) -> Result<Encoded> {
+    fn encode_parts(&self, origin: Origin, suite: HashSuite) -> Result<Unhashed> {
         self.check()?;
         let attributes = if self.attributes.is_empty() {
             None
@@ -138,10 +148,8 @@ impl NewObject {
                 "use at most {OBJECT_BYTES_MAX} bytes: split the object, or move text to the content"
             )));
         }
-        let digest = Object::hash(&bytes, suite);
-        Ok(Encoded {
+        Ok(Unhashed {
             bytes,
-            digest,
             content: record.map(|(digest, content)| (digest, content.to_vec())),
         })
     }
@@ -169,6 +177,23 @@ impl NewObject {
             .with_hint("derive the object from fewer versions, or in several steps"));
         }
         reserved::check(&self.reserved)
+    }
+}
+
+/// An encoded object whose digest is not computed yet.
+pub(crate) struct Unhashed {
+    pub(crate) bytes: Vec<u8>,
+    content: Option<(ContentDigest, Vec<u8>)>,
+}
+
+impl Unhashed {
+    /// Adds the digest of the bytes.
+    pub(crate) fn with_digest(self, digest: ObjectDigest) -> Encoded {
+        Encoded {
+            bytes: self.bytes,
+            digest,
+            content: self.content,
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! docs/format.md, "Object".
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 
@@ -23,7 +24,8 @@ use super::time::Time;
 use super::value::Value;
 use crate::codec::{DecodeError, Fields, IGNORABLE, as_array, as_text};
 use crate::digest::{
-    CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath, ObjectDigest,
+    CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashBatch, HashSuite, KeyPath,
+    ObjectDigest,
 };
 use crate::error::{Error, Result};
 
@@ -53,13 +55,20 @@ tags! {
 #[derive(Clone)]
 pub struct Object {
     bytes: Bytes,
-    id: Id,
     digest: ObjectDigest,
+    /// The id, from the first time that a caller asks for it as a value of its own.
+    id: OnceLock<Id>,
+    /// The best class that the object has for its reader.
+    best_origin: Origin,
+    apart: Option<Box<Apart>>,
+}
+
+/// What is known of few objects besides their bytes.
+#[derive(Clone, Default)]
+struct Apart {
     content: Option<Bytes>,
     /// The commit that erased this version or its content.
     erased: Option<CommitDigest>,
-    /// The best class that the object has for its reader.
-    best_origin: Origin,
 }
 
 impl Object {
@@ -69,21 +78,27 @@ impl Object {
     /// The first rule that the bytes break.
     #[doc(hidden)]
     pub fn decode(bytes: Bytes, suite: HashSuite) -> Result<Self, DecodeError> {
-        check(&bytes)?;
-        let digest = Self::hash(&bytes, suite);
+        let digest = Self::check_and_hash(&bytes, suite)?;
         Ok(Self::from_verified(bytes, digest))
+    }
+
+    /// Checks the canonical bytes of an object as [`Self::decode`] does, and returns their digest.
+    ///
+    /// # Errors
+    /// The errors of [`Self::decode`].
+    pub(crate) fn check_and_hash(bytes: &[u8], suite: HashSuite) -> Result<ObjectDigest, DecodeError> {
+        check(bytes)?;
+        Ok(Self::hash(bytes, suite))
     }
 
     /// Wraps bytes that were checked before, with their digest.
     pub(crate) fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
-        let id = field_in(&bytes, tag::ID).and_then(|id| as_text(id).ok());
         Self {
-            id: Id::from_verified(id.unwrap_or_default()),
             bytes,
             digest,
-            content: None,
-            erased: None,
+            id: OnceLock::new(),
             best_origin: Origin::DirectUser,
+            apart: None,
         }
     }
 
@@ -93,11 +108,20 @@ impl Object {
         ObjectDigest::from_bytes(suite.hash_bytes(Domain::Object, bytes))
     }
 
+    /// Returns the digests of many canonical object bytes, in their order.
+    pub(crate) fn hash_all<'a>(all: impl Iterator<Item = &'a [u8]>, suite: HashSuite) -> Vec<ObjectDigest> {
+        let mut batch = HashBatch::new(suite, Domain::Object);
+        all.for_each(|bytes| batch.push_bytes(bytes));
+        let mut digests = Vec::new();
+        batch.finish(&mut digests);
+        digests.into_iter().map(ObjectDigest::from_bytes).collect()
+    }
+
     /// Adds the content record that [`Self::content_digest`] names. The caller must have checked its digest.
     #[must_use]
     #[doc(hidden)]
     pub fn with_content(mut self, content: Bytes) -> Self {
-        self.content = Some(content);
+        self.apart.get_or_insert_default().content = Some(content);
         self
     }
 
@@ -108,38 +132,46 @@ impl Object {
         // Any hash works, because the resulting digest is not used.
         let suite = HashSuite::new(HashAlgorithm::Blake3);
         let encoded = NewObject::new(id, Kind::new("erased")?).encode(Origin::Import, suite)?;
-        Ok(Self {
-            erased: Some(by),
-            ..Self::from_verified(Bytes::from(encoded.bytes), digest)
-        })
+        Ok(Self::from_verified(Bytes::from(encoded.bytes), digest).without_content(by))
     }
 
     /// Records that commit `by` erased the content record of this version.
     #[must_use]
     pub(crate) fn without_content(mut self, by: CommitDigest) -> Self {
-        self.erased = Some(by);
+        self.apart.get_or_insert_default().erased = Some(by);
         self
     }
 
     /// Returns the commit that erased this version, or its content if that is a separate record. The digest is all zero
     /// if the version was lost and salvage could not restore it.
     pub(crate) fn erased_by(&self) -> Option<CommitDigest> {
-        self.erased
+        self.apart.as_ref()?.erased
     }
 
     /// Returns whether the version, or its content, was lost in a damaged store rather than erased.
     pub(crate) fn is_lost(&self) -> bool {
-        self.erased == Some(CommitDigest::NOBODY)
+        self.erased_by() == Some(CommitDigest::NOBODY)
     }
 
     /// Returns whether this is the placeholder of an erased version.
     pub fn is_placeholder(&self) -> bool {
-        self.erased.is_some() && self.content_digest().is_none()
+        self.erased_by().is_some() && self.content_digest().is_none()
     }
 
     /// Returns the permanent name of the object.
     pub fn id(&self) -> &Id {
-        &self.id
+        self.id
+            .get_or_init(|| Id::from_verified(Self::id_in(&self.bytes).unwrap_or_default()))
+    }
+
+    /// Returns whether [`Self::id`] is `id`. Costs no allocation.
+    pub(crate) fn is_named(&self, id: &Id) -> bool {
+        self.field(tag::ID) == Some(id.as_str().as_bytes())
+    }
+
+    /// Returns the id in the canonical bytes of an object.
+    pub(crate) fn id_in(bytes: &[u8]) -> Option<&str> {
+        as_text(field_in(bytes, tag::ID)?).ok()
     }
 
     /// Returns the kind of the object, such as `fact`.
@@ -177,10 +209,14 @@ impl Object {
     /// Returns the text. Returns `None` if the text is in a separate record that was not added
     /// ([`Self::lacks_content`]).
     pub fn content(&self) -> Option<&str> {
-        match &self.content {
+        match self.added_content() {
             Some(content) => as_text(content).ok(),
             None => self.text(tag::CONTENT),
         }
+    }
+
+    fn added_content(&self) -> Option<&Bytes> {
+        self.apart.as_ref()?.content.as_ref()
     }
 
     /// Returns the digest and the length in bytes of the content, if it is a separate record.
@@ -192,13 +228,13 @@ impl Object {
     /// Returns the digest and the length in bytes of the content, if it is a separate record. `bytes` are the canonical
     /// bytes of an object, which were checked before.
     pub(crate) fn content_digest_in(bytes: &[u8]) -> Option<(ContentDigest, u64)> {
-        read_content_digest(field_in(bytes, tag::CONTENT_DIGEST)?).ok()
+        read_content_digest(content_digest_field(bytes)?).ok()
     }
 
     /// Returns whether the content is a separate record that was not added yet ([`Self::with_content`]).
     #[doc(hidden)]
     pub fn lacks_content(&self) -> bool {
-        self.content.is_none() && self.field(tag::CONTENT_DIGEST).is_some()
+        self.added_content().is_none() && content_digest_field(&self.bytes).is_some()
     }
 
     /// Limits the class of trust that [`origin`](Self::origin) returns to `best`.
@@ -268,13 +304,13 @@ impl Object {
     /// `Internal` if [`Self::lacks_content`], because the object would lose its text. `Corrupt` if the bytes are not an
     /// object.
     pub fn to_new(&self) -> Result<NewObject> {
-        if self.lacks_content() && self.erased.is_none() {
+        if self.lacks_content() && self.erased_by().is_none() {
             return Err(Error::internal(
                 "the content record of an object must be read before a change",
             ));
         }
         let named = |error: Error| Error::corrupt(error.message().to_owned());
-        let mut new = NewObject::new(self.id.clone(), Kind::new(self.kind()).map_err(named)?);
+        let mut new = NewObject::new(self.id().clone(), Kind::new(self.kind()).map_err(named)?);
         new.scope = Scope::new(self.scope()).map_err(named)?;
         new.parent = self.parent().map(Id::new).transpose().map_err(named)?;
         new.position = self.position().map(Position::new).transpose().map_err(named)?;
@@ -307,13 +343,26 @@ impl Object {
 }
 
 fn field_in(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    let (tag, field) = first_field(bytes, wanted)?;
+    (tag == wanted).then_some(field)
+}
+
+/// Returns the first field whose tag is `least` or higher, with its tag.
+fn first_field(bytes: &[u8], least: u16) -> Option<(u16, &[u8])> {
     let mut fields = Fields::new(bytes, VERSION).ok()?;
-    while let Ok(Some((tag, bytes))) = fields.next_field() {
-        if tag >= wanted {
-            return (tag == wanted).then_some(bytes);
+    loop {
+        let (tag, field) = fields.next_field().ok()??;
+        if tag >= least {
+            return Some((tag, field));
         }
     }
-    None
+}
+
+/// Returns the field with the digest of the content. Reads no field behind the content, because an object has only one
+/// of the two.
+fn content_digest_field(bytes: &[u8]) -> Option<&[u8]> {
+    let (tag, field) = first_field(bytes, tag::CONTENT)?;
+    (tag == tag::CONTENT_DIGEST).then_some(field)
 }
 
 impl PartialEq for Object {
@@ -327,7 +376,7 @@ impl Eq for Object {}
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Object({:?}, {:?})", self.id.as_str(), self.digest)
+        write!(f, "Object({:?}, {:?})", self.id().as_str(), self.digest)
     }
 }
 

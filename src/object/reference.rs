@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use super::commit::{ACTOR, SESSION};
 use super::names::Rule;
@@ -72,7 +73,7 @@ named! {
 /// The name of a reference: its class, a `/` and a free part. The name has at most 512 bytes, without control
 /// characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ReferenceName(String);
+pub struct ReferenceName(Arc<str>);
 
 impl ReferenceName {
     /// Checks a whole name, such as `snapshots/before-import`, and stores it.
@@ -87,7 +88,7 @@ impl ReferenceName {
             ))
             .with_hint("start it with snapshots/, drafts/, rejected/, pins/, remotes/ or signatures/")
         })?;
-        Ok(Self(name.to_owned()))
+        Ok(Self(name.into()))
     }
 
     /// Makes the name that consists of `class`, a `/` and `rest`.
@@ -100,7 +101,7 @@ impl ReferenceName {
 
     /// Makes the name of the automatic snapshot of batch number `batch`.
     pub fn of_ring(batch: u64) -> Self {
-        Self(format!("{}/ring:{batch}", ReferenceClass::Snapshots.name()))
+        Self(format!("{}/ring:{batch}", ReferenceClass::Snapshots.name()).into())
     }
 
     /// Makes the name of the taint of a session (REF-4).
@@ -243,13 +244,13 @@ impl Reference {
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut fields = Fields::new(bytes, VERSION)?;
         // The loop below replaces the name and the time.
-        let mut reference = Self::new(ReferenceName::of_ring(0), None, Time::from_micros(0));
+        let mut reference = Self::new(ReferenceName(Arc::default()), None, Time::from_micros(0));
         while let Some((tag, field)) = fields.next_field()? {
             match tag {
                 tag::NAME => {
                     let text = NAME.decode(field)?;
                     split(text).ok_or(DecodeError::Invalid("a reference name has no known class"))?;
-                    reference.name = ReferenceName(text.to_owned());
+                    reference.name = ReferenceName(text.into());
                 }
                 tag::COMMIT => reference.commit = Some(CommitDigest::from_bytes(as_array(field)?)),
                 tag::TIME => reference.time = Time::decode(field)?,

@@ -104,6 +104,8 @@ pub(super) struct Line {
     pub(super) kept: Vec<Arc<CommitEntry>>,
     /// Two indexes: each commit's position by its digest, and the position of the newest commit with each root.
     indexes: [BTreeMap<[u8; DIGEST_LEN], usize>; 2],
+    /// The index of the first commit of the newest run of commits of one lane.
+    newest_run: usize,
     pub(super) gaps: Vec<Gap>,
 }
 
@@ -137,8 +139,22 @@ impl Line {
         &self.kept[self.kept.partition_point(|entry| entry.batch <= batch)..]
     }
 
+    /// Returns an index from which on all commits are of `lane`.
+    pub(super) fn others_below(&self, lane: &str) -> usize {
+        let newest = self.kept.last();
+        let is_of_lane = newest.is_some_and(|newest| newest.commit.lane() == lane);
+        if is_of_lane {
+            self.newest_run
+        } else {
+            self.kept.len()
+        }
+    }
+
     pub(super) fn push(&mut self, entry: Arc<CommitEntry>) {
         let index = self.kept.len();
+        if self.others_below(entry.commit.lane()) == index {
+            self.newest_run = index;
+        }
         debug_assert!(
             self.kept.last().is_none_or(|last| last.seq() < entry.seq()),
             "CTL-1"

@@ -15,11 +15,13 @@ use crate::digest::KeyPath;
 use crate::error::{Error, Result};
 use crate::log::Position;
 use crate::object::Commit;
+use crate::threads::{beside, processors};
 use crate::trie::Entry;
 
 use super::base::Base;
 use super::checkpoint::StateRow;
-use super::{CommitEntry, Store, replay};
+use super::follow::{Followed, Follower};
+use super::{CommitEntry, Store};
 
 /// A commit that changed an id between two kept commits.
 pub(crate) struct IdChange {
@@ -51,6 +53,8 @@ impl Run {
 pub(crate) struct IdChanges {
     store: Arc<Store>,
     key: KeyPath,
+    /// The newest entry of the id that the search has seen.
+    known: Option<Entry>,
     /// The time of the first write of the id. No older commit contains the id.
     created: i64,
     /// The indexes of the commits after the checkpoint that were not searched yet.
@@ -59,7 +63,9 @@ pub(crate) struct IdChanges {
     states: Vec<StateRow>,
     /// The number of runs that were not searched yet.
     runs_left: usize,
-    /// The runs that were read, by the index of their last state.
+    /// A run that was read beside the one after it, with the index of its last state.
+    ahead: Option<(usize, Vec<Followed>)>,
+    /// The runs that were searched, by the index of their last state.
     runs: HashMap<usize, Arc<Run>>,
     /// The changes of the last searched run that were not returned yet, oldest first.
     waiting: Vec<(u64, Option<Entry>)>,
@@ -74,16 +80,19 @@ impl IdChanges {
         let base = store.base.as_ref();
         let mut states = base.map_or(Ok(Vec::new()), |base| base.states())?;
         let mut newer = store.base_len()..store.kept();
+        let known = store.state(&*store.head()?)?.get(&key, &*store)?;
         let created = store.earliest(&key)?;
         if created.is_none() {
             (states, newer) = (Vec::new(), 0..0);
         }
         Ok(Self {
             key,
+            known,
             created: created.unwrap_or_default(),
             newer,
             runs_left: states.len(),
             states,
+            ahead: None,
             runs: HashMap::new(),
             waiting: Vec::new(),
             store,
@@ -126,6 +135,7 @@ impl IdChanges {
             self.runs_left = run;
             let found = self.run(run)?;
             self.waiting.clone_from(&found.changes);
+            self.known = found.changes.iter().find_map(|(_, entry)| *entry).or(self.known);
         }
     }
 
@@ -153,37 +163,73 @@ impl IdChanges {
         if let Some(known) = self.runs.get(&end) {
             return Ok(Arc::clone(known));
         }
-        let older = end.checked_sub(1).map(|before| self.states[before]);
+        let older = end.checked_sub(1).map(|before| self.states[before].seq);
         let mut run = Run {
-            first: older
-                .as_ref()
-                .map_or(Ok(None), |older| self.stored_entry(older.seq))?,
+            first: older.map_or(Ok(None), |older| self.stored_entry(older))?,
             changes: Vec::new(),
         };
-        let (from, since) = older.map_or((Position::START, 0), |older| (older.position, older.seq + 1));
-        let (store, key) = (Arc::clone(&self.store), self.key);
-        let upto = self.states[end].position.batch;
-        store.records.reader().batches(&from, upto, &mut |batch| {
+        for followed in self.followed(end)? {
             let before = run.changes.last().map_or(run.first, |(_, entry)| *entry);
-            let mut reused = |commit: &Commit| match self.reused(commit)? {
-                Some(seq) if seq >= since => Ok(run.at(seq)),
-                Some(seq) => {
-                    let older = self.states.partition_point(|state| state.seq < seq);
-                    Ok(self.run(older)?.at(seq))
+            let (seq, entry) = match followed {
+                Followed::Changes {
+                    seq,
+                    mut entry,
+                    is_first,
+                } => {
+                    if let (Some(entry), Some(before), false) = (&mut entry, before, is_first) {
+                        entry.created = before.created;
+                    }
+                    (seq, entry)
                 }
-                None => Ok(None),
+                Followed::Reuses(commit) => {
+                    let entry = match self.reused(&commit)? {
+                        Some(seq) if older.is_none_or(|older| seq > older) => run.at(seq),
+                        Some(seq) => {
+                            let older = self.states.partition_point(|state| state.seq < seq);
+                            self.run(older)?.at(seq)
+                        }
+                        None => None,
+                    };
+                    (commit.seq, entry)
+                }
             };
-            let followed = replay::follow_id(&store, &batch, &key, before, &mut reused)?;
-            if let Some((seq, entry)) = followed
-                && differ(entry, before)
-            {
+            if differ(entry, before) {
                 run.changes.push((seq, entry));
             }
-            Ok(())
-        })?;
+        }
         let run = Arc::new(run);
         self.runs.insert(end, Arc::clone(&run));
         Ok(run)
+    }
+
+    /// Returns what the commits of a run do to the id. With several processors, reads the next older run at the same
+    /// time, because the search probably needs it next.
+    fn followed(&mut self, end: usize) -> Result<Vec<Followed>> {
+        if let Some(read) = self.ahead.take_if(|(run, _)| *run == end) {
+            return Ok(read.1);
+        }
+        let next = end.checked_sub(1).filter(|next| !self.runs.contains_key(next));
+        let Some(next) = next.filter(|_| processors() > 1) else {
+            return self.read(end);
+        };
+        let (found, ahead) = beside(|| self.read(end), || self.read(next));
+        // If the older run cannot be read, the search finds the error when it reads that run.
+        self.ahead = ahead.ok().map(|read| (next, read));
+        found
+    }
+
+    /// Reads the log between two stored states.
+    fn read(&self, end: usize) -> Result<Vec<Followed>> {
+        let older = end.checked_sub(1).map(|before| self.states[before].position);
+        let upto = self.states[end].position.batch;
+        let mut follower = Follower::new(&self.store, self.key, self.known.as_ref());
+        let mut found = Vec::new();
+        let reader = self.store.records.reader();
+        reader.frames(&older.unwrap_or(Position::START), upto, &mut |frame| {
+            found.extend(follower.add(frame)?);
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     fn stored_entry(&self, seq: u64) -> Result<Option<Entry>> {

@@ -16,6 +16,7 @@ mod catalog;
 mod checkpoint;
 mod checkpointing;
 mod commits;
+mod follow;
 mod id_changes;
 mod lane;
 mod records;
@@ -54,7 +55,7 @@ pub(crate) use commits::{CommitEntry, Gap};
 pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
-pub(crate) use replay::StagedState;
+pub(crate) use replay::{StagedState, Unlinked};
 pub(crate) use rewrite::{Erasure, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
 #[cfg(feature = "cli")]
@@ -180,6 +181,11 @@ impl Store {
     /// Returns the number of kept commits.
     pub(crate) fn kept(&self) -> usize {
         self.base_len() + self.catalog.read_recursive().line.kept.len()
+    }
+
+    /// Returns an index from which on all kept commits are of `lane`. Commits below it may be of any lane.
+    pub(crate) fn others_below(&self, lane: &str) -> usize {
+        self.base_len() + self.catalog.read_recursive().line.others_below(lane)
     }
 
     /// Returns the kept commit at `index`. Index 0 is the oldest kept commit.
@@ -364,7 +370,7 @@ impl Store {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a checkpoint cannot be read.
-    fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
+    pub(crate) fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
         if let Some(created) = self.catalog.read_recursive().unlinked.get(key).copied() {
             return Ok(Some(created));
         }

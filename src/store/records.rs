@@ -183,6 +183,11 @@ impl Records {
         }
     }
 
+    /// Touches the records of the next objects that will be read, so that the processor loads them at the same time.
+    pub(crate) fn touch(&self, places: impl Iterator<Item = u64>) {
+        self.reader.touch(places.map(Locator::from_u64));
+    }
+
     fn with_content(&self, object: Object) -> Result<Object> {
         let object = match self.best_origin.get() {
             Some(best) => object.with_best_origin(*best),
@@ -408,6 +413,22 @@ impl Records {
             table.write().insert(&digest, record.locator, record.batch);
         }
         Ok(())
+    }
+
+    /// Adds the record of a version that history did not have when the writer staged it. Another batch of the same group
+    /// may have added the version since.
+    ///
+    /// # Errors
+    /// The errors of [`Self::add`].
+    pub(super) fn add_new(&self, record: &Record, digest: ObjectDigest) -> Result<()> {
+        if self
+            .objects
+            .write()
+            .insert_first(digest.as_bytes(), record.locator, record.batch)
+        {
+            return Ok(());
+        }
+        self.add(record, Some(digest))
     }
 
     fn add_erased(&self, record: &Record) -> Result<()> {

@@ -27,9 +27,13 @@ const RECORDS_A_THREAD: usize = 2_048;
 
 /// The state after a batch and the objects of the batch, which the writer computed before it wrote the batch.
 pub(crate) struct StagedState {
-    /// The state after the batch. Entries of new records have no valid locators yet.
-    pub(crate) trie: Option<Trie>,
-    /// The key path and digest of each object record, in the order of the batch.
+    /// The state after the batch. The locators of its new entries are valid if the batch begins at `start`.
+    pub(crate) trie: Trie,
+    /// The locator at which the writer expected the first record of the batch.
+    pub(crate) start: Locator,
+    /// The ids that the batch removes, each with the time of its first write.
+    pub(crate) unlinked: Unlinked,
+    /// The key path and digest of each object record, in the order of the batch. History has none of these versions.
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
 }
 
@@ -157,7 +161,15 @@ pub(super) fn apply(
     batch: &Batch,
     staged: Option<StagedState>,
 ) -> Result<Option<Arc<CommitEntry>>> {
-    let (state, known) = staged.map_or((None, None), |staged| (staged.trie, Some(staged.objects)));
+    let (state, known) = match staged {
+        Some(staged) => {
+            // The log may have rotated to a new segment before it wrote the batch. Then replays the batch.
+            let starts_there = batch.records.first().map(|record| record.locator) == Some(staged.start);
+            let state = starts_there.then_some((staged.trie, staged.unlinked));
+            (state, Some(staged.objects))
+        }
+        None => (None, None),
+    };
     let mut contents = decode(store, batch, known, true)?;
     contents.check()?;
     let head = store.head.load_full();
@@ -176,7 +188,7 @@ pub(super) fn apply(
             store.flush()?;
         }
         let before = before.unwrap_or_default();
-        let (trie, unlinked) = state_after(store, &before, &of_root, &contents, &record.commit, state)?;
+        let (trie, unlinked) = state_after(store, before, &of_root, &contents, &record.commit, state)?;
         history.append(&record.digest);
         let entry = Arc::new(CommitEntry {
             digest: record.digest,
@@ -221,6 +233,7 @@ fn decode(
     register: bool,
 ) -> Result<Decoded> {
     let mut decoded = Decoded::default();
+    let is_new = known.is_some();
     let objects = match known {
         Some(known) => known,
         None => decode_objects(&batch.records, store.suite, processors())?,
@@ -235,8 +248,10 @@ fn decode(
         decoded
             .add(record, store.suite, object)
             .map_err(|error| unreadable(record, &error))?;
-        if register {
-            store.records.add(record, object.map(|(_, digest)| digest))?;
+        match object {
+            _ if !register => {}
+            Some((_, digest)) if is_new => store.records.add_new(record, digest)?,
+            _ => store.records.add(record, object.map(|(_, digest)| digest))?,
         }
     }
     Ok(decoded)
@@ -293,7 +308,8 @@ pub(super) fn states_behind(
             Some(found) => Ok(Some(found.clone())),
             None => older(root, record.commit.seq),
         };
-        (trie, _) = state_after(store, &trie, &of_root, &contents, &record.commit, None)?;
+        let before = std::mem::take(&mut trie);
+        (trie, _) = state_after(store, before, &of_root, &contents, &record.commit, None)?;
         by_root.insert(record.commit.root, trie.clone());
         states.insert(record.commit.seq, trie.clone());
         Ok(())
@@ -301,49 +317,7 @@ pub(super) fn states_behind(
     Ok(states)
 }
 
-/// Returns the seq of the commit in a batch, and the entry of one id after the commit. `before` is the entry before the
-/// batch, and `reused` returns the entry in the older state that a commit without changes reuses. Returns `None` if the
-/// batch contains no commit.
-///
-/// # Errors
-/// `Corrupt` or `Io` if a record cannot be read; the errors of `reused`.
-pub(super) fn follow_id(
-    store: &Store,
-    batch: &Batch,
-    key: &KeyPath,
-    before: Option<Entry>,
-    reused: &mut dyn FnMut(&Commit) -> Result<Option<Entry>>,
-) -> Result<Option<(u64, Option<Entry>)>> {
-    let mut contents = decode(store, batch, None, false)?;
-    let Some(CommitRecord { commit, .. }) = contents.commit.take() else {
-        return Ok(None);
-    };
-    if !contents.changes_state() {
-        return Ok(Some((commit.seq, reused(&commit)?)));
-    }
-    let is_whole = contents.map_record.as_ref().is_some_and(|map| map.whole);
-    let mut after = before.filter(|_| !is_whole);
-    for (_, digest, place, created) in contents.changes().filter(|(changed, ..)| changed == key) {
-        after = match digest {
-            None => None,
-            Some(digest) => {
-                let place =
-                    place.map_or_else(|| store.records.find_trace(digest), |place| Ok(Some(place)))?;
-                let place = place.ok_or_else(|| missing_version(digest))?.to_u64();
-                let created = created.or(before.map(|entry| entry.created));
-                Some(Entry {
-                    key: *key,
-                    digest: *digest.as_bytes(),
-                    place,
-                    created: created.unwrap_or(commit.time.as_micros()),
-                })
-            }
-        };
-    }
-    Ok(Some((commit.seq, after)))
-}
-
-fn missing_version(digest: ObjectDigest) -> Error {
+pub(super) fn missing_version(digest: ObjectDigest) -> Error {
     Error::corrupt(format!("the linked version {digest} is missing"))
 }
 
@@ -382,22 +356,24 @@ fn check_chain(
 }
 
 /// The ids that a commit removed from the state, each with the time of its first write.
-type Unlinked = Vec<(KeyPath, i64)>;
+pub(crate) type Unlinked = Vec<(KeyPath, i64)>;
 
 /// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
 /// root that the commit names. The batch of a rollback contains no changes. The state after such a batch is the state
-/// of the newest kept commit with the same root, which `of_root` returns. `staged` is the state that the writer
-/// computed for this batch.
+/// of the newest kept commit with the same root, which `of_root` returns. `staged` is the result, if the writer has
+/// computed it.
 fn state_after(
     store: &Store,
-    before: &Trie,
+    before: Trie,
     of_root: &dyn Fn(Root) -> Result<Option<Trie>>,
     contents: &Decoded,
     commit: &Commit,
-    staged: Option<Trie>,
+    staged: Option<(Trie, Unlinked)>,
 ) -> Result<(Trie, Unlinked)> {
     let seq = commit.seq;
-    let (trie, unlinked) = if contents.changes_state() {
+    let (trie, unlinked) = if let Some(staged) = staged.filter(|_| contents.changes_state()) {
+        staged
+    } else if contents.changes_state() {
         let created = |key: &KeyPath| {
             let written = store.first_written(key)?;
             Ok(written.unwrap_or_else(|| commit.time.as_micros()))
@@ -406,7 +382,7 @@ fn state_after(
             let place = store.records.find_trace(digest)?;
             Ok(place.ok_or_else(|| missing_version(digest))?.to_u64())
         };
-        with_changes(before, staged, contents, store, &created, &place)?
+        with_changes(before, contents, store, &created, &place)?
     } else {
         let first = (seq == 0).then(Trie::new);
         let trie = of_root(commit.root)?.or(first).ok_or_else(|| {
@@ -428,43 +404,47 @@ fn state_after(
 }
 
 /// Applies the changes of a batch, or its map, to the state `before`. Returns the new state, and the removed ids with
-/// the times of their first writes. `staged` is the new state without the locators of new records. `created` returns
-/// the time of the first write of an id that `before` lacks. `place` returns the locator of a version.
+/// the times of their first writes. `created` returns the time of the first write of an id that `before` lacks. `place`
+/// returns the locator of a version.
 pub(super) fn with_changes(
-    before: &Trie,
-    staged: Option<Trie>,
+    before: Trie,
     contents: &Decoded,
     source: &dyn NodeSource,
     created: &dyn Fn(&KeyPath) -> Result<i64>,
     place: &dyn Fn(ObjectDigest) -> Result<u64>,
 ) -> Result<(Trie, Unlinked)> {
+    let mut changes: Vec<_> = contents.changes().collect();
+    // The sort is stable, so the last change of a key, which counts, is the last of its group.
+    changes.sort_by_key(|(key, ..)| *key);
+    let last_of_each = changes.chunk_by(|(one, ..), (next, ..)| one == next);
+    let changes: Vec<_> = last_of_each.filter_map(|group| group.last().copied()).collect();
     let is_whole = contents.map_record.as_ref().is_some_and(|map| map.whole);
-    let (mut trie, mut all) = (staged.unwrap_or_else(|| before.clone()), Vec::new());
-    let mut unlinked = Vec::new();
-    for (key, digest, known_place, known_time) in contents.changes() {
-        let first_write = match known_time {
-            None => before.get(&key, source)?.map(|old| old.created),
-            known => known,
-        };
+    let keys: Vec<KeyPath> = changes.iter().map(|(key, ..)| *key).collect();
+    let (mut unlinked, mut all) = (Vec::new(), Vec::new());
+    let mut change = |index: usize, old: Option<&Entry>| {
+        let (key, digest, known_place, known_time): (KeyPath, Option<ObjectDigest>, _, _) = changes[index];
+        let first_write = known_time.or(old.map(|old| old.created));
         let Some(digest) = digest else {
-            trie.remove(&key, source)?;
             unlinked.extend(first_write.map(|created| (key, created)));
-            continue;
+            return Ok(None);
         };
-        let entry = Entry {
+        let place = known_place.map_or_else(|| place(digest), |place: Locator| Ok(place.to_u64()))?;
+        let created = first_write.map_or_else(|| created(&key), Ok)?;
+        let digest = *digest.as_bytes();
+        Ok(Some(Entry {
             key,
-            digest: *digest.as_bytes(),
-            place: known_place.map_or_else(|| place(digest), |place| Ok(place.to_u64()))?,
-            created: first_write.map_or_else(|| created(&key), Ok)?,
-        };
-        if is_whole {
-            all.push(entry);
-        } else {
-            trie.insert(entry, source)?;
+            digest,
+            place,
+            created,
+        }))
+    };
+    let trie = if is_whole {
+        for index in 0..keys.len() {
+            all.extend(change(index, None)?);
         }
-    }
-    if is_whole {
-        trie = Trie::from_entries(all);
-    }
+        Trie::from_entries(all)
+    } else {
+        before.updated(&keys, source, &mut change)?
+    };
     Ok((trie, unlinked))
 }

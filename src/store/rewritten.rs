@@ -202,8 +202,13 @@ pub(super) fn decode_gap(body: &[u8]) -> Result<(u64, Vec<CommitDigest>), Decode
 
 /// Returns the error for a record that cannot be decoded.
 pub(super) fn unreadable(record: &Record, error: &DecodeError) -> Error {
-    let name = segment_name(record.locator.segment());
-    Error::damaged(Damage::new(name, record.locator.offset(), undecodable(error)))
+    unreadable_at(record.locator, error)
+}
+
+/// Returns the error for a record at `place` that cannot be decoded.
+pub(super) fn unreadable_at(place: Locator, error: &DecodeError) -> Error {
+    let name = segment_name(place.segment());
+    Error::damaged(Damage::new(name, place.offset(), undecodable(error)))
 }
 
 #[cfg(test)]

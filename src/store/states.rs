@@ -143,7 +143,7 @@ impl Store {
 
     /// Moves the ids that rollbacks removed from `left` to `unlinked`. The cost is proportional to the number of
     /// changes of these rollbacks.
-    pub(super) fn flush(&self) -> Result<()> {
+    pub(crate) fn flush(&self) -> Result<()> {
         // Does not hold the lock while it compares states, so readers can continue. Only the writer calls this
         // function, so no rollback changes `left` meanwhile.
         let left = self.catalog.read_recursive().left.clone();

@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use crate::digest::DIGEST_LEN;
 use crate::log::Locator;
@@ -92,6 +93,26 @@ impl DigestIndex {
         }
     }
 
+    /// Adds a record, unless the index already contains a record that may have the same digest. Returns whether the
+    /// record was added.
+    pub(super) fn insert_first(&mut self, digest: &[u8; DIGEST_LEN], place: Locator, batch: u64) -> bool {
+        let prefix = prefix_of(digest);
+        let value = place.to_u64();
+        let entry = self
+            .table
+            .entry(prefix.0, |row| row.prefix == prefix, |row| row.prefix.0);
+        match entry {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(DigestRow { prefix, value });
+                if let Some(recent) = &mut self.recent {
+                    recent.push((batch, DigestRow { prefix, value }));
+                }
+                true
+            }
+        }
+    }
+
     /// Returns the locators of the records that may have this digest. Nearly always, there is at most one such record.
     pub(super) fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
         let prefix = prefix_of(digest);
@@ -111,11 +132,14 @@ mod tests {
         let mut digest = [7; DIGEST_LEN];
         index.insert(&digest, Locator::from_u64(1), 1);
         index.insert(&digest, Locator::from_u64(2), 1);
+        assert!(!index.insert_first(&digest, Locator::from_u64(3), 1));
         let mut found: Vec<_> = index.candidates(&digest).map(Locator::to_u64).collect();
         found.sort_unstable();
         assert_eq!(found, [1, 2]);
         digest[0] ^= 1;
         assert_eq!(index.candidates(&digest).count(), 0);
         assert_eq!(index.len(), 2);
+        assert!(index.insert_first(&digest, Locator::from_u64(3), 1));
+        assert_eq!(index.candidates(&digest).next(), Some(Locator::from_u64(3)));
     }
 }

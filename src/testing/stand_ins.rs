@@ -5,9 +5,9 @@
 //! Layer 0.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use shuttle_parking_lot::{Mutex, RwLockReadGuard, RwLockWriteGuard};
+use shuttle_parking_lot::{Mutex, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 pub(crate) struct ArcSwap<T>(Mutex<Arc<T>>);
 
@@ -89,6 +89,32 @@ impl<T> RwLock<T> {
             }
             shuttle::thread::yield_now();
         }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Condvar(());
+
+impl Condvar {
+    /// Lets the other threads run. May return without a notification, as every condition variable may.
+    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        MutexGuard::unlocked(guard, shuttle::thread::yield_now);
+    }
+
+    /// Lets the other threads run, and then stops waiting.
+    pub(crate) fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, _: Instant) -> TimedOut {
+        self.wait(guard);
+        TimedOut
+    }
+
+    pub(crate) fn notify_one(&self) {}
+}
+
+pub(crate) struct TimedOut;
+
+impl TimedOut {
+    pub(crate) fn timed_out(&self) -> bool {
+        true
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
 
 /// Returns the node for one or more entries. The keys of the entries are strictly ascending and share all digits above
 /// `level`. The recursion is at most as deep as the trie.
-fn node(entries: &[Entry], level: usize) -> Child {
+pub(super) fn node(entries: &[Entry], level: usize) -> Child {
     if let [only] = entries {
         return Child::leaf(Arc::new(*only));
     }

@@ -10,9 +10,9 @@
 //! docs/format.md, "The state trie".
 
 use super::entry::Shape;
-use super::node::{Child, Kind};
+use super::node::{Branch, Child, Kind};
 use super::stored::NodeSource;
-use crate::digest::{DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath};
+use crate::digest::{DIGEST_LEN, Domain, HashAlgorithm, HashBatch, HashSuite, KeyPath};
 use crate::error::Result;
 
 /// The number of bytes in the header of a branch.
@@ -135,8 +135,9 @@ impl Gathered {
     }
 }
 
-/// Returns the digest of a child at `level`, using the cached digests below it. The recursion is at most as deep as the
-/// trie.
+/// Returns the digest of a child at `level`, using the cached digests below it. Computes the missing digests level by
+/// level from the bottom, so that the messages of many nodes are hashed together. The recursion is at most as deep as
+/// the trie.
 pub(super) fn child_digest(
     child: &Child,
     level: usize,
@@ -150,34 +151,121 @@ pub(super) fn child_digest(
     if let Some(digest) = branch.cached_digest(hasher.kind()) {
         return Ok(digest);
     }
-    let loaded = branch.loaded(level, source)?;
-    // First collects the digests that are known without hashing, then computes the missing digests.
-    let mut children = [Part::Below; 16];
-    for (part, child) in children.iter_mut().zip(loaded.slots()) {
-        *part = match child.get() {
-            Kind::Leaf(entry) => Part::Leaf(entry.key, entry.digest),
-            Kind::Branch(branch) => branch
-                .cached_digest(hasher.kind())
-                .map_or(Part::Below, Part::Known),
-        };
-    }
-    let mut digests = Gathered::new();
-    for (part, child) in children.iter().zip(loaded.slots()) {
-        digests.push(match part {
-            Part::Leaf(key, digest) => hasher.leaf(key, digest),
-            Part::Known(digest) => *digest,
-            Part::Below => child_digest(child, level + 1, hasher, source)?,
-        });
-    }
-    let digest = hasher.branch(level, loaded.bitmap(), loaded.count(), digests.as_slice());
-    branch.cache_digest(hasher.kind(), &digest);
-    Ok(digest)
+    let mut unknown = Unknown {
+        hasher,
+        source,
+        levels: Vec::new(),
+    };
+    unknown.collect(branch, level, 0)?;
+    let digests = unknown.digests(level);
+    Ok(digests[0])
 }
 
-/// The digest of a child, or the input from which the digest is computed.
-#[derive(Clone, Copy)]
-enum Part {
-    Leaf(KeyPath, [u8; DIGEST_LEN]),
-    Known([u8; DIGEST_LEN]),
-    Below,
+/// The branches whose digests are not cached.
+struct Unknown<'a> {
+    hasher: NodeHasher,
+    source: &'a dyn NodeSource,
+    /// The branches of each level, from left to right. So the branches below one branch follow each other.
+    levels: Vec<Vec<UnknownBranch<'a>>>,
+}
+
+/// A branch whose digest is not cached.
+struct UnknownBranch<'a> {
+    branch: &'a Branch,
+    loaded: &'a Branch,
+    /// The positions of the children that are in the next level of [`Unknown`], as bits. Another thread may cache their
+    /// digests meanwhile.
+    below: u16,
+}
+
+/// The number of branches whose digests are computed together. The messages of their leaves fit into a processor's
+/// second cache.
+const BRANCHES_TOGETHER: usize = 256;
+
+impl<'a> Unknown<'a> {
+    /// Adds `branch` and every branch below it whose digest is not cached. `depth` is the level in `levels`.
+    fn collect(&mut self, branch: &'a Branch, level: usize, depth: usize) -> Result<()> {
+        let loaded = branch.loaded(level, self.source)?;
+        if self.levels.len() == depth {
+            self.levels.push(Vec::new());
+        }
+        let place = self.levels[depth].len();
+        let mut below = 0;
+        self.levels[depth].push(UnknownBranch {
+            branch,
+            loaded,
+            below,
+        });
+        for (position, child) in loaded.slots().iter().enumerate() {
+            if let Kind::Branch(child) = child.get()
+                && child.cached_digest(self.hasher.kind()).is_none()
+            {
+                below |= 1 << position;
+                self.collect(child, level + 1, depth + 1)?;
+            }
+        }
+        self.levels[depth][place].below = below;
+        Ok(())
+    }
+
+    /// Computes and caches the digests of all branches. Returns the digests of the top level, which is at `level`.
+    fn digests(self, level: usize) -> Vec<[u8; DIGEST_LEN]> {
+        let hasher = self.hasher;
+        let mut leaves = HashBatch::new(hasher.suite, hasher.leaf);
+        let mut branches = HashBatch::new(hasher.suite, hasher.branch);
+        let (mut below, mut of_leaves) = (Vec::new(), Vec::new());
+        for (depth, unknown) in self.levels.iter().enumerate().rev() {
+            let mut digests = Vec::with_capacity(unknown.len());
+            let mut next_below = below.iter();
+            for together in unknown.chunks(BRANCHES_TOGETHER) {
+                for unknown in together {
+                    push_leaves(&mut leaves, unknown.loaded);
+                }
+                of_leaves.clear();
+                leaves.finish(&mut of_leaves);
+                let mut next_leaf = of_leaves.iter();
+                let first = digests.len();
+                for unknown in together {
+                    let children = children_of(unknown, hasher.kind(), &mut next_leaf, &mut next_below);
+                    let loaded = unknown.loaded;
+                    let header = NodeHasher::header(level + depth, loaded.bitmap(), loaded.count());
+                    branches.push_fixed(&[&header, children.as_slice().as_flattened()]);
+                }
+                branches.finish(&mut digests);
+                for (unknown, digest) in together.iter().zip(&digests[first..]) {
+                    unknown.branch.cache_digest(hasher.kind(), digest);
+                }
+            }
+            below = digests;
+        }
+        below
+    }
+}
+
+fn push_leaves(leaves: &mut HashBatch, branch: &Branch) {
+    branch.touch_children();
+    for child in branch.slots() {
+        if let Kind::Leaf(entry) = child.get() {
+            leaves.push_fixed(&[entry.key.as_bytes(), &entry.digest]);
+        }
+    }
+}
+
+/// Returns the digests of a branch's children. Takes the digests that are not cached from `leaves` and `below`.
+fn children_of<'l, 'b>(
+    branch: &UnknownBranch<'_>,
+    kind: HashKind,
+    leaves: &mut impl Iterator<Item = &'l [u8; DIGEST_LEN]>,
+    below: &mut impl Iterator<Item = &'b [u8; DIGEST_LEN]>,
+) -> Gathered {
+    let mut digests = Gathered::new();
+    for (position, child) in branch.loaded.slots().iter().enumerate() {
+        let digest = match child.get() {
+            Kind::Leaf(_) => leaves.next().copied(),
+            Kind::Branch(_) if branch.below & (1 << position) != 0 => below.next().copied(),
+            Kind::Branch(branch) => branch.cached_digest(kind),
+        };
+        digests.push(digest.expect("the walk has collected every missing digest"));
+    }
+    digests
 }

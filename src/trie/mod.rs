@@ -38,13 +38,12 @@ mod walk;
 
 use std::fmt;
 
-use triomphe::Arc;
-
 use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 
 pub(crate) use check::check_stored;
 pub use diff::{Change, Diff};
+pub use edit::ChangeEntry;
 pub use entry::{Entry, Shape};
 pub use inspect::{ChildNode, Node, NodeKind};
 pub use proof::{Proof, ProofLevel, Terminal};
@@ -109,19 +108,33 @@ impl Trie {
             .copied())
     }
 
-    /// Inserts `entry`. Returns the replaced entry, which has the same key.
+    /// Returns the trie with other entries at `keys`, which are strictly ascending. `change` gets the index of each key
+    /// and the entry at that key, and returns the new entry with the same key, or `None` to have none.
     ///
-    /// If the digests are equal, only `place` and `created` are replaced, and every cached digest stays valid. An error
-    /// leaves the trie unchanged.
+    /// One walk serves all keys, so an edit of many keys costs much less than as many edits of one key. Nodes that no
+    /// other trie shares are changed in place.
+    ///
+    /// # Errors
+    /// The errors of [`Self::get`] and of `change`.
+    pub fn updated(
+        self,
+        keys: &[KeyPath],
+        source: &dyn NodeSource,
+        change: &mut ChangeEntry<'_>,
+    ) -> Result<Self> {
+        if keys.is_empty() {
+            return Ok(self);
+        }
+        let top = edit::Edit::new(source, change).node(self.top, 0, edit::Keys::all(keys))?;
+        Ok(Self { top })
+    }
+
+    /// Inserts `entry`. Returns the replaced entry, which has the same key. An error leaves the trie unchanged.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
     pub fn insert(&mut self, entry: Entry, source: &dyn NodeSource) -> Result<Option<Entry>> {
-        let Some(top) = &mut self.top else {
-            self.top = Some(Child::leaf(Arc::new(entry)));
-            return Ok(None);
-        };
-        edit::insert(top, 0, entry, source)
+        self.replace(entry.key, Some(entry), source)
     }
 
     /// Removes the entry at `key` and returns it. An error leaves the trie unchanged.
@@ -130,14 +143,24 @@ impl Trie {
     /// The errors of [`Self::get`].
     pub fn remove(&mut self, key: &KeyPath, source: &dyn NodeSource) -> Result<Option<Entry>> {
         // Looks up the entry first, because a removal would copy a shared path even for an absent key.
-        let Some(entry) = self.get(key, source)? else {
-            return Ok(None);
-        };
-        match &mut self.top {
-            Some(top) if top.is_branch() => edit::remove(top, 0, key, source)?,
-            _ => self.top = None,
+        match self.get(key, source)? {
+            Some(_) => self.replace(*key, None, source),
+            None => Ok(None),
         }
-        Ok(Some(entry))
+    }
+
+    fn replace(
+        &mut self,
+        key: KeyPath,
+        new: Option<Entry>,
+        source: &dyn NodeSource,
+    ) -> Result<Option<Entry>> {
+        let mut replaced = None;
+        *self = self.clone().updated(&[key], source, &mut |_, old| {
+            replaced = old.copied();
+            Ok(new)
+        })?;
+        Ok(replaced)
     }
 
     /// Returns the digest of the whole map. Hashes only the nodes that changed since the last call.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use triomphe::{Arc, ArcBorrow, ArcUnion, ArcUnionBorrow};
 
 use super::digest::HashKind;
-use super::entry::{Entry, LEVELS};
+use super::entry::Entry;
 use super::stored::StoredBranch;
 use crate::digest::DIGEST_LEN;
 
@@ -90,6 +90,11 @@ impl Child {
     /// Returns a shared pointer to the branch, if this child is a branch.
     pub(super) fn share_branch(&self) -> Option<Arc<Branch>> {
         self.union().as_second().as_ref().map(ArcBorrow::clone_arc)
+    }
+
+    /// Removes the node from its slot. The caller must fill the slot again, or drop it.
+    pub(super) fn take(&mut self) -> Self {
+        Self(self.0.take())
     }
 
     /// Removes the branch from its slot, so an unshared branch can be edited in place. The caller must fill the slot
@@ -211,11 +216,7 @@ impl Branch {
     /// Returns the position of the child of `nibble` and true, or the position at which to insert it and false.
     #[inline]
     pub(super) fn position(&self, nibble: usize) -> (usize, bool) {
-        let bit = 1_u16 << nibble;
-        (
-            (self.bitmap & (bit - 1)).count_ones() as usize,
-            self.bitmap & bit != 0,
-        )
+        position_in(self.bitmap, nibble)
     }
 
     /// Returns the child at the digit `nibble`, if there is one.
@@ -238,44 +239,22 @@ impl Branch {
             .zip(self.slots())
     }
 
-    /// Adds the child of `nibble` in place. The branch must have no child of `nibble` yet.
-    pub(super) fn add(&mut self, nibble: usize, child: Child) {
-        let (position, present) = self.position(nibble);
-        debug_assert!(!present);
-        let slots = self.slots_mut();
-        let mut grown = std::mem::take(slots).into_vec();
-        grown.reserve_exact(1);
-        grown.insert(position, child);
-        *slots = grown.into_boxed_slice();
-        self.bitmap |= 1 << nibble;
-    }
-
-    /// Returns a copy of this branch with one more child. [`Self::add`] does the same in place for an unshared branch.
-    pub(super) fn with_child(&self, nibble: usize, child: Child) -> Self {
-        let (position, present) = self.position(nibble);
-        debug_assert!(!present);
+    /// Returns copies of the children, with room for `new` more.
+    pub(super) fn copied_children(&self, new: usize) -> Vec<Child> {
         self.touch_children();
         let slots = self.slots();
-        let mut grown = Vec::with_capacity(slots.len() + 1);
-        grown.extend_from_slice(&slots[..position]);
-        grown.push(child);
-        grown.extend_from_slice(&slots[position..]);
-        Self::new(
-            self.bitmap | 1 << nibble,
-            self.count() + 1,
-            grown.into_boxed_slice(),
-        )
+        let mut children = Vec::with_capacity(slots.len() + new);
+        children.extend_from_slice(slots);
+        children
     }
 
-    /// Removes the child of `nibble`.
-    pub(super) fn cut(&mut self, nibble: usize) {
-        let (position, present) = self.position(nibble);
-        debug_assert!(present);
-        let slots = self.slots_mut();
-        let mut shrunk = std::mem::take(slots).into_vec();
-        shrunk.remove(position);
-        *slots = shrunk.into_boxed_slice();
-        self.bitmap &= !(1 << nibble);
+    /// Replaces the children of a loaded branch, and clears its digest (TRI-2).
+    pub(super) fn replace(&mut self, bitmap: u16, count: u64, children: Box<[Child]>) {
+        debug_assert_eq!(bitmap.count_ones() as usize, children.len());
+        self.bitmap = bitmap;
+        self.set_count(count);
+        self.clear_digest();
+        *self.slots_mut() = children;
     }
 
     /// Returns the digest, if it was computed for `kind` since the last edit.
@@ -338,11 +317,12 @@ impl Clone for Branch {
     }
 }
 
-/// Returns the first level, from `level` on, at which two different keys differ.
-pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
-    (level..LEVELS)
-        .find(|&level| one.key.nibble(level) != two.key.nibble(level))
-        .expect("two different key paths differ at some digit")
+/// Returns the position of the child of `nibble` among the children whose digits are the bits of `bitmap`, and true. If
+/// there is no such child, returns the position at which to insert it, and false.
+#[inline]
+pub(super) fn position_in(bitmap: u16, nibble: usize) -> (usize, bool) {
+    let bit = 1_u16 << nibble;
+    ((bitmap & (bit - 1)).count_ones() as usize, bitmap & bit != 0)
 }
 
 impl Drop for Branch {

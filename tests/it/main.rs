@@ -69,6 +69,7 @@ mod golden;
 mod guide;
 #[cfg(feature = "http")]
 mod http;
+mod instructions;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod mutants;

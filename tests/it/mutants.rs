@@ -45,13 +45,13 @@ const DAMAGE: &str = "log::tests::damage";
 const CAMPAIGN: &str = "campaign";
 
 /// All mutants.
-const MUTANTS: [Mutant; 31] = [
+const MUTANTS: [Mutant; 33] = [
     mutant(
         "skip fdatasync",
         "src/log/commit.rs",
         [
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
+            "file.sync().map_err(|error| outcome_unknown(&segment, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
+            "file.sync().map_err(|error| outcome_unknown(&segment, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
             "self.mark_durable(head).map_err(done_untold)?;",
         ],
         CRASH,
@@ -60,8 +60,8 @@ const MUTANTS: [Mutant; 31] = [
         "mark as durable before the sync",
         "src/log/commit.rs",
         [
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
+            "file.sync().map_err(|error| outcome_unknown(&segment, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
+            "file.sync().map_err(|error| outcome_unknown(&segment, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
             "self.mark_durable(head)?; file.sync().map_err(writing)?;",
         ],
         CRASH,
@@ -70,7 +70,7 @@ const MUTANTS: [Mutant; 31] = [
         "sync again after a failed sync",
         "src/log/commit.rs",
         [
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
+            "file.sync().map_err(|error| outcome_unknown(&segment, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
             "file.sync()",
             "file.sync().or_else(|_| file.sync())",
         ],
@@ -80,9 +80,9 @@ const MUTANTS: [Mutant; 31] = [
         "ignore a write that failed or fell short",
         "src/log/commit.rs",
         [
-            "file.write_at(after.start, &bytes).map_err(writing)?;",
-            "file.write_at(after.start, &bytes).map_err(writing)?;",
-            "drop(file.write_at(after.start, &bytes));",
+            "file.write_shared(after.start, &bytes).map_err(writing)?;",
+            "file.write_shared(after.start, &bytes).map_err(writing)?;",
+            "drop(file.write_shared(after.start, &bytes));",
         ],
         CRASH,
     ),
@@ -126,7 +126,7 @@ const MUTANTS: [Mutant; 31] = [
         "skip the sync of a whole file",
         "src/disk/mod.rs",
         [
-            "            at += count;\n        }\n        file.sync()",
+            "file.extend_to(length)?;\n        file.sync()",
             "file.sync()",
             "Ok(())",
         ],
@@ -145,12 +145,28 @@ const MUTANTS: [Mutant; 31] = [
     mutant(
         "write on behind what a crash left",
         "src/log/commit.rs",
+        ["is_zero(&behind[..count])", "is_zero(&behind[..count])", "true"],
+        CRASH,
+    ),
+    mutant(
+        "go on without reading after another holder",
+        "src/log/commit.rs",
         [
-            "behind.iter().take(count).all(|byte| *byte == 0)",
-            "behind.iter().take(count).all(|byte| *byte == 0)",
+            "lock.follows == Some(self.prepared)",
+            "lock.follows == Some(self.prepared)",
             "true",
         ],
-        CRASH,
+        "log::tests::alone",
+    ),
+    mutant(
+        "go on without reading after a turn without reading",
+        "src/log/commit.rs",
+        [
+            "lock.follows == Some(self.prepared)",
+            "lock.follows == Some(self.prepared)",
+            "lock.follows.is_some()",
+        ],
+        "log::tests::alone",
     ),
     mutant(
         "go on without recovering",

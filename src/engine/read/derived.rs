@@ -189,7 +189,7 @@ impl<T: Derive> Derived<T> {
     pub(crate) fn build(opened: &Opened, state: State, empty: T) -> Result<Self> {
         let mut value = empty;
         let total = state.trie.len();
-        for (done, entry) in (1..).zip(state.trie.iter(&*state.store)) {
+        for (done, entry) in (1..).zip(state.entries()) {
             opened.settings.step(T::DOING, done, total)?;
             let entry = entry?;
             value.add(&Version {

@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 5.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::digest::{KeyPath, ObjectDigest, Root};
@@ -10,6 +11,10 @@ use crate::error::Result;
 use crate::object::Object;
 use crate::store::{BothStores, CommitEntry, Store};
 use crate::trie::{Diff, Entry, Trie};
+
+/// The number of entries whose records [`State::entries`] touches at once. More misses of the cache than that do not
+/// overlap.
+const AHEAD: usize = 16;
 
 /// The map of one commit, and the store with its records and nodes.
 #[derive(Clone)]
@@ -37,6 +42,23 @@ impl State {
     pub(crate) fn object_at(&self, key: &KeyPath) -> Result<Option<Object>> {
         let entry = self.entry_at(key)?;
         entry.map(|entry| self.load(&entry)).transpose()
+    }
+
+    /// Iterates the entries in the order of the trie, for a caller that reads the object of each entry. Touches the
+    /// records of the next [`AHEAD`] entries at once. The iterator ends after an error.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Result<Entry>> + Send + use<> {
+        let store = Arc::clone(&self.store);
+        let mut entries = self.trie.iter(Arc::clone(&self.store));
+        let mut ahead = VecDeque::with_capacity(AHEAD);
+        std::iter::from_fn(move || {
+            if ahead.is_empty() {
+                ahead.extend(entries.by_ref().take(AHEAD));
+                store
+                    .records
+                    .touch(ahead.iter().flatten().map(|entry: &Entry| entry.place));
+            }
+            ahead.pop_front()
+        })
     }
 
     pub(crate) fn load(&self, entry: &Entry) -> Result<Object> {

@@ -180,7 +180,7 @@ impl View {
         };
         let object = self.load_kept(&entry, || format!("the version of '{id}' in this state"))?;
         // Ignores an object with another id and the same key path, which would be a hash collision.
-        Ok((object.id() == id.as_str()).then_some(object))
+        Ok(object.is_named(id).then_some(object))
     }
 
     /// Returns the object whose key path (`HashSuite::key_path`) starts with these bytes,
@@ -258,7 +258,7 @@ impl View {
             opened.settings.step("read", done, view.len())?;
             opened.or_passed_over(entry.key, view.state.load(&entry))
         };
-        let entries = (1..).zip(self.state.trie.iter(Arc::clone(&self.state.store)));
+        let entries = (1..).zip(self.state.entries());
         until_error(entries.filter_map(move |entry| read(entry).transpose()))
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::gc::{HOUR, Kept, kept, on_disk, options, told};
 use super::{by, id, note, put};
 use crate::Result;
-use crate::disk::Disk;
+use crate::disk::{Disk, Holder};
 use crate::engine::{Erasing, Memory, Options, Progress, Retention, VerifyDepth, Writer};
 use crate::log::CompactionLock;
 use crate::store::Store;
@@ -166,7 +166,7 @@ fn watching_the_lock(
     options(HOUR).progress(Arc::new(move |progress: Progress| {
         if ["open", "checkpoint"].contains(&progress.doing) {
             let is_free = disk
-                .try_lock("lock", "a test")
+                .try_lock("lock", &Holder::new(&disk).expect("random bytes"))
                 .expect("a disk that works")
                 .is_some();
             seen.lock().push((progress.doing, is_free));

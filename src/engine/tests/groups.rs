@@ -14,7 +14,7 @@ fn together(memory: &Memory, drafts: Vec<Draft>) -> Vec<Result<Committed>> {
         let mut waiting = Vec::new();
         for draft in drafts {
             waiting.push(scope.spawn(move || memory.commit(draft, "put")));
-            while memory.inner.queue.lock().len() < waiting.len() {
+            while memory.inner.queue.len() < waiting.len() {
                 std::thread::yield_now();
             }
         }
@@ -211,5 +211,50 @@ fn a_saved_draft_is_opened_and_committed_later_and_its_name_is_kept() -> Result<
         memory.commit(careful, "put").unwrap_err().kind(),
         ErrorKind::Conflict
     );
+    Ok(())
+}
+
+/// A clock that panics once.
+struct Panics(std::sync::atomic::AtomicBool);
+
+impl crate::engine::Clock for Panics {
+    fn now(&self) -> crate::Time {
+        assert!(
+            !self.0.swap(false, std::sync::atomic::Ordering::Relaxed),
+            "the clock panics"
+        );
+        crate::Time::from_micros(1)
+    }
+}
+
+#[test]
+fn a_group_whose_commit_panics_answers_each_caller_and_the_next_group_is_committed() -> Result<()> {
+    let clock = Arc::new(Panics(false.into()));
+    let memory = Memory::on_disk(
+        Arc::new(SimDisk::new(5)),
+        Options::new().clock(Arc::clone(&clock) as _),
+        true,
+        None,
+    )?;
+    let drafts = ["a", "b", "c"].map(|name| draft(&memory, |draft| draft.put(note(name, ""))));
+    clock.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let writing = memory.inner.log.lock();
+        let mut waiting = Vec::new();
+        for draft in drafts {
+            waiting.push(scope.spawn(|| memory.commit(draft, "put")));
+            while memory.inner.queue.len() < waiting.len() {
+                std::thread::yield_now();
+            }
+        }
+        drop(writing);
+        let mut outcomes = waiting.into_iter().map(std::thread::ScopedJoinHandle::join);
+        assert!(outcomes.next().unwrap().is_err(), "the first caller panics");
+        for outcome in outcomes {
+            assert_eq!(outcome.unwrap().unwrap_err().kind(), ErrorKind::Internal);
+        }
+    });
+    put(&memory, "d", "");
+    assert!(memory.view().contains(&id("d"))? && !memory.view().contains(&id("a"))?);
     Ok(())
 }

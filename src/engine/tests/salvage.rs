@@ -8,7 +8,7 @@ use super::covering::cover;
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::{id, put};
 use crate::digest::{CommitDigest, ObjectDigest};
-use crate::disk::{Disk, FileDisk, MemDisk};
+use crate::disk::{Disk, FileDisk, Holder, MemDisk};
 use crate::engine::upkeep::doctor::examine_disk;
 use crate::engine::upkeep::salvage::{salvage_store, write};
 use crate::engine::upkeep::verify::verify_store;
@@ -659,7 +659,9 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     std::fs::write(left.join("log/00000001.seg"), "half").unwrap();
     std::fs::write(left.join("salvage.lock"), "").unwrap();
     let disk = FileDisk::open(&left).unwrap();
-    let held = disk.try_lock("salvage.lock", "").unwrap();
+    let held = disk
+        .try_lock("salvage.lock", &Holder::new(&disk).unwrap())
+        .unwrap();
     assert_eq!(salvage("new").unwrap_err().kind(), ErrorKind::Busy);
     assert!(left.join("log/00000001.seg").exists());
     drop(held);

@@ -18,15 +18,14 @@ use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, Root, TextDigest};
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, HeadMark, RecordKind};
+use crate::log::{BatchBuilder, HeadMark, Locator, RecordKind};
 use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
 use super::session::check_untainted;
-use super::{
-    Committed, Draft, LogHandle, Placed, Request, StagedChange, Writer, add_changes, body_bytes, tree,
-};
+use super::staging::{Place, add_changes};
+use super::{Committed, Draft, LogHandle, Placed, Request, Writer, body_bytes, tree};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
 
@@ -38,11 +37,18 @@ pub(crate) struct Tip {
     pub(crate) history: HistoryTree,
     /// The number of the next batch.
     pub(crate) next_batch: u64,
-    /// The new parents of the objects that earlier drafts of the group change. The log does not contain these drafts
-    /// yet.
-    placed: BTreeMap<KeyPath, Placed>,
+    /// The locator at which the next batch begins, unless the log rotates before.
+    next_record: Locator,
     /// The sessions that earlier drafts of the group taint.
     pub(super) tainted: BTreeSet<String>,
+}
+
+impl Tip {
+    /// Moves the tip behind a finished batch.
+    fn move_behind(&mut self, batch: &BatchBuilder) {
+        self.next_batch += 1;
+        self.next_record = self.next_record.plus(batch.encoded_bytes());
+    }
 }
 
 /// The fields of a commit except its state.
@@ -106,6 +112,7 @@ impl Inner {
         tip: &mut Tip,
         trie: Trie,
         root: Root,
+        time: Time,
         note: &Note<'_>,
     ) -> Result<HeadMark> {
         let source = self.add_text(batch, note.writer.source.as_deref())?;
@@ -115,7 +122,7 @@ impl Inner {
             root,
             seq: tip.mark.seq + 1,
             history_root: tip.history.root(),
-            time: self.time_after(tip.time),
+            time,
             op: Op::new(note.op)?,
             target: note.target,
             actor: note.writer.actor.clone(),
@@ -140,7 +147,7 @@ impl Inner {
         tip.history.append(&tip.mark.commit);
         tip.time = commit.time;
         tip.trie = trie;
-        tip.next_batch += 1;
+        tip.move_behind(batch);
         Ok(tip.mark)
     }
 
@@ -194,7 +201,7 @@ impl Inner {
             trie: store.state(&head)?,
             history: store.history(),
             next_batch: writing.log.newest_batch() + 1,
-            placed: BTreeMap::new(),
+            next_record: writing.log.next_record(),
             tainted: BTreeSet::new(),
         };
         Ok((store, head, tip))
@@ -209,12 +216,14 @@ impl Inner {
         let (store, head, mut tip) = self.tip(writing)?;
         let mut ready = Vec::new();
         let mut outcomes = Vec::with_capacity(group.len());
+        let mut earlier = Vec::new();
         for Request { draft, op, .. } in group {
             let note = Note::new(op, None, &draft.writer);
             let before = tip.mark.commit;
-            let staged = self.stage(&store, &mut tip, &head, draft, &note, ready.is_empty());
+            let staged = self.stage(&store, &mut tip, &head, &earlier, draft, &note);
             let outcome = staged.map(|batch| {
                 ready.extend(batch);
+                earlier.push(draft);
                 tip.mark.commit != before
             });
             outcomes.push((ready.len(), outcome));
@@ -241,58 +250,64 @@ impl Inner {
         Ok(answers.collect())
     }
 
-    /// Checks one draft against the tip and makes its batch. If the tip already contains all changes of the draft, makes
-    /// no commit, unless the draft reverses the commit `note.target`. Then returns `None`, or a batch with the taints of
-    /// the draft.
+    /// Checks one draft against the tip, which already contains the drafts in `earlier`, and makes its batch. If the tip
+    /// contains all changes of the draft too, makes no commit, unless the draft reverses the commit `note.target`. Then
+    /// returns `None`, or a batch with the taints of the draft.
     pub(crate) fn stage(
         &self,
         store: &Arc<Store>,
         tip: &mut Tip,
         head: &CommitEntry,
+        earlier: &[&Draft],
         draft: &Draft,
         note: &Note<'_>,
-        first: bool,
     ) -> Result<Option<Ready>> {
         if draft.only_on_base && draft.base.entry.digest != tip.mark.commit {
             return Err(Error::conflict(
                 "another writer committed since this change was checked",
             ));
         }
-        let changes = draft.changes_on(store, &tip.trie)?;
-        if changes.is_empty() && note.target.is_none() {
-            return self.stage_taints(store, tip, draft);
-        }
-        let staged = || changes.iter().map(|(key, change)| (key, *change));
-        let placed = self.check_tree(&State::of(store, head)?, tip.placed.clone(), staged())?;
-        let mut batch = BatchBuilder::new();
+        let (mut batch, start) = (BatchBuilder::new(), tip.next_record);
+        let tainted = self.new_taints(store, &mut batch, tip, draft)?;
+        let taints = batch.clone();
         if draft.snapshot_before {
             self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
         }
-        let mut trie = tip.trie.clone();
-        let objects = add_changes(store, draft, &mut batch, &mut trie, &**store, staged(), 0)?;
-        let root = trie.root(store.suite, Shape::State, &**store)?;
-        if note.target.is_some() && store.by_root(root)?.is_some() {
+        if !draft.is_empty() {
+            store.flush()?;
+        }
+        let time = self.time_after(tip.time);
+        let place = Place::Commit(start, time);
+        let changed = add_changes(store, draft, &mut batch, tip.trie.clone(), &**store, place)?;
+        if changed.counts.total() == 0 && note.target.is_none() {
+            return self.stage_taints(store, tip, draft);
+        }
+        if draft.touches_tree() {
+            self.check_tree(&State::of(store, head)?, earlier, draft)?;
+        }
+        let root = changed.trie.root(store.suite, Shape::State, &**store)?;
+        let is_known = note.target.is_some() && store.by_root(root)?.is_some();
+        if is_known {
             // History keeps the state that a reversal restores, so the batch needs no records except the commit.
-            batch = BatchBuilder::new();
+            batch = taints;
         }
         check_untainted(store, tip, draft)?;
-        let mut taints = BatchBuilder::new();
-        let tainted = self.new_taints(store, &mut taints, tip, draft)?;
-        batch = taints.followed_by(batch);
         // Each draft is checked against the limits before grouping, so a draft over a limit fails alone.
         batch.check()?;
-        let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
-        let mark = self.add_commit(&mut batch, tip, trie.clone(), root, note)?;
-        tip.placed = placed;
+        let trie = changed.trie.clone();
+        let mark = self.add_commit(&mut batch, tip, changed.trie, root, time, note)?;
         tip.tainted.extend(tainted);
-        // Only the trie of the first draft is handed to the store. The tries of later drafts refer to records of
-        // earlier drafts, whose position in the log is still unknown.
-        let trie = first.then_some(trie);
+        let state = StagedState {
+            trie,
+            start,
+            unlinked: changed.unlinked,
+            objects: changed.objects,
+        };
         Ok(Some(Ready {
             batch,
             mark,
-            state: Some(StagedState { trie, objects }),
-            counts,
+            state: (!is_known).then_some(state),
+            counts: changed.counts,
         }))
     }
 
@@ -305,19 +320,15 @@ impl Inner {
             return Ok(None);
         }
         tip.tainted.extend(tainted);
-        tip.next_batch += 1;
+        tip.move_behind(&batch);
         Ok(Some(Ready::of(batch, tip.mark)))
     }
 
-    /// Checks the tree of parents after `changes`. `placed` contains the parents that earlier drafts of the group set.
-    /// Returns `placed` with the parents that `changes` set added to it.
-    pub(crate) fn check_tree<'a>(
-        &self,
-        before: &State,
-        mut placed: BTreeMap<KeyPath, Placed>,
-        changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
-    ) -> Result<BTreeMap<KeyPath, Placed>> {
-        for (key, change) in changes {
+    /// Checks the tree of parents after a draft. `before` is the state before the drafts in `earlier`, which are not
+    /// written yet.
+    pub(crate) fn check_tree(&self, before: &State, earlier: &[&Draft], draft: &Draft) -> Result<()> {
+        let mut placed: BTreeMap<KeyPath, Placed> = BTreeMap::new();
+        for (key, change) in earlier.iter().chain([&draft]).flat_map(|draft| &draft.staged) {
             let (id, exists) = (change.id.clone(), change.new.is_some());
             let parent = change.new.as_ref().and_then(|staged| staged.object.parent());
             let parent = parent.map(Id::new).transpose()?;
@@ -335,8 +346,7 @@ impl Inner {
             };
             placed.insert(*key, now);
         }
-        tree::check(&self.source, before, &placed)?;
-        Ok(placed)
+        tree::check(&self.source, before, &placed)
     }
 
     /// Adds an automatic snapshot of the tip to the writer's ring.

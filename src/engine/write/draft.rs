@@ -30,6 +30,7 @@ use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
 use crate::trie::{Entry, Trie};
 
+use super::incoming::Incoming;
 use super::{Authorisation, Writer};
 use crate::engine::read::{Change, ChangeKind, Family, View, erased_by, id_of, keys_of};
 
@@ -189,9 +190,7 @@ impl Draft {
     /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
     pub(crate) fn rebase(&mut self) -> Result<()> {
         let head = View::head(&self.base.source);
-        let changes = self.changes_on(&head.state.store, &head.state.trie)?;
-        let done = self.staged.keys().filter(|key| !changes.contains_key(key));
-        for key in done.copied().collect::<Vec<_>>() {
+        for key in self.done_in(&head.state.store, &head.state.trie)? {
             self.unstage(&key);
         }
         self.base = head;
@@ -199,34 +198,47 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns the staged changes that a newer state does not contain yet.
+    /// Returns the keys of the staged changes that a newer state already contains.
     ///
     /// # Errors
     /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
-    pub(crate) fn changes_on(&self, store: &Store, trie: &Trie) -> Result<BTreeMap<KeyPath, &StagedChange>> {
-        let (mut changes, mut conflicts) = (BTreeMap::new(), BTreeSet::new());
-        let current = |key: &KeyPath| -> Result<Option<ObjectDigest>> {
-            let entry = trie.get(key, store)?;
-            Ok(entry.map(|entry| ObjectDigest::from_bytes(entry.digest)))
-        };
+    fn done_in(&self, store: &Store, trie: &Trie) -> Result<Vec<KeyPath>> {
+        let (mut done, mut conflicts) = (Vec::new(), self.unexpected(store, trie)?);
         for (key, change) in &self.staged {
-            let now = current(key)?;
-            if now != change.new_digest() {
-                if now != change.old {
-                    conflicts.insert(change.id.to_string());
-                }
-                changes.insert(*key, change);
-            }
-        }
-        for (id, version) in &self.expected {
-            if current(&store.suite.key_path(id.as_str()))? != *version {
-                conflicts.insert(id.to_string());
+            let now = current(store, trie, key)?;
+            if now == change.new_digest() {
+                done.push(*key);
+            } else if now != change.old {
+                conflicts.insert(change.id.to_string());
             }
         }
         if conflicts.is_empty() {
-            return Ok(changes);
+            return Ok(done);
         }
         Err(changed_meanwhile(conflicts.into_iter().collect()))
+    }
+
+    /// Returns the ids that have another version than the draft expects.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the state cannot be read.
+    pub(super) fn unexpected(&self, store: &Store, trie: &Trie) -> Result<BTreeSet<String>> {
+        let mut unexpected = BTreeSet::new();
+        for (id, version) in &self.expected {
+            if current(store, trie, &store.suite.key_path(id.as_str()))? != *version {
+                unexpected.insert(id.to_string());
+            }
+        }
+        Ok(unexpected)
+    }
+
+    /// Returns whether a change could break the tree of parents: it removes an id, or the new or the old version has a
+    /// parent.
+    pub(super) fn touches_tree(&self) -> bool {
+        self.staged.values().any(|change| {
+            let new = change.new.as_ref();
+            change.old_parent.is_some() || new.is_none_or(|new| new.object.parent().is_some())
+        })
     }
 
     /// Makes the commit fail with `Conflict` if `id` has another version than `version`. `None` means that `id` must
@@ -291,7 +303,8 @@ impl Draft {
         // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
         // derived from.
         let origin = self.origin_at_most(&object, origin)?;
-        self.put_written(object, origin, true)
+        let new = self.incoming(object);
+        self.put_written(new, origin, true)
     }
 
     /// Stages `object` as the new version of its id. The origin of the new version is the least trusted of the writer's
@@ -310,7 +323,8 @@ impl Draft {
     /// # Errors
     /// The errors of [`Self::put`].
     pub(crate) fn put_promoted(&mut self, object: NewObject) -> Result<Staged> {
-        self.put_with(object, self.writer.trust, true)
+        let new = self.incoming(object);
+        self.put_with(new, self.writer.trust, true)
     }
 
     /// Stages a new version with the same text as the current version. The new version keeps the current origin if the
@@ -327,7 +341,8 @@ impl Draft {
         if current.content() != object.content.as_deref() || origin.is_above(class) {
             return self.put_at_most(object, origin);
         }
-        self.put_with(object, origin, true)
+        let new = self.incoming(object);
+        self.put_with(new, origin, true)
     }
 
     /// Stages a statement of class `class` as [`Self::put_at_most`] does. If a trusted writer repeats an untrusted
@@ -344,7 +359,8 @@ impl Draft {
     ) -> Result<Staged> {
         let origin = self.origin_at_most(&object, class)?;
         let keeps_origin = !origin.is_trusted() || present.is_none_or(Origin::is_trusted);
-        self.put_written(object, origin, keeps_origin)
+        let new = self.incoming(object);
+        self.put_written(new, origin, keeps_origin)
     }
 
     /// Returns the origin that `object` would get from [`Self::put_at_most`].
@@ -371,14 +387,13 @@ impl Draft {
     /// current version has the same fields, keeps the origin of the current version and stages no new version.
     pub(super) fn put_with(
         &mut self,
-        object: NewObject,
+        mut new: Incoming,
         origin: Origin,
         keeps_origin: bool,
     ) -> Result<Staged> {
-        self.base.settings().limits.check(&object)?;
-        let key = self.base.key(&object.id);
-        let old = self.base_version(&object.id, &key)?;
-        let suite = self.store().suite;
+        self.base.settings().limits.check(&new.object)?;
+        let (key, suite) = (new.key, self.base.state.store.suite);
+        let old = self.base_version(&new.object.id, &key)?;
         let staged = self.staged.get(&key);
         let current = match staged {
             Some(change) => change.new.as_ref().map(|staged| staged.object.clone()),
@@ -386,28 +401,28 @@ impl Draft {
         };
         let existed = current.is_some();
         let like = |version: &Object| if keeps_origin { version.origin() } else { origin };
-        let mut encoded = object.encode(current.as_ref().map_or(origin, like), suite)?;
+        let mut encoded = new.encode(current.as_ref().map_or(origin, like), suite)?;
         let is_current = |digest| current.as_ref().is_some_and(|current| current.digest() == digest);
         let erased = current.as_ref().and_then(Object::erased_by);
         if erased.is_none() && is_current(encoded.digest) {
             return Ok(Staged::Unchanged);
         }
         if let (Some(_), Some(base)) = (staged, &old)
-            && object.encode(like(base), suite)?.digest == base.digest()
+            && new.encode(like(base), suite)?.digest == base.digest()
         {
             // DRA-1: the id has its base version again, so its staged change is dropped.
             self.unstage(&key);
             return Ok(Staged::Updated);
         }
         if current.as_ref().is_some_and(|current| like(current) != origin) {
-            encoded = object.encode(origin, suite)?;
+            encoded = new.encode(origin, suite)?;
         }
         if erased.is_some() && is_current(encoded.digest) {
-            let what = format!("this version of '{}'", object.id);
+            let what = format!("this version of '{}'", new.object.id);
             return Err(erased_by(&self.base.state.store, &what, erased)
                 .with_hint("to store this version again, first remove the object"));
         }
-        self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
+        self.stage(key, new.object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
     }
 
@@ -608,6 +623,12 @@ impl Draft {
     pub fn counts(&self) -> ChangeCounts {
         ChangeCounts::of(self.staged.values().map(StagedChange::sides))
     }
+}
+
+/// Returns the digest of the version at `key`.
+fn current(store: &Store, trie: &Trie, key: &KeyPath) -> Result<Option<ObjectDigest>> {
+    let entry = trie.get(key, store)?;
+    Ok(entry.map(|entry| ObjectDigest::from_bytes(entry.digest)))
 }
 
 /// Formats the first ten ids, quoted, and the number of the other ids.

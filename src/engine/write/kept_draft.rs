@@ -17,12 +17,13 @@ use std::collections::HashMap;
 
 use crate::calendar::DAY_MICROS;
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, RecordKind, UNLINKED};
+use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
 use crate::trie::Shape;
 
-use super::{Draft, Writer, add_changes, newest_references};
+use super::staging::{self, add_changes};
+use super::{Draft, Writer, newest_references};
 use crate::engine::inner::Inner;
 use crate::engine::read::text_of;
 
@@ -188,10 +189,9 @@ impl Inner {
             let mut batch = BatchBuilder::new();
             // INVARIANT TNT-1: whoever commits the draft later, its sessions are tainted from now on.
             drop(self.new_taints(&store, &mut batch, &tip, draft)?);
-            let (base, mut trie) = (draft.base(), draft.base().state.trie.clone());
+            let (base, trie) = (draft.base(), draft.base().state.trie.clone());
             let nodes = &*base.state.store;
-            let staged = draft.staged.iter();
-            add_changes(&store, draft, &mut batch, &mut trie, nodes, staged, UNLINKED)?;
+            let changed = add_changes(&store, draft, &mut batch, trie, nodes, staging::Place::Unlinked)?;
             let changes = draft.staged.iter();
             let changes = changes.map(|(&key, change)| (key, change.new_digest()));
             let changes: Vec<_> = changes
@@ -200,7 +200,7 @@ impl Inner {
             let (name, writer, gone) = place(&store, &changes, tip.next_batch)?;
             let (commit, time) = (Some(base.entry.digest), head.commit.time);
             let mut reference = self.reference(&mut batch, name.clone(), commit, time, &writer)?;
-            reference.root = Some(trie.root(nodes.suite, Shape::State, nodes)?);
+            reference.root = Some(changed.trie.root(nodes.suite, Shape::State, nodes)?);
             reference.changes = changes;
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
             for gone in gone {

@@ -11,7 +11,7 @@
 //! - WRI-3: the store in memory mirrors the present log. After a rewrite, or a recovery that moved batches already
 //!   read, the handle loads the log again. If this load fails, the next call repeats it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 use crate::log::{self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, WriteLock};
@@ -30,6 +30,8 @@ const LOADS: u32 = 8;
 pub(crate) struct LogHandle {
     pub(crate) log: Log,
     lock: Option<WriteLock>,
+    /// The time in which the last group was written, and synced if necessary.
+    pub(crate) took: Duration,
     /// The time of the first write that is not synced.
     unsynced: Option<Instant>,
     /// The bytes of records that were read or written since the store in memory was loaded.
@@ -56,6 +58,7 @@ impl LogHandle {
         Self {
             log,
             lock: None,
+            took: Duration::ZERO,
             unsynced: None,
             tail_bytes: 0,
             checkpoints: Checkpoints::default(),
@@ -100,7 +103,9 @@ impl LogHandle {
             ),
             _ => (log::Durability::Synced, None),
         };
+        let started = Instant::now();
         let written = self.log.append(lock, group, when)?;
+        self.took = started.elapsed();
         self.unsynced = unsynced;
         Ok(written)
     }

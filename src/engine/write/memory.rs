@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 5.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::memory::Memory;
@@ -213,24 +212,16 @@ impl Memory {
         let draft = self.review(draft, op)?;
         draft.check_authorisation()?;
         let answer = Arc::new(Answer::default());
-        self.inner.queue.lock().push(Request {
+        let op = op.to_owned();
+        let is_first = self.inner.queue.push(Request {
             draft,
-            op: op.to_owned(),
+            op,
             answer: Arc::clone(&answer),
         });
-        let mut writing = self.inner.log.lock();
-        if answer.lock().is_none() {
-            let group = std::mem::take(&mut *self.inner.queue.lock());
-            let inner = &self.inner;
-            let answers = inner.write_with(&mut writing, |writing| inner.commit_group(writing, &group));
-            let answers = answers.unwrap_or_else(|error| vec![Err(error); group.len()]);
-            for (request, answer) in group.iter().zip(answers) {
-                *request.answer.lock() = Some(answer);
-            }
+        if is_first {
+            self.inner.commit_queue();
         }
-        drop(writing);
-        let answer = answer.lock().take();
-        answer.unwrap_or_else(|| Err(Error::internal("the group commit returned no result for a draft")))
+        answer.wait()
     }
 
     /// Lets the policy review the draft. Returns the draft to commit, or the policy's refusal.
@@ -316,9 +307,7 @@ impl Memory {
     /// The errors of [`Self::undo`].
     pub(crate) fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
         let (plan, draft) = self.inner.plan_reversal(op, writer)?;
-        let tree = self
-            .inner
-            .check_tree(&draft.base.state, BTreeMap::new(), draft.staged.iter());
+        let tree = self.inner.check_tree(&draft.base.state, &[], &draft);
         tree.map_err(later_changes)?;
         Ok(plan)
     }

@@ -1,15 +1,20 @@
-//! A draft in the queue of a group commit, and the result for its caller.
+//! The queue of the group commit: the drafts that wait, and the result for the caller of each.
+//!
+//! The caller whose draft is the first in an empty queue waits for the writer's mutex, and then commits every draft in
+//! the queue. The other callers wait only for their results, so they do not compete for the mutex.
 //!
 //! # Layer
 //! Layer 5.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::CommitEntry;
-use crate::threads::Mutex;
+use crate::threads::{Condvar, Mutex};
 
 use super::Draft;
+use crate::engine::inner::Inner;
 use crate::engine::read::CommitInfo;
 
 /// The result of a call that writes.
@@ -35,4 +40,146 @@ pub(crate) struct Request {
     pub(crate) answer: Arc<Answer>,
 }
 
-pub(crate) type Answer = Mutex<Option<Result<Committed>>>;
+/// The place where a caller waits for the result of its draft.
+#[derive(Default)]
+pub(crate) struct Answer {
+    result: Mutex<Option<Result<Committed>>>,
+    given: Condvar,
+}
+
+impl Answer {
+    /// Gives the result to the caller and wakes it.
+    pub(super) fn give(&self, result: Result<Committed>) {
+        *self.result.lock() = Some(result);
+        self.given.notify_one();
+    }
+
+    /// Waits for the result.
+    pub(super) fn wait(&self) -> Result<Committed> {
+        let mut result = self.result.lock();
+        loop {
+            if let Some(result) = result.take() {
+                return result;
+            }
+            self.given.wait(&mut result);
+        }
+    }
+}
+
+/// A group waits for the callers of the group before it for at most this part of the time in which that group was written.
+const PATIENCE: u32 = 2;
+/// A group does not wait if its patience is shorter than this, because waking a thread takes about as long.
+const PATIENCE_MIN: Duration = Duration::from_micros(20);
+
+/// The drafts that wait for the next group commit.
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    complete: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    requests: Vec<Request>,
+    /// The number of callers that the last group and the queue had when that group was written.
+    expected: usize,
+    /// The time in which the last group was written and synced.
+    took: Duration,
+}
+
+impl Queue {
+    /// Adds a request. Returns whether it is the first of its group: then its caller must commit the group.
+    pub(super) fn push(&self, request: Request) -> bool {
+        let mut waiting = self.waiting.lock();
+        waiting.requests.push(request);
+        let count = waiting.requests.len();
+        if count == waiting.expected {
+            self.complete.notify_one();
+        }
+        count == 1
+    }
+
+    /// Takes the requests of a group out of the queue. The next request begins the next group. On a slow disk, first
+    /// waits for the callers of the last group, because otherwise half of the callers would always miss a group.
+    fn take(&self) -> Vec<Request> {
+        let mut waiting = self.waiting.lock();
+        let patience = waiting.took / PATIENCE;
+        if patience >= PATIENCE_MIN {
+            let until = Instant::now() + patience;
+            while waiting.requests.len() < waiting.expected
+                && !self.complete.wait_until(&mut waiting, until).timed_out()
+            {}
+        }
+        std::mem::take(&mut waiting.requests)
+    }
+
+    /// Notes how many callers a group had, and in which time it was written.
+    fn written(&self, count: usize, took: Duration) {
+        let mut waiting = self.waiting.lock();
+        waiting.expected = count + waiting.requests.len();
+        waiting.took = took;
+    }
+
+    /// Returns the number of waiting requests.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.lock().requests.len()
+    }
+}
+
+impl Inner {
+    /// Commits the drafts in the queue as one group, and gives each caller its result.
+    pub(super) fn commit_queue(&self) {
+        let mut group = Group {
+            queue: &self.queue,
+            taken: None,
+        };
+        let mut writing = self.log.lock();
+        let results = self.write_with(&mut writing, |writing| {
+            let requests = group.requests();
+            let results = self.commit_group(writing, requests);
+            self.queue.written(requests.len(), writing.took);
+            results
+        });
+        // The next group can begin while this thread wakes the callers.
+        drop(writing);
+        group.answer(results);
+    }
+}
+
+/// The requests that are committed together. Each of them gets a result, even if the thread that commits them panics.
+struct Group<'a> {
+    queue: &'a Queue,
+    taken: Option<Vec<Request>>,
+}
+
+impl Group<'_> {
+    /// Returns the requests. The first call takes them out of the queue, and the next request begins the next group.
+    fn requests(&mut self) -> &[Request] {
+        self.taken.get_or_insert_with(|| self.queue.take())
+    }
+
+    /// Gives each caller its result.
+    fn answer(mut self, results: Result<Vec<Result<Committed>>>) {
+        let count = self.requests().len();
+        let requests = self.taken.replace(Vec::new()).unwrap_or_default();
+        let mut results = results
+            .unwrap_or_else(|error| vec![Err(error); count])
+            .into_iter();
+        for request in &requests {
+            request.answer.give(results.next().unwrap_or_else(without_result));
+        }
+    }
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        for request in self.requests() {
+            request.answer.give(without_result());
+        }
+    }
+}
+
+fn without_result() -> Result<Committed> {
+    Err(Error::internal("the group commit returned no result for a draft"))
+}

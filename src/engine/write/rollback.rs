@@ -65,10 +65,14 @@ pub struct Reversing {
 
 impl Inner {
     fn check_lanes(&self, target: &CommitEntry, all: bool, writer: &Writer) -> Result<()> {
+        if all {
+            return Ok(());
+        }
         let store = self.store();
         let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
         let mut lanes: BTreeMap<String, u64> = BTreeMap::new();
-        for index in first..store.kept() {
+        // Often the writer made all of these commits, so this function reads none of them.
+        for index in first..store.others_below(writer.lane()) {
             let commit = store.commit_at(index)?;
             if let Some(commit) = commit.filter(|commit| commit.commit.lane() != writer.lane()) {
                 *lanes.entry(commit.commit.lane().to_owned()).or_default() += 1;
@@ -76,7 +80,7 @@ impl Inner {
         }
         // The lanes of thinned commits are unknown.
         let thinned = thinned_in(&store, &(target.seq() + 1..u64::MAX));
-        if all || (lanes.is_empty() && thinned == 0) {
+        if lanes.is_empty() && thinned == 0 {
             return Ok(());
         }
         let counted = |(what, commits): (&str, u64)| {
@@ -144,7 +148,8 @@ impl Inner {
         let (store, _, mut tip) = self.tip(writing)?;
         let mut batch = BatchBuilder::new();
         let (trie, root) = (store.state(target)?, target.commit.root);
-        let mark = self.add_commit(&mut batch, &mut tip, trie, root, &note)?;
+        let time = self.time_after(tip.time);
+        let mark = self.add_commit(&mut batch, &mut tip, trie, root, time, &note)?;
         self.write_one(writing, Ready::of(batch, mark))
     }
 
@@ -216,7 +221,7 @@ impl Inner {
             let (plan, draft) = self.plan_reversal(op, writer)?;
             let note = Note::new(op, Some(plan.target.digest), writer);
             let (store, head, mut tip) = self.tip(writing)?;
-            let ready = self.stage(&store, &mut tip, &head, &draft, &note, false);
+            let ready = self.stage(&store, &mut tip, &head, &[], &draft, &note);
             drop(tip);
             let ready = ready.map_err(later_changes)?;
             self.write_one(

@@ -20,10 +20,11 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Id, NewObject, Object, Origin, ReferenceName};
+use crate::object::{Id, Object, Origin, ReferenceName};
 use crate::store::Store;
 
 use super::commit::Tip;
+use super::incoming::Incoming;
 use super::{Draft, Staged, Writer};
 use crate::engine::inner::Inner;
 #[cfg(feature = "agent")]
@@ -179,12 +180,12 @@ impl Draft {
     /// Stages a version that the writer writes, and notes what this means for its sessions.
     pub(super) fn put_written(
         &mut self,
-        object: NewObject,
+        new: Incoming,
         origin: Origin,
         keeps_origin: bool,
     ) -> Result<Staged> {
-        let sessions = self.sessions(object.parent.as_ref());
-        let staged = self.put_with(object, origin, keeps_origin)?;
+        let sessions = self.sessions(new.object.parent.as_ref());
+        let staged = self.put_with(new, origin, keeps_origin)?;
         for session in sessions {
             if origin.is_trusted() {
                 if !self.trusted_in.contains(&session) {

@@ -149,8 +149,9 @@ impl Inner {
     /// commit of this history.
     pub(super) fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
         let store = self.store();
-        let reference = store.references().get(name).map(|entry| entry.reference.clone());
-        reference.map_or(Ok(None), |reference| SnapshotInfo::of(&store, &reference))
+        let references = store.references();
+        let entry = references.get(name);
+        entry.map_or(Ok(None), |entry| SnapshotInfo::of(&store, &entry.reference))
     }
 
     /// Writes the deletion of a reference.

@@ -1,4 +1,8 @@
-//! Converts staged changes to records of a batch, and applies them to the trie.
+//! Applies the changes of a draft to a state, and converts them to records of a batch.
+//!
+//! One walk of the trie serves all changes: it finds the current version of each id, checks it against the draft, adds
+//! the record of the new version to the batch, and puts the new entry into the trie. The entry contains the locator
+//! that the record will have if the batch begins where the writer expects it.
 //!
 //! # Layer
 //! Layer 5.
@@ -8,84 +12,180 @@
 
 use std::collections::HashSet;
 
-use crate::digest::{KeyPath, ObjectDigest};
+use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::Result;
-use crate::log::{BODY_BYTES_MAX, BatchBuilder, RecordKind, UNLINKED};
-use crate::store::Store;
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, Locator, RecordKind, UNLINKED};
+use crate::object::Time;
+use crate::store::{ChangeCounts, Store, Unlinked};
 use crate::trie::{Entry, NodeSource, Trie};
 
-use super::{Draft, StagedChange, StagedObject};
+use super::draft::changed_meanwhile;
+use super::{Draft, StagedObject};
 use crate::engine::read::not_kept;
 
-/// Adds the draft's earlier versions and `changes` to the batch. Applies the changes to `trie`; `nodes` is the source
-/// of the stored nodes of `trie`. With the flag [`UNLINKED`], the batch does not add the changed versions to the state.
-/// Returns the key path and digest of each added object record.
+/// A state with the changes of a draft.
+pub(crate) struct Changed {
+    pub(crate) trie: Trie,
+    /// The key path and digest of each object record that was added to the batch.
+    pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
+    /// The removed ids, each with the time of its first write.
+    pub(crate) unlinked: Unlinked,
+    /// The changes that the state did not contain yet.
+    pub(crate) counts: ChangeCounts,
+}
+
+/// The place of a draft's batch.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// The batch of a commit with this time, which begins at the locator if the log does not rotate before.
+    Commit(Locator, Time),
+    /// A batch without a commit, whose versions are not added to the state.
+    Unlinked,
+}
+
+/// Applies the changes of `draft` to `trie`, whose stored nodes are in `nodes`. Adds the draft's earlier versions and
+/// its changes to `batch`.
 ///
 /// # Errors
-/// `NotFound` (code `erased` or `lost` if so) if history no longer keeps a version that the draft links (DRA-3).
-pub(crate) fn add_changes<'a>(
+/// `Conflict`, naming the ids that another writer changed since; `NotFound` (code `erased` or `lost` if so) if history
+/// no longer keeps a version that the draft links (DRA-3).
+pub(crate) fn add_changes(
     store: &Store,
     draft: &Draft,
     batch: &mut BatchBuilder,
-    trie: &mut Trie,
+    trie: Trie,
     nodes: &dyn NodeSource,
-    changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
-    flags: u8,
-) -> Result<Vec<(KeyPath, ObjectDigest)>> {
-    let (mut objects, mut contents) = (Vec::new(), HashSet::new());
-    let (mut links, mut unlinks) = (Vec::new(), Vec::new());
-    // Adds one version to the batch, and returns whether the version is new.
-    let mut add =
-        |batch: &mut BatchBuilder, key: KeyPath, staged: &StagedObject, flags: u8| -> Result<bool> {
-            // Adds the content even if history has the version, because the content may have been erased.
-            if let Some((digest, bytes)) = &staged.content
-                && contents.insert(*digest)
-                && store.records.find_content(*digest)?.is_none()
-            {
-                batch.add(RecordKind::Content, 0, bytes);
-            }
-            // STG-1. A digest covers the id, so two ids of a batch cannot have the same version.
-            let digest = staged.object.digest();
-            let is_new = store.records.find_place(digest)?.is_none();
-            if is_new && staged.is_linked {
-                // INVARIANT DRA-3: the commit links a version of history only if history still keeps it.
-                let what = format!("version {digest} of '{}'", staged.object.id());
-                return Err(not_kept(store, digest.as_bytes(), &what)?);
-            }
-            if is_new {
-                batch.add(RecordKind::Object, flags, staged.object.bytes());
-                objects.push((key, digest));
-            }
-            Ok(is_new)
-        };
+    place: Place,
+) -> Result<Changed> {
+    let mut conflicts = draft.unexpected(store, &trie)?;
+    let mut added = Added::new(store, batch, place);
     for staged in draft.past.values() {
         let key = store.suite.key_path(staged.object.id().as_str());
-        add(batch, key, staged, UNLINKED)?;
+        added.version(key, staged, UNLINKED)?;
     }
-    for (key, change) in changes {
+    let keys: Vec<KeyPath> = draft.staged.keys().copied().collect();
+    let mut changes = draft.staged.values();
+    let (mut unlinked, mut counts) = (Vec::new(), ChangeCounts::default());
+    let trie = trie.updated(&keys, nodes, &mut |index, old| {
+        let key = keys[index];
+        let change = changes.next().expect("a walk visits each key once, in order");
+        let now = old.map(|old| ObjectDigest::from_bytes(old.digest));
+        if now == change.new_digest() {
+            return Ok(old.copied());
+        }
+        if now != change.old {
+            conflicts.insert(change.id.to_string());
+            return Ok(old.copied());
+        }
+        let (had, has) = change.sides();
+        counts.add(had, has);
         let Some(staged) = &change.new else {
-            unlinks.extend_from_slice(key.as_bytes());
-            trie.remove(key, nodes)?;
-            continue;
+            added.unlinks.extend_from_slice(key.as_bytes());
+            unlinked.extend(old.map(|old| (key, old.created)));
+            return Ok(None);
         };
-        let digest = *staged.object.digest().as_bytes();
-        // The locator and the first commit are still unknown. The store sets both when the batch is applied.
-        let entry = Entry {
-            key: *key,
-            digest,
-            place: 0,
-            created: 0,
-        };
-        trie.insert(entry, nodes)?;
-        if !add(batch, *key, staged, flags)? {
-            links.extend_from_slice(key.as_bytes());
-            links.extend_from_slice(&digest);
+        Ok(Some(Entry {
+            key,
+            digest: *staged.object.digest().as_bytes(),
+            place: added.linked_version(key, staged)?.to_u64(),
+            created: old.map_or_else(|| added.created(&key), |old| Ok(old.created))?,
+        }))
+    })?;
+    if !conflicts.is_empty() {
+        return Err(changed_meanwhile(conflicts.into_iter().collect()));
+    }
+    Ok(Changed {
+        trie,
+        objects: added.finish(),
+        unlinked,
+        counts,
+    })
+}
+
+/// The records that a draft adds to a batch.
+struct Added<'a> {
+    store: &'a Store,
+    batch: &'a mut BatchBuilder,
+    place: Place,
+    contents: HashSet<ContentDigest>,
+    objects: Vec<(KeyPath, ObjectDigest)>,
+    links: Vec<u8>,
+    unlinks: Vec<u8>,
+}
+
+impl<'a> Added<'a> {
+    fn new(store: &'a Store, batch: &'a mut BatchBuilder, place: Place) -> Self {
+        Self {
+            store,
+            batch,
+            place,
+            contents: HashSet::new(),
+            objects: Vec::new(),
+            links: Vec::new(),
+            unlinks: Vec::new(),
         }
     }
-    if flags != UNLINKED {
-        add_links(batch, &links, &unlinks);
+
+    /// Adds a version that becomes current, as an object record or as a link. Returns the locator of its record.
+    fn linked_version(&mut self, key: KeyPath, staged: &StagedObject) -> Result<Locator> {
+        let flags = match self.place {
+            Place::Commit(..) => 0,
+            Place::Unlinked => UNLINKED,
+        };
+        let (locator, is_new) = self.version(key, staged, flags)?;
+        if !is_new {
+            self.links.extend_from_slice(key.as_bytes());
+            self.links.extend_from_slice(staged.object.digest().as_bytes());
+        }
+        Ok(locator)
     }
-    Ok(objects)
+
+    /// Adds one version, unless history has it. Returns the locator of its record, and whether the version is new.
+    fn version(&mut self, key: KeyPath, staged: &StagedObject, flags: u8) -> Result<(Locator, bool)> {
+        // Adds the content even if history has the version, because the content may have been erased.
+        if let Some((digest, bytes)) = &staged.content
+            && self.contents.insert(*digest)
+            && self.store.records.find_content(*digest)?.is_none()
+        {
+            self.batch.add(RecordKind::Content, 0, bytes);
+        }
+        // STG-1. A digest covers the id, so two ids of a batch cannot have the same version.
+        let digest = staged.object.digest();
+        if let Some(known) = self.store.records.find_place(digest)? {
+            return Ok((known, false));
+        }
+        if staged.is_linked {
+            // INVARIANT DRA-3: the commit links a version of history only if history still keeps it.
+            let what = format!("version {digest} of '{}'", staged.object.id());
+            return Err(not_kept(self.store, digest.as_bytes(), &what)?);
+        }
+        let start = match self.place {
+            Place::Commit(start, _) => start,
+            Place::Unlinked => Locator::from_u64(0),
+        };
+        let locator = start.plus(self.batch.frames_bytes());
+        self.batch.add(RecordKind::Object, flags, staged.object.bytes());
+        self.objects.push((key, digest));
+        Ok((locator, true))
+    }
+
+    /// Returns the time of the first write of an id that the state lacks.
+    fn created(&self, key: &KeyPath) -> Result<i64> {
+        match self.place {
+            Place::Commit(_, time) => {
+                let written = self.store.first_written(key)?;
+                Ok(written.unwrap_or_else(|| time.as_micros()))
+            }
+            Place::Unlinked => Ok(0),
+        }
+    }
+
+    fn finish(self) -> Vec<(KeyPath, ObjectDigest)> {
+        if matches!(self.place, Place::Commit(..)) {
+            add_links(self.batch, &self.links, &self.unlinks);
+        }
+        self.objects
+    }
 }
 
 /// Adds link and unlink records. Splits these records so that each record stays within the size limit of a record.

@@ -69,6 +69,7 @@ fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Bat
 fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
     log.catch_up(&mut |_| Ok(())).unwrap();
+    let _lock = log.lock(NO_WAIT).unwrap();
     let header = log
         .new_header(log.new_numbers(1).unwrap(), segment::SegmentEnd::default())
         .unwrap();

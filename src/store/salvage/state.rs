@@ -82,7 +82,7 @@ impl<'a> States<'a> {
         }
         let time = commit.map_or(0, |commit| commit.time.as_micros());
         let created = |key: &KeyPath| Ok(self.first_written.get(key).copied().unwrap_or(time));
-        let (trie, unlinked) = with_changes(before, None, changes, &NoSource, &created, &|_| Ok(0))?;
+        let (trie, unlinked) = with_changes(before.clone(), changes, &NoSource, &created, &|_| Ok(0))?;
         self.first_written.extend(unlinked);
         Ok(trie)
     }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::fault::{Outcome, ReadFault};
 use super::state::{Inode, State, put};
 use super::tell;
-use crate::disk::{Access, DiskFile, LockGuard, mapped};
+use crate::disk::{Access, DiskFile, LockGuard};
 use crate::threads::Mutex;
 
 pub(super) struct SimFile {
@@ -122,18 +122,36 @@ impl DiskFile for SimFile {
         let mut state = self.state.lock();
         state.count_read()?;
         state.check_bytes(self.inode, 0..length as usize)?;
-        mapped(&state.inodes[self.inode].current, length)
+        let content = &state.inodes[self.inode].current;
+        if (content.len() as u64) < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Bytes::from_owner(Mapped(Arc::clone(content))).slice(..length as usize))
+    }
+}
+
+/// The content of a file at the time of mapping. Later writes copy the content, so they do not change it.
+struct Mapped(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }
 
 pub(super) struct SimLock {
     pub(super) state: Arc<Mutex<State>>,
     pub(super) name: String,
+    pub(super) had_no_other_holder: bool,
 }
 
 impl LockGuard for SimLock {
     fn is_current(&self) -> io::Result<bool> {
         Ok(true)
+    }
+
+    fn had_no_other_holder(&self) -> bool {
+        self.had_no_other_holder
     }
 }
 

@@ -26,7 +26,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::disk::{Access, Disk, DiskFile, LockGuard, folder_of};
+use crate::disk::{Access, Disk, DiskFile, Holder, LockGuard, folder_of};
 use crate::threads::{Mutex, MutexGuard};
 use fault::Outcome;
 pub use fault::{Fault, ReadFault};
@@ -179,7 +179,9 @@ impl SimDisk {
 
     /// Restarts the machine after an orderly shutdown, which makes everything durable.
     pub fn reboot(&self) {
-        self.state.lock().lose_power(CrashImage::Everything);
+        let mut state = self.state.lock();
+        state.holders.clear();
+        state.lose_power(CrashImage::Everything);
     }
 
     /// Returns the number of bytes in the last unsynced write; 0 if there is no such write.
@@ -378,15 +380,17 @@ impl Disk for SimDisk {
         self.state.lock().check_alive()
     }
 
-    fn try_lock(&self, name: &str, _holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
+    fn try_lock(&self, name: &str, holder: &Holder) -> io::Result<Option<Box<dyn LockGuard>>> {
         let mut state = self.state.lock();
         state.check_alive()?;
         if !state.locked.insert(name.to_owned()) {
             return Ok(None);
         }
+        let before = state.holders.insert(name.to_owned(), holder.clone());
         Ok(Some(Box::new(SimLock {
             state: Arc::clone(&self.state),
             name: name.to_owned(),
+            had_no_other_holder: before.as_ref() == Some(holder),
         })))
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::fault::{Faults, Outcome, ReadFault};
 use super::{CrashImage, Observer};
-use crate::disk::folder_of;
+use crate::disk::{Holder, folder_of};
 use crate::testing::random::SplitMix64;
 
 const SECTOR: usize = 512;
@@ -68,6 +68,8 @@ pub(super) struct State {
     /// Whether the last write is still in progress.
     pub(super) is_writing: bool,
     pub(super) locked: BTreeSet<String>,
+    /// The last holder of each lock.
+    pub(super) holders: BTreeMap<String, Holder>,
     pub(super) calls: u64,
     pub(super) reads: u64,
     pub(super) crash_at: Option<u64>,
@@ -158,6 +160,7 @@ impl State {
             last_write: None,
             is_writing: false,
             locked: BTreeSet::new(),
+            holders: BTreeMap::new(),
             calls: 0,
             reads: 0,
             crash_at: None,
@@ -177,6 +180,7 @@ impl State {
     /// Starts new processes: removes locks and faults, and resets the counters.
     pub(super) fn start_again(&mut self) {
         self.locked.clear();
+        self.holders.clear();
         self.crash_at = None;
         self.faults = Faults::default();
         self.observer = None;

@@ -49,9 +49,7 @@ impl Treering {
 /// Commits these versions.
 pub fn put(memory: &Memory, objects: Vec<NewObject>) {
     let mut draft = memory.draft(&Writer::user());
-    for object in objects {
-        draft.put(object).unwrap();
-    }
+    draft.put_all(objects).unwrap();
     memory.commit(draft, "put").unwrap();
 }
 

@@ -129,7 +129,8 @@ impl Inner {
         add_links(&mut batch, &[], &unlinks);
         let root = left.root(store.suite, Shape::State, &*store)?;
         let note = Note::new(Op::ERASE, None, writer);
-        let mark = self.add_commit(&mut batch, &mut tip, left.clone(), root, &note)?;
+        let time = self.time_after(tip.time);
+        let mark = self.add_commit(&mut batch, &mut tip, left.clone(), root, time, &note)?;
         drop(tip);
         let mut rewrite = writing.begin_rewrite(alone)?;
         rewrite.moves_head(mark);

@@ -236,7 +236,7 @@ impl Revert<'_> {
         }
         let note = Note::new(Op::REVERT, None, writer);
         let (store, head, mut tip) = self.inner.tip(writing)?;
-        let ready = self.inner.stage(&store, &mut tip, &head, draft, &note, true);
+        let ready = self.inner.stage(&store, &mut tip, &head, &[], draft, &note);
         drop(tip);
         let ready = ready?.ok_or_else(|| Error::internal("a revert was not staged"))?;
         reverted.committed = self.inner.write_one(writing, ready)?;

@@ -1,0 +1,110 @@
+//! The writer's own state after a commit is the state that a reader builds from the log.
+
+use super::gc::{HOUR, on_disk, options};
+use super::{child, id, note};
+use crate::Result;
+use crate::engine::{Memory, Writer};
+use crate::object::NewObject;
+use crate::testing::sim_disk::SimDisk;
+use crate::trie::Entry;
+
+/// Returns the entries of the head's state, with their locators and the times of their first writes.
+fn entries(memory: &Memory) -> Vec<Entry> {
+    let view = memory.view();
+    let entries = view
+        .state
+        .trie
+        .iter(&*view.state.store)
+        .collect::<Result<Vec<_>>>();
+    entries.unwrap()
+}
+
+/// Checks that a second handle, which reads the log, has the same state as the writer.
+fn check_agrees(memory: &Memory, disk: &SimDisk) {
+    let reader = on_disk(disk, options(HOUR).read_only(true).checkpoints(false), false).unwrap();
+    assert_eq!(reader.view().root(), memory.view().root());
+    assert_eq!(entries(&reader), entries(memory));
+    for object in memory.view().objects() {
+        let object = object.unwrap();
+        assert_eq!(reader.view().get(object.id()).unwrap(), Some(object));
+    }
+}
+
+/// Returns an object whose size differs from round to round, so that batches end at any place of a segment.
+fn object(number: usize, round: usize) -> NewObject {
+    let text = format!("round {round} ").repeat(1 + (number * 7 + round * 13) % 60);
+    note(&format!("o/{}", number % 400), &text)
+}
+
+#[test]
+fn the_state_of_a_writer_is_the_state_in_the_log() -> Result<()> {
+    let disk = SimDisk::new(5);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    let writer = Writer::user();
+    let mut segments = std::collections::HashSet::new();
+    for round in 0..40 {
+        let mut draft = memory.draft(&writer);
+        match round % 5 {
+            // Some ids were removed before, so their first write is older than the commit.
+            0..=2 => drop(draft.put_all((0..90).map(|number| object(number * 5 + round, round)))?),
+            3 => {
+                for number in 0..60 {
+                    draft.remove(&id(&format!("o/{}", (number * 11 + round) % 400)))?;
+                }
+                draft.put(child(&format!("c/{round}"), "root"))?;
+                draft.put(note("root", &format!("round {round}")))?;
+            }
+            _ => {
+                memory.commit(draft, "put")?;
+                memory.undo(&writer)?;
+                memory.redo(&writer)?;
+                draft = memory.draft(&writer);
+                draft.put(object(round, round + 1))?;
+            }
+        }
+        memory.commit(draft, "put")?;
+        segments.insert(memory.inner.log.lock().log.position().segment);
+        check_agrees(&memory, &disk);
+    }
+    assert!(segments.len() > 2, "the log must rotate below the writer");
+    Ok(())
+}
+
+#[test]
+fn inc_1_objects_staged_together_are_those_staged_alone() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let writer = Writer::model("agent");
+    for round in 0..4 {
+        let objects = || {
+            (0..700).map(move |number| {
+                let mut object = object(number, round * usize::from(number % 3 == 0));
+                object.parent = (number % 10 == 9).then(|| id("o/1"));
+                object
+            })
+        };
+        let (mut alone, mut together) = (memory.draft(&writer), memory.draft(&writer));
+        let one_by_one = objects()
+            .map(|object| alone.put(object))
+            .collect::<Result<Vec<_>>>()?;
+        assert_eq!(together.put_all(objects())?, one_by_one);
+        assert_eq!(together.changes(), alone.changes());
+        assert_eq!(together.counts(), alone.counts());
+        memory.commit(together, "put")?;
+        // Everything is done, so the other draft changes nothing.
+        assert!(!memory.commit(alone, "put")?.changed);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_wrong_object_keeps_those_before_it_staged() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let mut draft = memory.draft(&Writer::user());
+    let mut own_parent = note("b", "text");
+    own_parent.parent = Some(id("b"));
+    let refused = draft.put_all([note("a", "text"), own_parent, note("c", "text")]);
+    assert_eq!(refused.unwrap_err().kind(), crate::ErrorKind::InvalidInput);
+    let ids: Vec<_> = draft.changes().into_iter().map(|change| change.id).collect();
+    assert_eq!(ids, [id("a")]);
+    Ok(())
+}
