@@ -31,8 +31,10 @@ use crate::engine::opened::Opened;
 use crate::engine::read::Source;
 use crate::engine::write::LogHandle;
 
-/// A commit asks for a checkpoint if at least this many bytes of records were written since the last request.
+/// A commit asks for a checkpoint if at least this many bytes of records were written since the last request, and at least
+/// this part of the log. With smaller parts, the thread would spend more time than it saves after a crash.
 const DUE_BYTES: u64 = 4 << 20;
+const DUE_PART: u64 = 32;
 /// A closing handle writes a checkpoint if at least this many bytes of records were written since the newest
 /// checkpoint. Reading them when the store is opened takes about as long as the rest of the opening.
 const DUE_AT_CLOSE_BYTES: u64 = 16 << 10;
@@ -189,7 +191,8 @@ fn checkpoint_after_commit(source: &Source, writing: &mut LogHandle) -> Result<(
     if is_heavy && is_ahead {
         rest(source, writing)?;
     }
-    let is_due = tail - writing.checkpoints.requested_bytes >= DUE_BYTES || (is_heavy && !is_ahead);
+    let due = DUE_BYTES.max(writing.log.batch_bytes() / DUE_PART);
+    let is_due = tail - writing.checkpoints.requested_bytes >= due || (is_heavy && !is_ahead);
     if is_due && can_cover(opened, writing) {
         // After a failure, a later commit tries again.
         writing.checkpoints.requested_bytes = tail;

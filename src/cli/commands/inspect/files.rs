@@ -57,19 +57,16 @@ impl Files {
             file.first_batch = segment.first_batch;
             file.last_batch = segment.last_batch;
         }
-        let mut usable = 0;
-        // The newest checkpoint comes first. Opening the store reads the first usable checkpoint.
         for checkpoint in engine::checkpoints_in(context.store()?)? {
             let file = files.entry(checkpoint.file).or_default();
             file.bytes = Some(checkpoint.bytes);
             file.last_batch = checkpoint.batch;
             file.commits = checkpoint.commits;
             file.is_doubtful = checkpoint.unusable.is_some();
-            usable += u64::from(checkpoint.unusable.is_none());
+            // The newest usable file names the files that it builds on, so opening the store reads them all.
             file.state = Some(match checkpoint.unusable {
                 Some(why) => why.to_string(),
-                None if usable == 1 => "read when the store is opened".to_owned(),
-                None => "read if the newer checkpoint is damaged".to_owned(),
+                None => "read when the store is opened".to_owned(),
             });
         }
         let files = files.into_iter().map(|(file, rest)| Ok(File { file, ..rest }));
