@@ -11,7 +11,7 @@
 //!
 //! # Source
 //! BLAKE3 specification, section 2: a message of at most one chunk is a chain of block compressions, whose last one
-//! has the root flag. `blake3::platform` is outside the crate's stable interface, so Cargo.toml pins its version.
+//! has the root flag. `blake3::platform` is outside the crate's stable interface, so Cargo.toml accepts only one minor version.
 
 use blake3::IncrementCounter;
 use blake3::platform::{MAX_SIMD_DEGREE, Platform, le_bytes_from_words_32, words_from_le_bytes_32};

@@ -63,7 +63,7 @@ pub struct Object {
     apart: Option<Box<Apart>>,
 }
 
-/// What is known of few objects besides their bytes.
+/// Data beside the bytes that most objects lack.
 #[derive(Clone, Default)]
 struct Apart {
     content: Option<Bytes>,

@@ -48,7 +48,7 @@ impl Found {
     }
 }
 
-/// What a commit does to the followed id.
+/// The effect of a commit on the followed id.
 pub(super) enum Followed {
     /// The commit contains a change of the id.
     Changes {

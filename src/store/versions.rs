@@ -9,7 +9,6 @@
 use std::collections::HashSet;
 
 use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 
 use crate::digest::DIGEST_LEN;
 use crate::log::Locator;
@@ -96,21 +95,11 @@ impl DigestIndex {
     /// Adds a record, unless the index already contains a record that may have the same digest. Returns whether the
     /// record was added.
     pub(super) fn insert_first(&mut self, digest: &[u8; DIGEST_LEN], place: Locator, batch: u64) -> bool {
-        let prefix = prefix_of(digest);
-        let value = place.to_u64();
-        let entry = self
-            .table
-            .entry(prefix.0, |row| row.prefix == prefix, |row| row.prefix.0);
-        match entry {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(vacant) => {
-                vacant.insert(DigestRow { prefix, value });
-                if let Some(recent) = &mut self.recent {
-                    recent.push((batch, DigestRow { prefix, value }));
-                }
-                true
-            }
+        let is_first = self.candidates(digest).next().is_none();
+        if is_first {
+            self.insert(digest, place, batch);
         }
+        is_first
     }
 
     /// Returns the locators of the records that may have this digest. Nearly always, there is at most one such record.

@@ -108,3 +108,22 @@ fn a_wrong_object_keeps_those_before_it_staged() -> Result<()> {
     assert_eq!(ids, [id("a")]);
     Ok(())
 }
+
+#[test]
+fn a_draft_is_kept_even_if_its_expectations_do_not_hold() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let writer = Writer::user();
+    memory.put(note("a", "text"), &writer)?;
+    let mut draft = memory.draft(&writer);
+    draft.put(note("b", "text"))?;
+    draft.expect(&id("a"), None);
+    memory.save_draft(&draft, "later")?;
+    assert!(
+        memory
+            .open_draft("drafts/later", &writer)?
+            .get(&id("b"))?
+            .is_some()
+    );
+    assert_eq!(memory.commit(draft, "put").unwrap_err().ids(), ["a"]);
+    Ok(())
+}

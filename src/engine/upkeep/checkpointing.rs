@@ -44,7 +44,7 @@ const ABSORBED_AT_CLOSE_BYTES: u64 = 2 << 20;
 /// The minimal size of the log in bytes for an automatic search for garbage.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
 
-/// What the writer of a handle knows about the newest checkpoint. All sizes are values of `LogHandle::tail_bytes`, which
+/// The state of the checkpoints of a handle. All sizes are values of `LogHandle::tail_bytes`, which
 /// counts from the loading of the log.
 #[derive(Default)]
 pub(crate) struct Checkpoints {

@@ -10,7 +10,7 @@
 //! # Invariants
 //! - STG-1: a batch contains no version and no content twice, and no version or content that history already has.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::Result;
@@ -57,7 +57,11 @@ pub(crate) fn add_changes(
     nodes: &dyn NodeSource,
     place: Place,
 ) -> Result<Changed> {
-    let mut conflicts = draft.unexpected(store, &trie)?;
+    let mut conflicts = match place {
+        Place::Commit(..) => draft.unexpected(store, &trie)?,
+        // A draft is kept as it is. Its expectations count when it is committed.
+        Place::Unlinked => BTreeSet::new(),
+    };
     let mut added = Added::new(store, batch, place);
     for staged in draft.past.values() {
         let key = store.suite.key_path(staged.object.id().as_str());

@@ -9,7 +9,7 @@ use crate::testing::sim_disk::{Fault, SimDisk};
 /// The number of handles that take turns.
 const HANDLES: usize = 3;
 
-/// What a handle does during its turn.
+/// An action of a handle during its turn.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
     /// Appends batches with texts of this length, and syncs each.

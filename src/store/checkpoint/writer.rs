@@ -75,7 +75,7 @@ pub(crate) struct Contents<'a> {
     pub(crate) history: HistoryTree,
 }
 
-/// What a writer knows about other writers.
+/// The other writers of checkpoint files.
 pub(crate) struct Around<'a> {
     /// The number of an unfinished file that this process is writing. It stays.
     pub(crate) busy: Option<u64>,
