@@ -183,12 +183,13 @@ pub fn as_arrays<const N: usize>(bytes: &[u8]) -> Result<Vec<[u8; N]>, DecodeErr
 /// # Panics
 /// If `bytes` is longer than `u32::MAX`. Every caller limits its values far below that.
 pub fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(
-        &u32::try_from(bytes.len())
-            .expect("values are bounded below 4 GiB")
-            .to_le_bytes(),
-    );
+    out.extend_from_slice(&length_bytes(bytes.len()));
     out.extend_from_slice(bytes);
+}
+
+fn length_bytes(length: usize) -> [u8; 4] {
+    let length = u32::try_from(length).expect("values are bounded below 4 GiB");
+    length.to_le_bytes()
 }
 
 /// Writes tagged fields in ascending order of their tags.
@@ -214,6 +215,26 @@ impl<'a> FieldWriter<'a> {
         self.last = tag;
         self.out.extend_from_slice(&tag.to_le_bytes());
         put_sized(self.out, bytes);
+    }
+
+    /// Appends one field whose bytes `encode` appends to the vector that it gets.
+    ///
+    /// # Errors
+    /// The error of `encode`. The encoding is then incomplete.
+    ///
+    /// # Panics
+    /// As [`Self::put`].
+    pub fn put_with<E>(
+        &mut self,
+        tag: u16,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.put(tag, &[]);
+        let start = self.out.len();
+        encode(self.out)?;
+        let length = length_bytes(self.out.len() - start);
+        self.out[start - length.len()..start].copy_from_slice(&length);
+        Ok(())
     }
 
     /// Appends one field if its value is present.

@@ -156,3 +156,41 @@ fn the_key_paths_of_many_ids_are_those_of_each_id() {
         assert_eq!(suite.key_paths(ids.iter().map(String::as_str)), expected);
     }
 }
+
+#[test]
+fn digests_sort_as_their_bytes_do() {
+    let mut random = crate::testing::random::SplitMix64::new(5);
+    let digests: Vec<_> = (0..200)
+        .map(|_| {
+            // Many digests share their first eight bytes.
+            let mut bytes = [(random.next_u64() % 3) as u8; DIGEST_LEN];
+            bytes[random.below(DIGEST_LEN)] = random.next_u64() as u8;
+            ObjectDigest::from_bytes(bytes)
+        })
+        .collect();
+    for one in &digests {
+        for two in &digests {
+            assert_eq!(one.cmp(two), one.as_bytes().cmp(two.as_bytes()));
+        }
+    }
+}
+
+#[test]
+fn a_table_of_digests_spreads_those_with_equal_starts_and_ends() {
+    let hash = |number: u64, place: usize| {
+        let mut bytes = [0; DIGEST_LEN];
+        bytes[place..place + 8].copy_from_slice(&number.to_le_bytes());
+        DigestHash::default().hash_one(ObjectDigest::from_bytes(bytes))
+    };
+    for shift in [0, 20, 40] {
+        let buckets: std::collections::HashSet<_> = (1..=1_000_u64)
+            .map(|number| hash(number << shift, 0) % 4_096)
+            .collect();
+        assert!(
+            buckets.len() > 600,
+            "{} buckets, shifted by {shift}",
+            buckets.len()
+        );
+    }
+    assert_eq!(hash(1, 8), hash(2, 8), "only the first eight bytes count");
+}

@@ -1,4 +1,5 @@
-//! Maps files, or the durable start of one, into memory, read-only. Contains the only unsafe code of the crate.
+//! Maps files, or the durable start of one, into memory, read-only. Besides trie/pointer.rs, this is the only unsafe code of
+//! the crate.
 //!
 //! # Layer
 //! Layer 1.

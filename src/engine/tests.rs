@@ -39,7 +39,7 @@ mod unreadable;
 use std::sync::Arc;
 
 use super::*;
-use crate::object::{Id, Kind, NewObject, Value};
+use crate::object::{Id, Kind, NewObject, Object, Value};
 use crate::{ErrorKind, Result};
 
 pub(crate) fn id(text: &str) -> Id {
@@ -96,6 +96,50 @@ fn put_get_reopen() -> Result<()> {
     let report = memory.verify(VerifyDepth::Full)?;
     assert!(report.ok, "{report:?}");
     assert_eq!((report.commits, report.versions), (3, 2));
+    Ok(())
+}
+
+#[test]
+fn many_objects_at_once_are_those_of_single_reads() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let memory = Memory::create(&store)?;
+    let mut draft = memory.draft(&Writer::user());
+    let long = "x".repeat(10_000);
+    draft.put_all((0..300).map(|number| note(&format!("n/{number}"), &format!("text {number} {long}"))))?;
+    memory.commit(draft, "put")?;
+    drop(memory);
+    let memory = Memory::open(&store)?;
+    let view = memory.view();
+    // Every third id is absent, and some ids appear twice.
+    let ids: Vec<Id> = (0..450)
+        .map(|number| id(&format!("n/{}", number * 7 % 450)))
+        .collect();
+    let ids: Vec<&Id> = ids.iter().chain(&ids[..10]).collect();
+    let found = view.get_all(ids.iter().copied())?;
+    assert_eq!(
+        found.iter().flatten().count(),
+        300 + found[450..].iter().flatten().count()
+    );
+    for (id, found) in ids.into_iter().zip(found) {
+        let alone = view.get(id)?;
+        assert_eq!(found, alone, "{id}");
+        let content = |object: Option<Object>| object.and_then(|object| object.content().map(str::to_owned));
+        assert_eq!(content(found), content(alone), "{id}");
+    }
+    assert!(view.get_all([])?.is_empty());
+
+    let erasing = Erasing {
+        targets: vec!["n/7".to_owned()],
+        everywhere: true,
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::user())?;
+    let (kept, erased) = (id("n/8"), id("n/7"));
+    let past = memory.view_at(&"seq:1".parse()?, "")?;
+    let alone = past.get(&erased).unwrap_err();
+    let together = past.get_all([&kept, &erased]).unwrap_err();
+    assert_eq!((together.kind(), together.code()), (alone.kind(), alone.code()));
     Ok(())
 }
 

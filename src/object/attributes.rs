@@ -69,11 +69,9 @@ impl Attributes {
         self.0
     }
 
-    /// Returns the bytes of the field.
-    pub(super) fn encode(&self) -> Result<Vec<u8>> {
-        let mut out = Vec::new();
-        put_entries(&mut out, self.0.len(), self.0.iter(), 1)?;
-        Ok(out)
+    /// Appends the bytes of the field.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
+        put_entries(out, self.0.len(), self.0.iter(), 1)
     }
 
     /// Decodes the bytes of the field strictly.

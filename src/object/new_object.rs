@@ -23,6 +23,9 @@ use crate::codec::FieldWriter;
 use crate::digest::{ContentDigest, DIGEST_LEN, HashSuite, ObjectDigest};
 use crate::error::{Error, Result};
 
+/// The room for the fields besides the content, which suffices for most objects.
+const BYTES_BESIDE_CONTENT: usize = 256;
+
 /// An object without its origin, which the engine sets when it writes the object.
 ///
 /// The constructors of the types for names check the names. [`Self::encode`] checks all other rules.
@@ -105,11 +108,6 @@ impl NewObject {
 
     fn encode_parts(&self, origin: Origin, suite: HashSuite) -> Result<Unhashed> {
         self.check()?;
-        let attributes = if self.attributes.is_empty() {
-            None
-        } else {
-            Some(self.attributes.encode()?)
-        };
         let content = self.content.as_deref().map(str::as_bytes);
         let inline = content.filter(|content| content.len() <= CONTENT_INLINE_MAX);
         let record = content
@@ -118,14 +116,16 @@ impl NewObject {
         let derived_from: BTreeSet<_> = self.derived_from.iter().map(ObjectDigest::as_bytes).collect();
         let derived_from: Vec<_> = derived_from.into_iter().copied().collect();
 
-        let mut bytes = Vec::with_capacity(128 + inline.map_or(0, <[u8]>::len));
+        let mut bytes = Vec::with_capacity(BYTES_BESIDE_CONTENT + inline.map_or(0, <[u8]>::len));
         let mut writer = FieldWriter::new(&mut bytes, VERSION);
         writer.put(tag::ID, self.id.as_str().as_bytes());
         writer.put(tag::KIND, self.kind.as_str().as_bytes());
         writer.put(tag::SCOPE, self.scope.as_str().as_bytes());
         writer.put_some(tag::PARENT, self.parent.as_ref().map(Id::as_str));
         writer.put_some(tag::POSITION, self.position.as_ref().map(Position::as_str));
-        writer.put_some(tag::ATTRIBUTES, attributes);
+        if !self.attributes.is_empty() {
+            writer.put_with(tag::ATTRIBUTES, |out| self.attributes.encode(out))?;
+        }
         writer.put_some(tag::CONTENT, inline);
         if let Some((digest, content)) = record {
             let mut field = digest.as_bytes().to_vec();

@@ -9,10 +9,8 @@
 //! # Format
 //! None, because nothing here is stored.
 
-use triomphe::Arc;
-
 use super::entry::Entry;
-use super::node::{Branch, Child};
+use super::node::{Child, Children};
 
 /// Returns the top of the trie of `entries`. If several entries have the same key, the last entry is kept.
 pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
@@ -36,19 +34,12 @@ pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
 /// `level`. The recursion is at most as deep as the trie.
 pub(super) fn node(entries: &[Entry], level: usize) -> Child {
     if let [only] = entries {
-        return Child::leaf(Arc::new(*only));
+        return Child::leaf(*only);
     }
     let digit = |entry: &Entry| entry.key.nibble(level);
-    let groups = || entries.chunk_by(|one, two| digit(one) == digit(two));
-    let mut children = Vec::with_capacity(groups().count());
-    let mut bitmap = 0;
-    for group in groups() {
-        bitmap |= 1 << digit(&group[0]);
-        children.push(node(group, level + 1));
+    let mut children = Children::default();
+    for group in entries.chunk_by(|one, two| digit(one) == digit(two)) {
+        children.put(digit(&group[0]), Some(node(group, level + 1)));
     }
-    Child::branch(Arc::new(Branch::new(
-        bitmap,
-        entries.len() as u64,
-        children.into_boxed_slice(),
-    )))
+    children.into_branch(entries.len() as u64)
 }

@@ -13,10 +13,7 @@
 //! # Format
 //! None, because nothing here is stored.
 
-use triomphe::Arc;
-
-use super::node::{Branch, Child, Kind};
-use super::stored::loaded_branch;
+use super::node::{Branch, Child};
 use super::{Entry, NodeSource};
 use crate::digest::KeyPath;
 use crate::error::Result;
@@ -36,22 +33,22 @@ pub struct Change {
 pub struct Diff<'a> {
     source: &'a dyn NodeSource,
     /// The pairs still to compare; the pair with the smallest key paths is last.
-    pairs: Vec<Pair>,
+    pairs: Vec<Pair<'a>>,
     /// The number of branches that the diff opened in both tries. The cost of the diff is proportional to this number.
     pub(super) visited: u64,
 }
 
 /// The two children at one position of the trie. At least one of the two children exists, and the two children are not
 /// the same node.
-#[derive(Clone)]
-struct Pair {
-    old: Option<Child>,
-    new: Option<Child>,
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    old: Option<&'a Child>,
+    new: Option<&'a Child>,
     level: usize,
 }
 
 impl<'a> Diff<'a> {
-    pub(super) fn new(old: Option<&Child>, new: Option<&Child>, source: &'a dyn NodeSource) -> Self {
+    pub(super) fn new(old: Option<&'a Child>, new: Option<&'a Child>, source: &'a dyn NodeSource) -> Self {
         let mut diff = Self {
             source,
             pairs: Vec::new(),
@@ -61,7 +58,7 @@ impl<'a> Diff<'a> {
         diff
     }
 
-    fn push(&mut self, old: Option<&Child>, new: Option<&Child>, level: usize) {
+    fn push(&mut self, old: Option<&'a Child>, new: Option<&'a Child>, level: usize) {
         let differ = match (old, new) {
             (Some(old), Some(new)) => !old.is_same(new),
             (None, None) => false,
@@ -69,34 +66,27 @@ impl<'a> Diff<'a> {
         };
         if differ {
             old.into_iter().chain(new).for_each(Child::touch);
-            self.pairs.push(Pair {
-                old: old.cloned(),
-                new: new.cloned(),
-                level,
-            });
+            self.pairs.push(Pair { old, new, level });
         }
     }
 
     fn step(&mut self) -> Result<Option<Change>> {
         while let Some(pair) = self.pairs.pop() {
-            if let (Some(old), Some(new)) = (&pair.old, &pair.new)
-                && let (Kind::Branch(old), Kind::Branch(new)) = (old.get(), new.get())
+            if let (Some(old), Some(new)) = (pair.old, pair.new)
                 && old.has_same_digest(new)
             {
                 continue;
             }
-            if is_branch(pair.old.as_ref()) || is_branch(pair.new.as_ref()) {
-                self.open(&pair)?;
+            let is_leaf = |child: Option<&Child>| child.is_none_or(Child::is_leaf);
+            if !is_leaf(pair.old) || !is_leaf(pair.new) {
+                self.open(pair)?;
                 continue;
             }
-            let (old, new) = (entry_of(pair.old.as_ref()), entry_of(pair.new.as_ref()));
+            let (old, new) = (entry_of(pair.old), entry_of(pair.new));
             match (old, new) {
                 (Some(one), Some(two)) if one.key != two.key => {
                     // Two leaves with different keys at one position mean a removal and an addition.
-                    let removed = Pair {
-                        new: None,
-                        ..pair.clone()
-                    };
+                    let removed = Pair { new: None, ..pair };
                     let added = Pair { old: None, ..pair };
                     self.pairs.extend(if one.key < two.key {
                         [added, removed]
@@ -117,45 +107,37 @@ impl<'a> Diff<'a> {
 
     /// Pushes the children of a pair onto the stack. At least one node of the pair is a branch. If the other node is a
     /// leaf, it is paired with the child on its key path.
-    fn open(&mut self, pair: &Pair) -> Result<()> {
+    fn open(&mut self, pair: Pair<'a>) -> Result<()> {
         let Pair { old, new, level } = pair;
-        let old_branch = self.branch(old.as_ref(), *level)?;
-        let new_branch = self.branch(new.as_ref(), *level)?;
+        let old_branch = self.branch(old, level)?;
+        let new_branch = self.branch(new, level)?;
+        let child = |branch: Option<Branch<'a>>, node: Option<&'a Child>, digit| match branch {
+            Some(branch) => branch.child(digit),
+            None => node.filter(|leaf| leads_to(leaf, level, digit)),
+        };
         for digit in (0..16).rev() {
-            let old = match &old_branch {
-                Some(branch) => branch.child(digit),
-                None => old.as_ref().filter(|leaf| leads_to(leaf, *level, digit)),
-            };
-            let new = match &new_branch {
-                Some(branch) => branch.child(digit),
-                None => new.as_ref().filter(|leaf| leads_to(leaf, *level, digit)),
-            };
+            let (old, new) = (child(old_branch, old, digit), child(new_branch, new, digit));
             self.push(old, new, level + 1);
         }
         Ok(())
     }
 
-    fn branch(&mut self, child: Option<&Child>, level: usize) -> Result<Option<Arc<Branch>>> {
+    fn branch(&mut self, child: Option<&'a Child>, level: usize) -> Result<Option<Branch<'a>>> {
         let Some(child) = child else { return Ok(None) };
-        let branch = loaded_branch(child, level, self.source)?;
+        let branch = child.branch(level, self.source)?;
         self.visited += u64::from(branch.is_some());
         Ok(branch)
     }
 }
 
-fn is_branch(child: Option<&Child>) -> bool {
-    child.is_some_and(Child::is_branch)
-}
-
 fn leads_to(child: &Child, level: usize, digit: usize) -> bool {
-    matches!(child.get(), Kind::Leaf(entry) if entry.key.nibble(level) == digit)
+    child
+        .entry()
+        .is_some_and(|entry| entry.key.nibble(level) == digit)
 }
 
 fn entry_of(child: Option<&Child>) -> Option<Entry> {
-    match child?.get() {
-        Kind::Leaf(entry) => Some(*entry),
-        Kind::Branch(_) => None,
-    }
+    child?.entry().copied()
 }
 
 impl Iterator for Diff<'_> {

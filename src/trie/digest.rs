@@ -44,6 +44,11 @@ impl HashKind {
     pub(super) fn number(self) -> u8 {
         self.0
     }
+
+    /// Returns the kind with this number.
+    pub(super) fn from_number(number: u8) -> Self {
+        Self(number)
+    }
 }
 
 /// Computes the digests of nodes.
@@ -144,11 +149,10 @@ pub(super) fn child_digest(
     hasher: NodeHasher,
     source: &dyn NodeSource,
 ) -> Result<[u8; DIGEST_LEN]> {
-    let branch = match child.get() {
-        Kind::Leaf(entry) => return Ok(hasher.leaf(&entry.key, &entry.digest)),
-        Kind::Branch(branch) => branch,
-    };
-    if let Some(digest) = branch.cached_digest(hasher.kind()) {
+    if let Some(entry) = child.entry() {
+        return Ok(hasher.leaf(&entry.key, &entry.digest));
+    }
+    if let Some(digest) = child.known_digest(hasher.kind()) {
         return Ok(digest);
     }
     let mut unknown = Unknown {
@@ -156,7 +160,7 @@ pub(super) fn child_digest(
         source,
         levels: Vec::new(),
     };
-    unknown.collect(branch, level, 0)?;
+    unknown.collect(child, level, 0)?;
     let digests = unknown.digests(level);
     Ok(digests[0])
 }
@@ -171,8 +175,7 @@ struct Unknown<'a> {
 
 /// A branch whose digest is not cached.
 struct UnknownBranch<'a> {
-    branch: &'a Branch,
-    loaded: &'a Branch,
+    branch: Branch<'a>,
     /// The positions of the children that are in the next level of [`Unknown`], as bits. Another thread may cache their
     /// digests meanwhile.
     below: u16,
@@ -183,23 +186,19 @@ struct UnknownBranch<'a> {
 const BRANCHES_TOGETHER: usize = 256;
 
 impl<'a> Unknown<'a> {
-    /// Adds `branch` and every branch below it whose digest is not cached. `depth` is the level in `levels`.
-    fn collect(&mut self, branch: &'a Branch, level: usize, depth: usize) -> Result<()> {
-        let loaded = branch.loaded(level, self.source)?;
+    /// Adds the branch of `child` and every branch below it whose digest is not known. `depth` is the level in `levels`.
+    fn collect(&mut self, child: &'a Child, level: usize, depth: usize) -> Result<()> {
+        let Some(branch) = child.branch(level, self.source)? else {
+            return Ok(());
+        };
         if self.levels.len() == depth {
             self.levels.push(Vec::new());
         }
         let place = self.levels[depth].len();
         let mut below = 0;
-        self.levels[depth].push(UnknownBranch {
-            branch,
-            loaded,
-            below,
-        });
-        for (position, child) in loaded.slots().iter().enumerate() {
-            if let Kind::Branch(child) = child.get()
-                && child.cached_digest(self.hasher.kind()).is_none()
-            {
+        self.levels[depth].push(UnknownBranch { branch, below });
+        for (position, child) in branch.slots().iter().enumerate() {
+            if !child.is_known(self.hasher.kind()) {
                 below |= 1 << position;
                 self.collect(child, level + 1, depth + 1)?;
             }
@@ -219,7 +218,7 @@ impl<'a> Unknown<'a> {
             let mut next_below = below.iter();
             for together in unknown.chunks(BRANCHES_TOGETHER) {
                 for unknown in together {
-                    push_leaves(&mut leaves, unknown.loaded);
+                    push_leaves(&mut leaves, unknown.branch);
                 }
                 of_leaves.clear();
                 leaves.finish(&mut of_leaves);
@@ -227,8 +226,8 @@ impl<'a> Unknown<'a> {
                 let first = digests.len();
                 for unknown in together {
                     let children = children_of(unknown, hasher.kind(), &mut next_leaf, &mut next_below);
-                    let loaded = unknown.loaded;
-                    let header = NodeHasher::header(level + depth, loaded.bitmap(), loaded.count());
+                    let branch = unknown.branch;
+                    let header = NodeHasher::header(level + depth, branch.bitmap(), branch.count());
                     branches.push_fixed(&[&header, children.as_slice().as_flattened()]);
                 }
                 branches.finish(&mut digests);
@@ -242,10 +241,10 @@ impl<'a> Unknown<'a> {
     }
 }
 
-fn push_leaves(leaves: &mut HashBatch, branch: &Branch) {
+fn push_leaves(leaves: &mut HashBatch, branch: Branch<'_>) {
     branch.touch_children();
     for child in branch.slots() {
-        if let Kind::Leaf(entry) = child.get() {
+        if let Some(entry) = child.entry() {
             leaves.push_fixed(&[entry.key.as_bytes(), &entry.digest]);
         }
     }
@@ -259,11 +258,11 @@ fn children_of<'l, 'b>(
     below: &mut impl Iterator<Item = &'b [u8; DIGEST_LEN]>,
 ) -> Gathered {
     let mut digests = Gathered::new();
-    for (position, child) in branch.loaded.slots().iter().enumerate() {
+    for (position, child) in branch.branch.slots().iter().enumerate() {
         let digest = match child.get() {
             Kind::Leaf(_) => leaves.next().copied(),
-            Kind::Branch(_) if branch.below & (1 << position) != 0 => below.next().copied(),
-            Kind::Branch(branch) => branch.cached_digest(kind),
+            _ if branch.below & (1 << position) != 0 => below.next().copied(),
+            _ => child.known_digest(kind),
         };
         digests.push(digest.expect("the walk has collected every missing digest"));
     }

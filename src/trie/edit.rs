@@ -14,12 +14,10 @@
 //! # Format
 //! None, because nothing here is stored.
 
-use triomphe::Arc;
-
 use super::build;
 use super::entry::Entry;
-use super::node::{Branch, Child, Kind, position_in};
-use super::stored::{NodeSource, ensure_loaded};
+use super::node::{Child, Children};
+use super::stored::NodeSource;
 use crate::digest::KeyPath;
 use crate::error::Result;
 
@@ -62,36 +60,6 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// The children of a branch under edit, with their digits as bits.
-struct Slots {
-    bitmap: u16,
-    children: Vec<Child>,
-}
-
-impl Slots {
-    /// Returns the position of the child at a digit, and whether there is one.
-    fn position(&self, nibble: usize) -> (usize, bool) {
-        position_in(self.bitmap, nibble)
-    }
-
-    /// Returns the node of these children: a branch, the only leaf, or `None` (TRI-1).
-    fn into_node(self, count: u64) -> Option<Child> {
-        if self.is_branch() {
-            let children = self.children.into_boxed_slice();
-            return Some(Child::branch(Arc::new(Branch::new(self.bitmap, count, children))));
-        }
-        self.children.into_iter().next()
-    }
-
-    fn is_branch(&self) -> bool {
-        match &self.children[..] {
-            [] => false,
-            [only] => only.is_branch(),
-            _ => true,
-        }
-    }
-}
-
 impl<'a> Edit<'a> {
     pub(super) fn new(source: &'a dyn NodeSource, change: &'a mut ChangeEntry<'a>) -> Self {
         Self {
@@ -109,31 +77,21 @@ impl<'a> Edit<'a> {
         level: usize,
         keys: Keys<'_>,
     ) -> Result<Option<Child>> {
-        let Some(mut child) = child else {
+        let Some(child) = child else {
             return self.entries(level, keys);
         };
-        if let Some(branch) = child.take_branch() {
-            return self.branch(branch, level, keys);
-        }
-        let Kind::Leaf(&old) = child.get() else {
-            unreachable!("a child is either a branch or a leaf")
+        let Some(&old) = child.entry() else {
+            return self.branch(child, level, keys);
         };
         if keys.keys == [old.key] {
             let new = (self.change)(keys.first, Some(&old))?;
             self.added -= i64::from(new.is_none());
-            return Ok(new.map(|new| {
-                child.replace_leaf(new);
-                child
-            }));
+            return Ok(new.map(|new| child.with_entry(new)));
         }
         // The leaf is edited as the only child of a branch.
-        let before = self.added;
-        let mut slots = Slots {
-            bitmap: 1 << old.key.nibble(level),
-            children: vec![child],
-        };
-        self.children(&mut slots, level, keys)?;
-        Ok(slots.into_node(self.count(1, before)))
+        let mut children = Children::default();
+        children.put(old.key.nibble(level), Some(child));
+        self.children(children, 1, level, keys)
     }
 
     /// Returns the node of the entries that the edit adds at `keys`, where the trie has no entry.
@@ -146,60 +104,32 @@ impl<'a> Edit<'a> {
         Ok((!entries.is_empty()).then(|| build::node(&entries, level)))
     }
 
-    fn branch(&mut self, mut shared: Arc<Branch>, level: usize, keys: Keys<'_>) -> Result<Option<Child>> {
-        ensure_loaded(&mut shared, level, self.source)?;
-        let (bitmap, count, before) = (shared.bitmap(), shared.count(), self.added);
-        let digits = keys.by_digit(level);
-        let new = digits
-            .filter(|(nibble, _)| !position_in(bitmap, *nibble).1)
-            .count();
+    fn branch(&mut self, branch: Child, level: usize, keys: Keys<'_>) -> Result<Option<Child>> {
+        let branch = branch.in_memory(level, self.source)?;
+        let count = branch.count();
         // INVARIANT TRI-3: takes the children out of an unshared branch, and copies the children of a shared one.
-        let mut children = match Arc::get_mut(&mut shared) {
-            Some(branch) => std::mem::take(branch.slots_mut()).into_vec(),
-            None => shared.copied_children(new),
-        };
-        children.reserve_exact(new);
-        let mut slots = Slots { bitmap, children };
-        self.children(&mut slots, level, keys)?;
-        let count = self.count(count, before);
-        match Arc::get_mut(&mut shared) {
-            Some(branch) if slots.is_branch() => {
-                branch.replace(slots.bitmap, count, slots.children.into_boxed_slice());
-                Ok(Some(Child::branch(shared)))
-            }
-            _ => Ok(slots.into_node(count)),
-        }
+        let children = Children::of(branch).expect("a branch in memory has children");
+        self.children(children, count, level, keys)
     }
 
-    /// Edits the entries at `keys` below the children of a branch.
-    fn children(&mut self, slots: &mut Slots, level: usize, keys: Keys<'_>) -> Result<()> {
+    /// Edits the entries at `keys` below the children of a branch with `count` entries. Returns the new node.
+    fn children(
+        &mut self,
+        mut children: Children,
+        count: u64,
+        level: usize,
+        keys: Keys<'_>,
+    ) -> Result<Option<Child>> {
+        let before = self.added;
         // First touches the nodes of all paths, so that the processor loads them at the same time.
-        for (nibble, _) in keys.by_digit(level) {
-            if let (position, true) = slots.position(nibble) {
-                slots.children[position].touch();
-            }
+        for (digit, _) in keys.by_digit(level) {
+            children.child(digit).inspect(|child| child.touch());
         }
-        for (nibble, group) in keys.by_digit(level) {
-            let (position, present) = slots.position(nibble);
-            let before = present.then(|| slots.children[position].take());
-            match self.node(before, level + 1, group)? {
-                Some(child) if present => slots.children[position] = child,
-                Some(child) => {
-                    slots.children.insert(position, child);
-                    slots.bitmap |= 1 << nibble;
-                }
-                None if present => {
-                    slots.children.remove(position);
-                    slots.bitmap &= !(1 << nibble);
-                }
-                None => {}
-            }
+        for (digit, group) in keys.by_digit(level) {
+            let child = children.take(digit);
+            let child = self.node(child, level + 1, group)?;
+            children.put(digit, child);
         }
-        Ok(())
-    }
-
-    /// Returns the number of entries of a node that had `count` entries when the edit had added `before`.
-    fn count(&self, count: u64, before: i64) -> u64 {
-        count.wrapping_add_signed(self.added - before)
+        Ok(children.into_node(count.wrapping_add_signed(self.added - before)))
     }
 }

@@ -11,7 +11,6 @@
 
 use super::digest::{HEADER_PARTS, NodeHasher, child_digest};
 use super::entry::LEVELS;
-use super::node::Kind;
 use super::{Entry, NodeSource, Shape, Trie};
 use crate::digest::{DIGEST_LEN, HashSuite};
 use crate::error::Result;
@@ -111,10 +110,9 @@ impl Trie {
             return Ok(None);
         };
         for (level, &digit) in path.iter().enumerate() {
-            let Kind::Branch(branch) = child.get() else {
+            let Some(branch) = child.branch(level, source)? else {
                 return Ok(None);
             };
-            let branch = branch.loaded(level, source)?;
             let mut children = branch.digits();
             let Some((_, next)) = children.find(|(known, _)| *known == usize::from(digit)) else {
                 return Ok(None);
@@ -123,13 +121,13 @@ impl Trie {
         }
         let level = path.len();
         let digest = child_digest(child, level, hasher, source)?;
-        let (count, kind, preimage) = match child.get() {
-            Kind::Leaf(entry) => {
+        let (count, kind, preimage) = match (child.entry(), child.branch(level, source)?) {
+            (Some(entry), _) => {
                 let preimage = [entry.key.as_bytes().as_slice(), &entry.digest].concat();
                 (1, NodeKind::Leaf(*entry), preimage)
             }
-            Kind::Branch(branch) => {
-                let branch = branch.loaded(level, source)?;
+            (None, None) => unreachable!("a node is either a leaf or a branch"),
+            (None, Some(branch)) => {
                 let mut children = Vec::with_capacity(branch.slots().len());
                 for (digit, child) in branch.digits() {
                     children.push(ChildNode {

@@ -29,7 +29,9 @@ mod digest;
 mod edit;
 mod entry;
 mod inspect;
+mod lookup;
 mod node;
+mod pointer;
 mod proof;
 mod save;
 mod stored;
@@ -54,7 +56,7 @@ pub use walk::Iter;
 
 use digest::NodeHasher;
 use entry::LEVELS;
-use node::Child;
+use node::{Child, Kind};
 
 /// A persistent map from key paths to [`Entry`]s with a Merkle root.
 #[derive(Clone, Default)]
@@ -106,6 +108,19 @@ impl Trie {
         Ok(leaf
             .filter(|entry| entry.key.as_bytes().starts_with(prefix))
             .copied())
+    }
+
+    /// Returns the entries at `keys`, in their order. The walks to several keys go level by level together, so that they
+    /// wait for memory at the same time. This is several times as fast as one [`Self::get`] after the other.
+    ///
+    /// # Errors
+    /// The errors of [`Self::get`].
+    pub fn get_all(&self, keys: &[KeyPath], source: &dyn NodeSource) -> Result<Vec<Option<Entry>>> {
+        let mut entries = Vec::with_capacity(keys.len());
+        for together in keys.chunks(lookup::KEYS_TOGETHER) {
+            lookup::get_together(self.top.as_ref(), together, source, &mut entries)?;
+        }
+        Ok(entries)
     }
 
     /// Returns the trie with other entries at `keys`, which are strictly ascending. `change` gets the index of each key
@@ -185,7 +200,7 @@ impl Trie {
     ///
     /// Skips shared nodes and nodes with equal cached digests. If only `place` or `created` changed, the entry counts
     /// as unchanged.
-    pub fn diff<'a>(&self, newer: &Self, source: &'a dyn NodeSource) -> Diff<'a> {
+    pub fn diff<'a>(&'a self, newer: &'a Self, source: &'a dyn NodeSource) -> Diff<'a> {
         Diff::new(self.top.as_ref(), newer.top.as_ref(), source)
     }
 
@@ -216,10 +231,11 @@ impl Trie {
         };
         for level in 0..=LEVELS {
             let branch = match child.get() {
-                node::Kind::Leaf(entry) => return Ok(Some(entry)),
-                node::Kind::Branch(branch) => branch,
+                Kind::Leaf(entry) => return Ok(Some(entry)),
+                Kind::Branch(branch) => Some(branch),
+                Kind::Stored(_) => child.branch(level, source)?,
             };
-            child = match branch.loaded(level, source)?.child(key.nibble(level)) {
+            child = match branch.and_then(|branch| branch.child(key.nibble(level))) {
                 Some(next) => next,
                 None => return Ok(None),
             };

@@ -15,7 +15,7 @@
 
 use super::digest::{NodeHasher, child_digest};
 use super::entry::{LEVELS, Shape};
-use super::node::{Child, Kind};
+use super::node::Child;
 use super::stored::NodeSource;
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{HashAlgorithm, HashSuite, KeyPath};
@@ -84,15 +84,14 @@ pub(super) fn prove(
     let Some(mut child) = top else { return Ok(proof) };
     // These levels always suffice, because there are only leaves below the last level.
     for level in 0..=LEVELS {
-        let branch = match child.get() {
-            Kind::Leaf(entry) => {
-                proof.terminal = Terminal::Leaf {
-                    key: entry.key,
-                    digest: entry.digest,
-                };
-                break;
-            }
-            Kind::Branch(branch) => branch.loaded(level, source)?,
+        if let Some(entry) = child.entry() {
+            proof.terminal = Terminal::Leaf {
+                key: entry.key,
+                digest: entry.digest,
+            };
+        }
+        let Some(branch) = child.branch(level, source)? else {
+            break;
         };
         let on_path = key.nibble(level);
         let mut siblings = Vec::with_capacity(branch.slots().len());

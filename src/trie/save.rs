@@ -17,10 +17,12 @@ use std::collections::HashMap;
 
 use super::Trie;
 use super::digest::{NodeHasher, child_digest};
-use super::node::{Branch, Child, Children, Kind};
-use super::stored::{BRANCH, ENTRY_BYTES, LEAF, NodeSource, StoredNode, branches_below, put_entry};
-use crate::digest::DIGEST_LEN;
-use crate::error::Result;
+use super::node::{Child, Kind};
+use super::stored::{
+    BRANCH, ENTRY_BYTES, LEAF, NodeSource, StoredBranch, StoredNode, branches_below, put_entry,
+};
+use crate::digest::{DIGEST_LEN, DigestHash};
+use crate::error::{Error, Result};
 
 /// The number of bytes of a branch before its slots.
 const HEAD_BYTES: usize = 6;
@@ -43,7 +45,7 @@ pub struct Saver<'a> {
     hasher: NodeHasher,
     kept: Option<Kept<'a>>,
     /// The places of the written branches, by digest.
-    written: HashMap<[u8; DIGEST_LEN], u64>,
+    written: HashMap<[u8; DIGEST_LEN], u64, DigestHash>,
 }
 
 impl<'a> Saver<'a> {
@@ -55,7 +57,7 @@ impl<'a> Saver<'a> {
             write,
             hasher: NodeHasher::of(source),
             kept: None,
-            written: HashMap::new(),
+            written: HashMap::default(),
         }
     }
 
@@ -81,34 +83,26 @@ impl<'a> Saver<'a> {
             });
         };
         let old = self.kept.as_ref().map(|kept| kept.top);
-        match top.get() {
-            Kind::Leaf(entry) => {
-                let mut bytes = vec![LEAF];
-                put_entry(&mut bytes, entry);
-                Ok(StoredNode {
-                    digest: self.hasher.leaf(&entry.key, &entry.digest),
-                    count: 1,
-                    place: (self.write)(&bytes)?,
-                })
-            }
-            Kind::Branch(branch) => self.child(top, branch, old, 0),
-        }
+        let Some(entry) = top.entry() else {
+            return self.child(top, old, 0);
+        };
+        let mut bytes = vec![LEAF];
+        put_entry(&mut bytes, entry);
+        Ok(StoredNode {
+            digest: self.hasher.leaf(&entry.key, &entry.digest),
+            count: 1,
+            place: (self.write)(&bytes)?,
+        })
     }
 
     /// Writes the branch of a child. `old` is the node of the kept trie at the same position.
-    fn child(
-        &mut self,
-        child: &Child,
-        branch: &Branch,
-        old: Option<StoredNode>,
-        level: usize,
-    ) -> Result<StoredNode> {
-        let stored = match branch.children() {
-            Children::Stored(stored) => Some(stored),
-            Children::Loaded(_) => None,
+    fn child(&mut self, child: &Child, old: Option<StoredNode>, level: usize) -> Result<StoredNode> {
+        let stored = match child.get() {
+            Kind::Stored(stored) => Some(stored),
+            _ => None,
         };
         let holds = |node: &StoredNode| self.kept.as_ref().is_some_and(|kept| (kept.holds)(node));
-        if let Some(node) = stored.map(|stored| stored.node()).filter(holds) {
+        if let Some(node) = stored.map(StoredBranch::node).filter(holds) {
             return Ok(node);
         }
         let digest = child_digest(child, level, self.hasher, self.source)?;
@@ -117,8 +111,8 @@ impl<'a> Saver<'a> {
         }
         let place = match (self.written.get(&digest), stored) {
             (Some(&place), _) => place,
-            (None, None) => self.branch(branch, old, level)?,
-            (None, Some(stored)) => match stored.in_memory() {
+            (None, None) => self.branch(child, old, level)?,
+            (None, Some(stored)) => match stored.loaded() {
                 Some(loaded) => self.branch(loaded, old, level)?,
                 None => {
                     let loaded = stored.load_apart(level, self.source)?;
@@ -129,13 +123,16 @@ impl<'a> Saver<'a> {
         self.written.insert(digest, place);
         Ok(StoredNode {
             digest,
-            count: branch.count(),
+            count: child.count(),
             place,
         })
     }
 
     /// Writes a branch in memory, after the nodes below it.
-    fn branch(&mut self, branch: &Branch, old: Option<StoredNode>, level: usize) -> Result<u64> {
+    fn branch(&mut self, child: &Child, old: Option<StoredNode>, level: usize) -> Result<u64> {
+        let Kind::Branch(branch) = child.get() else {
+            return Err(Error::internal("a saver writes only branches in memory"));
+        };
         let old = match (&self.kept, old.filter(|old| old.count > 1)) {
             (Some(kept), Some(old)) => branches_below(&old, level, kept.source)?,
             _ => [None; 16],
@@ -144,13 +141,13 @@ impl<'a> Saver<'a> {
         let mut leaves = 0_u16;
         let mut body = Vec::with_capacity(branch.slots().len() * ENTRY_BYTES);
         for (digit, child) in branch.digits() {
-            match child.get() {
-                Kind::Leaf(entry) => {
+            match child.entry() {
+                Some(entry) => {
                     leaves |= 1 << digit;
                     put_entry(&mut body, entry);
                 }
-                Kind::Branch(below) => {
-                    let node = self.child(child, below, old[digit], level + 1)?;
+                None => {
+                    let node = self.child(child, old[digit], level + 1)?;
                     body.extend_from_slice(&node.digest);
                     body.extend_from_slice(&node.count.to_le_bytes());
                     body.extend_from_slice(&node.place.to_le_bytes());

@@ -17,11 +17,9 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use triomphe::Arc;
-
-use super::digest::{Gathered, NodeHasher};
+use super::digest::{Gathered, HashKind, NodeHasher};
 use super::entry::{Entry, LEVELS, Shape};
-use super::node::{Branch, COUNT_MAX, Child, Children};
+use super::node::{COUNT_MAX, Child, Children, Kind};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, ErrorCode, Result};
@@ -92,32 +90,31 @@ impl NodeSource for NoSource {
     }
 }
 
-/// The content of a branch in storage.
-#[derive(Clone)]
+/// A branch in storage, which its first access loads.
 pub(super) struct StoredBranch {
     node: StoredNode,
-    loaded: OnceLock<Arc<Branch>>,
+    /// The kind of the digest in `node`.
+    kind: HashKind,
+    loaded: OnceLock<Child>,
 }
 
 impl StoredBranch {
-    fn new(node: StoredNode) -> Self {
-        Self {
-            node,
-            loaded: OnceLock::new(),
-        }
-    }
-
     pub(super) fn node(&self) -> StoredNode {
         self.node
     }
 
+    pub(super) fn kind(&self) -> HashKind {
+        self.kind
+    }
+
     /// Returns the branch if it is loaded.
-    pub(super) fn in_memory(&self) -> Option<&Arc<Branch>> {
+    pub(super) fn loaded(&self) -> Option<&Child> {
         self.loaded.get()
     }
 
     /// Returns the branch; the first call loads and verifies it.
-    fn load(&self, level: usize, source: &dyn NodeSource) -> Result<&Arc<Branch>> {
+    #[inline]
+    pub(super) fn load(&self, level: usize, source: &dyn NodeSource) -> Result<&Child> {
         if let Some(branch) = self.loaded.get() {
             return Ok(branch);
         }
@@ -125,43 +122,14 @@ impl StoredBranch {
         Ok(self.loaded.get_or_init(|| branch))
     }
 
-    /// Loads and verifies the branch without caching it.
-    pub(super) fn load_apart(&self, level: usize, source: &dyn NodeSource) -> Result<Arc<Branch>> {
-        let loaded = load_node(&self.node, level, source)?.share_branch();
-        loaded.ok_or_else(|| damaged(&self.node, "the node is a leaf instead of a branch"))
-    }
-}
-
-impl Branch {
-    /// Returns this branch with its children. Loads the branch if it is stored.
-    #[inline]
-    pub(super) fn loaded(&self, level: usize, source: &dyn NodeSource) -> Result<&Self> {
-        match self.children() {
-            Children::Loaded(_) => Ok(self),
-            Children::Stored(stored) => Ok(stored.load(level, source)?),
+    /// Loads and verifies the branch without keeping it.
+    pub(super) fn load_apart(&self, level: usize, source: &dyn NodeSource) -> Result<Child> {
+        let branch = load_node(&self.node, level, source)?;
+        if branch.is_leaf() {
+            return Err(damaged(&self.node, "the node is a leaf instead of a branch"));
         }
+        Ok(branch)
     }
-}
-
-/// Replaces a stored branch by the loaded branch.
-pub(super) fn ensure_loaded(branch: &mut Arc<Branch>, level: usize, source: &dyn NodeSource) -> Result<()> {
-    if let Children::Stored(stored) = branch.children() {
-        *branch = stored.load(level, source)?.clone();
-    }
-    Ok(())
-}
-
-/// Loads and shares the branch in `child`; returns `None` for a leaf.
-pub(super) fn loaded_branch(
-    child: &Child,
-    level: usize,
-    source: &dyn NodeSource,
-) -> Result<Option<Arc<Branch>>> {
-    let Some(mut branch) = child.share_branch() else {
-        return Ok(None);
-    };
-    ensure_loaded(&mut branch, level, source)?;
-    Ok(Some(branch))
 }
 
 pub(super) fn restore(stored: StoredNode, source: &dyn NodeSource) -> Result<Option<Child>> {
@@ -174,7 +142,7 @@ pub(super) fn restore(stored: StoredNode, source: &dyn NodeSource) -> Result<Opt
         )),
         1 => {
             let child = load_node(&stored, 0, source)?;
-            if child.is_branch() {
+            if !child.is_leaf() {
                 return Err(damaged(&stored, "the node is a branch instead of a leaf"));
             }
             Ok(Some(child))
@@ -185,7 +153,11 @@ pub(super) fn restore(stored: StoredNode, source: &dyn NodeSource) -> Result<Opt
 }
 
 fn stored_child(node: StoredNode, hasher: NodeHasher) -> Child {
-    Child::branch(Arc::new(Branch::stored(StoredBranch::new(node), hasher.kind())))
+    Child::stored(StoredBranch {
+        node,
+        kind: hasher.kind(),
+        loaded: OnceLock::new(),
+    })
 }
 
 fn damaged(node: &StoredNode, what: impl std::fmt::Display) -> Error {
@@ -324,7 +296,7 @@ fn decode(bytes: &[u8], level: usize, hasher: NodeHasher) -> Result<(Child, [u8;
         LEAF => {
             let entry = take_entry(&mut reader)?;
             let digest = hasher.leaf(&entry.key, &entry.digest);
-            (Child::leaf(Arc::new(entry)), digest)
+            (Child::leaf(entry), digest)
         }
         BRANCH => decode_branch(&mut reader, level, hasher)?,
         other => return Err(DecodeError::Version(other)),
@@ -338,16 +310,19 @@ fn decode_branch(
     level: usize,
     hasher: NodeHasher,
 ) -> Result<(Child, [u8; DIGEST_LEN]), DecodeError> {
-    let mut slots = Vec::with_capacity(16);
-    let read = read_branch(reader, level, hasher, &mut |_, slot| {
-        slots.push(match slot {
-            Slot::Leaf(entry) => Child::leaf(Arc::new(entry)),
+    let mut children = Children::default();
+    let read = read_branch(reader, level, hasher, &mut |digit, slot| {
+        let child = match slot {
+            Slot::Leaf(entry) => Child::leaf(entry),
             Slot::Branch(node) => stored_child(node, hasher),
-        });
+        };
+        children.put(digit, Some(child));
     })?;
-    let branch = Branch::new(read.bitmap, read.count, slots.into_boxed_slice());
-    branch.cache_digest(hasher.kind(), &read.digest);
-    Ok((Child::branch(Arc::new(branch)), read.digest))
+    let child = children.into_branch(read.count);
+    if let Kind::Branch(branch) = child.get() {
+        branch.cache_digest(hasher.kind(), &read.digest);
+    }
+    Ok((child, read.digest))
 }
 
 /// The child at one digit of a branch in storage.
@@ -358,7 +333,6 @@ enum Slot {
 
 /// The header of a branch in storage.
 struct ReadBranch {
-    bitmap: u16,
     count: u64,
     digest: [u8; DIGEST_LEN],
 }
@@ -410,7 +384,6 @@ fn read_branch(
         ));
     }
     Ok(ReadBranch {
-        bitmap,
         count,
         digest: hasher.branch(level, bitmap, count, digests.as_slice()),
     })

@@ -9,10 +9,7 @@
 //! # Format
 //! None, because nothing here is stored.
 
-use triomphe::Arc;
-
-use super::node::{Branch, Child, Kind};
-use super::stored::loaded_branch;
+use super::node::{Child, Kind};
 use super::{Entry, NodeSource};
 use crate::error::Result;
 
@@ -22,7 +19,7 @@ pub struct Iter<S> {
     /// The top of the trie. The first call moves it to the stack.
     top: Option<Child>,
     /// The branches on the path to the current entry, each with the position of the child to visit next.
-    path: Vec<(Arc<Branch>, usize)>,
+    path: Vec<(Child, usize)>,
 }
 
 impl<S: NodeSource> Iter<S> {
@@ -34,40 +31,34 @@ impl<S: NodeSource> Iter<S> {
         }
     }
 
-    fn enter(&mut self, branch: Arc<Branch>) {
-        branch.touch_children();
-        self.path.push((branch, 0));
-    }
-
     fn step(&mut self) -> Result<Option<Entry>> {
-        if let Some(top) = self.top.take() {
-            match loaded_branch(&top, 0, &self.source)? {
-                Some(branch) => self.enter(branch),
-                None => return Ok(leaf_of(&top)),
-            }
-        }
+        let mut next = self.top.take();
         loop {
-            let level = self.path.len();
+            if let Some(child) = next.take() {
+                if let Some(entry) = child.entry() {
+                    return Ok(Some(*entry));
+                }
+                let branch = child.in_memory(self.path.len(), &self.source)?;
+                if let Kind::Branch(branch) = branch.get() {
+                    branch.touch_children();
+                }
+                self.path.push((branch, 0));
+            }
             let Some((branch, position)) = self.path.last_mut() else {
                 return Ok(None);
             };
-            let Some(child) = branch.slots().get(*position) else {
-                self.path.pop();
-                continue;
+            let slots = match branch.get() {
+                Kind::Branch(branch) => branch.slots(),
+                _ => &[],
             };
+            let child = slots.get(*position);
             *position += 1;
-            match loaded_branch(child, level, &self.source)? {
-                Some(branch) => self.enter(branch),
-                None => return Ok(leaf_of(child)),
+            match child.map(|child| (child.entry(), child)) {
+                Some((Some(entry), _)) => return Ok(Some(*entry)),
+                Some((None, child)) => next = Some(child.clone()),
+                None => drop(self.path.pop()),
             }
         }
-    }
-}
-
-fn leaf_of(child: &Child) -> Option<Entry> {
-    match child.get() {
-        Kind::Leaf(entry) => Some(*entry),
-        Kind::Branch(_) => None,
     }
 }
 

@@ -38,6 +38,15 @@ impl State {
         self.trie.get(key, &*self.store)
     }
 
+    /// Returns the entries at `keys`, in their order, for a caller that reads the object of each entry. Touches the
+    /// records of many entries at once.
+    pub(crate) fn entries_at(&self, keys: &[KeyPath]) -> Result<Vec<Option<Entry>>> {
+        let entries = self.trie.get_all(keys, &*self.store)?;
+        let places = entries.iter().flatten().map(|entry| entry.place);
+        self.store.records.touch(places);
+        Ok(entries)
+    }
+
     /// Returns the object at `key`, or its placeholder if the object was erased.
     pub(crate) fn object_at(&self, key: &KeyPath) -> Result<Option<Object>> {
         let entry = self.entry_at(key)?;
@@ -73,7 +82,7 @@ impl State {
     }
 
     /// Returns the changes from this state to `newer`.
-    pub(crate) fn diff<'a>(&self, newer: &Self, nodes: &'a BothStores<'a>) -> Diff<'a> {
+    pub(crate) fn diff<'a>(&'a self, newer: &'a Self, nodes: &'a BothStores<'a>) -> Diff<'a> {
         self.trie.diff(&newer.trie, nodes)
     }
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
+use crate::digest::{ContentDigest, DigestHash, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
@@ -99,9 +99,9 @@ pub struct Draft {
     pub(crate) writer: Writer,
     pub(crate) staged: BTreeMap<KeyPath, StagedChange>,
     /// The origins of the versions that the draft adds, which limit the origins of objects derived from them.
-    origins: HashMap<ObjectDigest, Origin>,
+    origins: HashMap<ObjectDigest, Origin, DigestHash>,
     /// Staged versions that another staged version is derived from.
-    sources: HashSet<ObjectDigest>,
+    sources: HashSet<ObjectDigest, DigestHash>,
     /// Versions that the commit adds to history but not to the state (DRA-2).
     pub(crate) past: BTreeMap<ObjectDigest, StagedObject>,
     /// Staged children by their parent's key path.
@@ -136,8 +136,8 @@ impl Draft {
             base,
             writer,
             staged: BTreeMap::new(),
-            origins: HashMap::new(),
-            sources: HashSet::new(),
+            origins: HashMap::default(),
+            sources: HashSet::default(),
             past: BTreeMap::new(),
             children: BTreeMap::new(),
             expected: Vec::new(),
@@ -497,27 +497,39 @@ impl Draft {
     fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
         // Runs before the previous staged version is dropped, because the new version may be derived from it.
         self.note_sources(&new.object);
-        self.unstage(&key);
-        if let Some(parent) = new.object.parent() {
-            let parent = self.store().suite.key_path(parent);
+        let digest = new.object.digest();
+        let origin = new.object.origin();
+        let parent = new
+            .object
+            .parent()
+            .map(|parent| self.store().suite.key_path(parent));
+        if let Some(replaced) = self.insert(key, id, old, Some(new)) {
+            self.forget(&key, replaced);
+        }
+        if let Some(parent) = parent {
             self.children.entry(parent).or_default().insert(key);
         }
-        let digest = new.object.digest();
-        self.origins.insert(digest, new.object.origin());
+        self.origins.insert(digest, origin);
         if self.past.remove(&digest).is_some() {
             self.sources.insert(digest);
         }
-        self.insert(key, id, old, Some(new));
     }
 
-    fn insert(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: Option<StagedObject>) {
+    /// Adds a staged change, and returns the change of the same id that it replaces.
+    fn insert(
+        &mut self,
+        key: KeyPath,
+        id: Id,
+        old: Option<&Object>,
+        new: Option<StagedObject>,
+    ) -> Option<StagedChange> {
         let change = StagedChange {
             id,
             old: old.map(Object::digest),
             old_parent: old.and_then(|old| Id::new(old.parent()?).ok()),
             new,
         };
-        self.staged.insert(key, change);
+        self.staged.insert(key, change)
     }
 
     /// Records which versions of this draft the object is derived from.
@@ -554,9 +566,13 @@ impl Draft {
     }
 
     fn unstage(&mut self, key: &KeyPath) {
-        let Some(change) = self.staged.remove(key) else {
-            return;
-        };
+        if let Some(change) = self.staged.remove(key) {
+            self.forget(key, change);
+        }
+    }
+
+    /// Forgets a staged change that was removed from, or replaced in, the staged changes.
+    fn forget(&mut self, key: &KeyPath, change: StagedChange) {
         let Some(staged) = change.new else { return };
         let digest = staged.object.digest();
         let parent = staged.object.parent();

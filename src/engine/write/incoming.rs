@@ -81,6 +81,8 @@ impl Draft {
         let (suite, origin) = (self.base.state.store.suite, self.writer.trust);
         let limits = &self.base.settings().limits;
         let keys = suite.key_paths(objects.iter().map(|object| object.id.as_str()));
+        // Loads the nodes and records that staging will read, for all objects at once. Staging reports a failed read.
+        drop(self.base.state.entries_at(&keys));
         let unhashed: Vec<_> = objects
             .iter()
             .map(|object| {

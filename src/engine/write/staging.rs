@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
+use crate::digest::{ContentDigest, DigestHash, KeyPath, ObjectDigest};
 use crate::error::Result;
 use crate::log::{BODY_BYTES_MAX, BatchBuilder, Locator, RecordKind, UNLINKED};
 use crate::object::Time;
@@ -111,7 +111,7 @@ struct Added<'a> {
     store: &'a Store,
     batch: &'a mut BatchBuilder,
     place: Place,
-    contents: HashSet<ContentDigest>,
+    contents: HashSet<ContentDigest, DigestHash>,
     objects: Vec<(KeyPath, ObjectDigest)>,
     links: Vec<u8>,
     unlinks: Vec<u8>,
@@ -123,7 +123,7 @@ impl<'a> Added<'a> {
             store,
             batch,
             place,
-            contents: HashSet::new(),
+            contents: HashSet::default(),
             objects: Vec::new(),
             links: Vec::new(),
             unlinks: Vec::new(),

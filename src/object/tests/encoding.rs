@@ -19,7 +19,7 @@ fn encoded_from_accessors(object: &Object) -> Vec<u8> {
     writer.put_some(4, object.parent().map(str::as_bytes));
     writer.put_some(5, object.position().map(str::as_bytes));
     if !object.attributes().is_empty() {
-        writer.put(6, &object.attributes().encode().unwrap());
+        writer.put_with(6, |out| object.attributes().encode(out)).unwrap();
     }
     match object.content_digest() {
         Some((digest, length)) => writer.put(8, &[&digest.as_bytes()[..], &length.to_le_bytes()].concat()),

@@ -3,18 +3,30 @@
 use std::mem::size_of;
 
 use super::*;
-use crate::trie::node::{Branch, Children, Kind};
+use crate::trie::node::{Branch, Kind};
 
-/// The bytes of a shared node besides its content: its reference count.
-const OWNERS: usize = size_of::<usize>();
+/// The bytes of a leaf besides its entry: the number of its owners.
+const OWNERS: usize = 8;
 
 #[test]
 fn sizes_of_nodes() {
-    assert_eq!(size_of::<Trie>(), 16);
-    assert_eq!(size_of::<Child>(), 8);
+    assert_eq!(size_of::<Trie>(), 8);
+    assert_eq!(size_of::<Option<Child>>(), 8);
     assert_eq!(size_of::<Entry>(), 80);
-    assert_eq!(size_of::<Children>(), 16);
-    assert_eq!(size_of::<Branch>() + OWNERS, 64);
+    let bytes = |children: u8| {
+        let mut random = Random::new(8);
+        let entries = (0..children).map(|digit| {
+            let mut entry = random.entry();
+            entry.key = KeyPath::from_bytes([digit << 4; 32]);
+            entry
+        });
+        match trie_of(entries).top.as_ref().map(Child::get) {
+            Some(Kind::Branch(branch)) => branch.bytes(),
+            _ => panic!("{children} entries are below a branch"),
+        }
+    };
+    // The head and the digest need 48 bytes. An even number of children leaves a slot free.
+    assert_eq!([2, 3, 4, 5, 15, 16].map(bytes), [72, 72, 88, 88, 168, 176]);
 }
 
 #[test]
@@ -32,6 +44,7 @@ fn bytes_not_shared(old: Option<&Child>, new: &Child) -> usize {
     }
     match new.get() {
         Kind::Leaf(_) => size_of::<Entry>() + OWNERS,
+        Kind::Stored(_) => panic!("the trie is completely in memory"),
         Kind::Branch(branch) => {
             let old = match old.map(Child::get) {
                 Some(Kind::Branch(old)) => Some(old),
@@ -41,7 +54,7 @@ fn bytes_not_shared(old: Option<&Child>, new: &Child) -> usize {
                 .digits()
                 .map(|(digit, child)| bytes_not_shared(old.and_then(|old| old.child(digit)), child))
                 .sum();
-            size_of::<Branch>() + OWNERS + size_of_val(branch.slots()) + below
+            branch.bytes() + below
         }
     }
 }
@@ -72,19 +85,54 @@ fn an_update_under_a_snapshot_costs_less_than_380_bytes() {
 }
 
 #[test]
-fn children_lie_in_boxes_of_their_exact_number() {
-    // A `Box<[Child]>` cannot have spare capacity. So the test only compares its length with the bitmap.
+fn ptr_2_a_branch_keeps_at_most_one_free_slot() {
+    fn check(branch: Branch<'_>) {
+        let children = branch.slots().len();
+        assert_eq!(children, branch.bitmap().count_ones() as usize);
+        assert!(branch.bytes() <= 48 + 8 * (children + 1), "{children} children");
+        for child in branch.slots() {
+            if let Kind::Branch(branch) = child.get() {
+                check(branch);
+            }
+        }
+    }
     let mut random = Random::new(10);
     let all = random.entries(500);
     let mut trie = trie_of(all.iter().copied());
     for entry in &all[..400] {
         trie.remove(&entry.key, &NoSource).unwrap();
     }
-    let mut waiting = vec![trie.top.clone().unwrap()];
-    while let Some(child) = waiting.pop() {
-        if let Some(branch) = child.share_branch() {
-            assert_eq!(branch.slots().len(), branch.bitmap().count_ones() as usize);
-            waiting.extend(branch.slots().iter().cloned());
+    let Some(Kind::Branch(top)) = trie.top.as_ref().map(Child::get) else {
+        panic!("a hundred entries are below a branch");
+    };
+    check(top);
+}
+
+#[test]
+fn ptr_1_threads_that_share_nodes_free_each_node_once() {
+    let mut random = Random::new(11);
+    let all = random.entries(300);
+    let trie = trie_of(all.iter().copied());
+    let shared = entries(&trie);
+    std::thread::scope(|scope| {
+        for first in 0..4 {
+            let (mut mine, all) = (trie.clone(), &all);
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let before = mine.clone();
+                    for entry in all.iter().skip(first).step_by(4) {
+                        let changed = Entry {
+                            place: round,
+                            ..*entry
+                        };
+                        mine.insert(changed, &NoSource).unwrap();
+                        root(&mine);
+                    }
+                    assert_eq!(root(&before), root(&mine), "no digest covers a place");
+                    assert_eq!(mine.len(), before.len());
+                }
+            });
         }
-    }
+    });
+    assert_eq!(entries(&trie), shared);
 }

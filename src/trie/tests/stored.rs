@@ -127,6 +127,11 @@ proptest! {
             let proofs = [&trie, &stored].map(|trie| trie.prove(key, BLAKE3, &storage).unwrap());
             prop_assert_eq!(&proofs[0], &proofs[1]);
         }
+        // INVARIANT LKP-1, for nodes that are still stored.
+        let unread = Trie::from_stored(storage.save(&stored), &storage).unwrap();
+        let keys: Vec<_> = model.keys().copied().collect();
+        let expected: Vec<_> = model.values().copied().map(Some).collect();
+        prop_assert_eq!(unread.get_all(&keys, &storage).unwrap(), expected);
         let changes: Vec<_> = stored.diff(&trie, &storage).collect();
         prop_assert!(changes.is_empty());
         let found: Vec<Entry> = stored.iter(&storage).map(Result::unwrap).collect();
@@ -347,7 +352,8 @@ fn a_failed_edit_leaves_the_trie_as_it_was() {
                 .is_corruption()
         );
     }
-    let mut diff = trie.diff(&Trie::new(), &storage);
+    let empty = Trie::new();
+    let mut diff = trie.diff(&empty, &storage);
     assert!(diff.next().unwrap().is_err());
     assert!(
         diff.next().is_none() && diff.next().is_none(),
