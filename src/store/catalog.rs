@@ -30,6 +30,8 @@ pub(super) struct Catalog {
     pub(super) unlinked: HashMap<KeyPath, i64>,
     /// The additions to `unlinked`, each with the number of its batch, in the order of the log.
     pub(super) unlinked_since: Vec<(u64, FirstWritten)>,
+    /// The newest batch that may have changed the tree of parents. A checkpoint up to an earlier batch has all its rows.
+    pub(super) tree_changed: u64,
     /// The rollbacks whose removed ids are not in `unlinked` yet: the commit before each rollback, and the rollback.
     pub(super) left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
 }
@@ -43,6 +45,7 @@ impl Catalog {
             history: HistoryTree::new(suite),
             unlinked: HashMap::new(),
             unlinked_since: Vec::new(),
+            tree_changed: 0,
             left: Vec::new(),
         }
     }
@@ -78,6 +81,7 @@ impl Catalog {
                 .map(|(_, row)| (row.key, row.created))
                 .collect(),
             unlinked_since: since(&self.unlinked_since, batch).to_vec(),
+            tree_changed: self.tree_changed,
             left: self
                 .left
                 .iter()

@@ -374,6 +374,10 @@ impl Store {
         chain: Option<&Checkpoint>,
         stay: usize,
     ) -> Result<()> {
+        let covered = chain.map_or(0, |chain| chain.position().batch);
+        if self.catalog.read_recursive().tree_changed <= covered {
+            return Ok(());
+        }
         let before = chain.map_or(Ok(None), Checkpoint::head)?;
         let nodes = Both(chain, self);
         let before = before

@@ -33,6 +33,8 @@ pub(crate) struct StagedState {
     pub(crate) start: Locator,
     /// The ids that the batch removes, each with the time of its first write.
     pub(crate) unlinked: Unlinked,
+    /// Whether the batch may change the tree of parents.
+    pub(crate) touches_tree: bool,
     /// The key path and digest of each object record, in the order of the batch. History has none of these versions.
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
 }
@@ -161,6 +163,7 @@ pub(super) fn apply(
     batch: &Batch,
     staged: Option<StagedState>,
 ) -> Result<Option<Arc<CommitEntry>>> {
+    let touches_tree = staged.as_ref().is_none_or(|staged| staged.touches_tree);
     let (state, known) = match staged {
         Some(staged) => {
             // The log may have rotated to a new segment before it wrote the batch. Then replays the batch.
@@ -212,7 +215,11 @@ pub(super) fn apply(
         for (key, created) in unlinked {
             catalog.note_unlinked(batch.number, FirstWritten { key, created });
         }
-        if let Some(left) = head.filter(|head| entry.takes_state && head.commit.root != entry.commit.root) {
+        let left = head.filter(|head| entry.takes_state && head.commit.root != entry.commit.root);
+        if left.is_some() || touches_tree && !entry.takes_state {
+            catalog.tree_changed = batch.number;
+        }
+        if let Some(left) = left {
             catalog.left.push((left, Arc::clone(&entry)));
         }
         catalog.line.push(Arc::clone(&entry));

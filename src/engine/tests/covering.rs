@@ -219,6 +219,28 @@ pub(super) fn tree(memory: &Memory) -> Vec<String> {
 }
 
 #[test]
+fn children_that_a_rollback_restores_are_in_the_next_checkpoint() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    put(&memory, "top", "");
+    let mut below = note("below", "");
+    below.parent = Some(id("top"));
+    memory.put(below.clone(), &Writer::user())?;
+    put(&memory, "other", "a change that leaves the tree as it is");
+    cover(&memory);
+    memory.remove(&id("below"), &Writer::user())?;
+    cover_absorbing(&memory, 0);
+    memory.rollback("seq:3").by(&Writer::user())?;
+    cover_absorbing(&memory, 0);
+    put(&memory, "other", "another");
+    cover_absorbing(&memory, 0);
+    drop(memory);
+    let reader = on_disk(&disk, options(1).read_only(true), false)?;
+    assert_eq!(reader.view().children(&id("top"), None)?, [id("below")]);
+    Ok(())
+}
+
+#[test]
 fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
     for seed in 0..30 {
         let mut random = SplitMix64::new(seed);

@@ -301,6 +301,7 @@ impl Inner {
             trie,
             start,
             unlinked: changed.unlinked,
+            touches_tree: draft.touches_tree(),
             objects: changed.objects,
         };
         Ok(Some(Ready {
