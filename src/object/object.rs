@@ -174,6 +174,11 @@ impl Object {
         as_text(field_in(bytes, tag::ID)?).ok()
     }
 
+    /// Returns whether the object in these canonical bytes has a parent.
+    pub(crate) fn has_parent(bytes: &[u8]) -> bool {
+        field_in(bytes, tag::PARENT).is_some()
+    }
+
     /// Returns the kind of the object, such as `fact`.
     pub fn kind(&self) -> &str {
         self.text(tag::KIND).unwrap_or_default()

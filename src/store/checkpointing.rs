@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::digest::{HashSuite, ObjectDigest};
 use crate::disk::Disk;
 use crate::error::{ErrorCode, Result};
-use crate::log::{Locator, Position, RecordKind};
+use crate::log::{Locator, Position, RecordKind, UNLINKED};
 use crate::object::{HistoryTree, Object};
 use crate::trie::{Entry, NodeSource, StoredNode, Trie};
 
@@ -42,6 +42,8 @@ pub(crate) struct Cut {
     pub(crate) log: LogId,
     pub(crate) position: Position,
     head: Arc<CommitEntry>,
+    /// The state of `head`.
+    state: Trie,
     history: HistoryTree,
     versions: u64,
     erased: u64,
@@ -106,11 +108,14 @@ impl Store {
     /// # Errors
     /// `Corrupt` if the log contains no commit.
     pub(crate) fn cut(&self, log: LogId, position: Position) -> Result<Cut> {
+        let head = self.head()?;
+        let state = self.state(&head)?;
         let catalog = self.catalog.read_recursive();
         Ok(Cut {
             log,
             position,
-            head: self.head()?,
+            head,
+            state,
             history: catalog.history.clone(),
             versions: self.records.versions(),
             erased: self.records.erased(),
@@ -179,7 +184,7 @@ impl Store {
         work: &Work<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Checkpoint> {
-        let apart = self.apart(self.state(&cut.head)?.len());
+        let apart = self.apart(cut.state.len());
         let contents = self.contents(cut, chain, stay, apart)?;
         let nodes = Both(chain, self);
         let file = work.write(contents, &nodes, work.busy, &mut |_| {}, progress)?;
@@ -293,7 +298,7 @@ impl Store {
             contents.states.retain(|state| state.seq != cut.head.seq());
             contents.states.push(State {
                 seq: cut.head.seq(),
-                trie: self.state(&cut.head)?,
+                trie: cut.state.clone(),
                 position: cut.position,
             });
         }
@@ -374,13 +379,16 @@ impl Store {
         chain: Option<&Checkpoint>,
         stay: usize,
     ) -> Result<()> {
+        if !self.may_have_children(cut, chain)? {
+            return Ok(());
+        }
         let before = chain.map_or(Ok(None), Checkpoint::head)?;
         let nodes = Both(chain, self);
         let before = before
             .map(|row| Trie::from_stored(row.top(), &nodes))
             .transpose()?;
         let (mut changed, mut entries) = (HashSet::new(), Vec::new());
-        for change in before.unwrap_or_default().diff(&self.state(&cut.head)?, &nodes) {
+        for change in before.unwrap_or_default().diff(&cut.state, &nodes) {
             let change = change?;
             if change.old.is_some() {
                 changed.insert(change.key);
@@ -409,6 +417,35 @@ impl Store {
         contents.children.retain(|row| !changed.contains(&row.child));
         contents.children.append(&mut newer);
         Ok(())
+    }
+
+    /// Returns false if neither a file of `chain` has a row of a child, nor a version up to the cut a parent. Then no row is
+    /// needed, and comparing the states would be a large part of the work. A commit that brings back an older version may
+    /// bring back a parent.
+    fn may_have_children(&self, cut: &Cut, chain: Option<&Checkpoint>) -> Result<bool> {
+        if chain.is_some_and(Checkpoint::has_children) {
+            return Ok(true);
+        }
+        let from = chain.map_or(0, |chain| chain.position().batch);
+        let rows = self.records.rows(true, from, cut.position.batch);
+        let changes = {
+            let catalog = self.catalog.read_recursive();
+            let commits = catalog.line.since(from).iter();
+            let commits = commits.take_while(|entry| entry.batch <= cut.position.batch);
+            let changes = commits.map(|entry| (!entry.takes_state).then_some(entry.changes));
+            changes.sum::<Option<u64>>()
+        };
+        if changes != Some(rows.len() as u64) {
+            return Ok(true);
+        }
+        for row in rows {
+            let record = self.records.record(Locator::from_u64(row.value))?;
+            let is_linked = record.kind == RecordKind::Object && record.flags & UNLINKED == 0;
+            if !is_linked || Object::has_parent(&record.body) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the seqs of the commits that the newest references name.
@@ -468,7 +505,7 @@ impl Store {
 fn current(records: &[(u64, Vec<u8>)]) -> Result<Vec<(u64, Vec<u8>)>> {
     let mut references = References::default();
     for (batch, bytes) in records {
-        references.push(decode_reference(bytes)?, *batch);
+        references.push(Arc::new(decode_reference(bytes)?), *batch);
     }
     let entries = references.iter();
     let mut found: Vec<_> = entries

@@ -174,6 +174,12 @@ impl Checkpoint {
         Ok(earliest)
     }
 
+    /// Returns whether a file has a row of a child.
+    pub(crate) fn has_children(&self) -> bool {
+        let rows = |part: &Arc<Part>| part.header().extent(Section::Children).rows;
+        self.parts.iter().any(|part| rows(part) > 0)
+    }
+
     /// Returns the objects in the newest state that may be children of `parent`. The caller must confirm each object,
     /// because only the start of the parent's key path is stored.
     ///
