@@ -76,9 +76,11 @@ pub(super) fn apply(
     if !is_whole(batch, &known, &counts) {
         return Ok(Err(known));
     }
-    let Some(applied) = applied(store, batch, &mut known, &counts)? else {
+    let has_commit = known.commit.is_some();
+    let applied = applied(store, batch, &mut known, &counts)?;
+    if has_commit && applied.is_none() {
         return Ok(Err(known));
-    };
+    }
     let mut objects = known.state.into_iter().flat_map(|state| state.objects);
     for record in &batch.records {
         match record.kind {
@@ -112,16 +114,11 @@ fn is_whole(batch: &Batch, known: &Known, counts: &Counts) -> bool {
         && (commits == 1 || known.state.is_none())
 }
 
-/// Takes the commit out of `known`. Returns `None` if it does not continue the chain of commits (STO-1), or if its state
-/// is not known.
-fn applied(
-    store: &Store,
-    batch: &Batch,
-    known: &mut Known,
-    counts: &Counts,
-) -> Result<Option<Option<Applied>>> {
+/// Takes the commit out of `known`. Returns `None` and takes nothing if there is no commit, if it does not continue the
+/// chain of commits (STO-1), or if its state is not known.
+fn applied(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts) -> Result<Option<Applied>> {
     let Some((commit, history)) = &known.commit else {
-        return Ok(Some(None));
+        return Ok(None);
     };
     let head = store.head()?;
     let continues = commit.parents.first() == Some(&head.digest)
@@ -163,5 +160,5 @@ fn applied(
         counts: OnceLock::new(),
         trie: state.into(),
     };
-    Ok(Some(Some((Arc::new(entry), history, unlinked))))
+    Ok(Some((Arc::new(entry), history, unlinked)))
 }

@@ -195,7 +195,9 @@ impl Store {
     pub(crate) fn flush(&self) -> Result<()> {
         // Readers wait for the lock of the catalog, so the states are freed without it.
         let outdated = self.catalog.write().outdated();
-        outdated.iter().for_each(|entry| drop(entry.trie.take()));
+        for entry in &outdated {
+            drop(entry.trie.take());
+        }
         if !outdated.is_empty() {
             settle();
         }
