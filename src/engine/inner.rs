@@ -6,10 +6,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crossbeam_channel::{Sender, bounded};
+
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::store::Store;
-use crate::threads::Mutex;
+use crate::threads::{Builder, Mutex};
 
 use super::opened::Opened;
 use super::read::{Source, View};
@@ -24,9 +26,36 @@ pub(crate) struct Inner {
     pub(crate) queue: Queue,
     pub(crate) policy: Option<Arc<dyn WritePolicy>>,
     pub(crate) path: Option<PathBuf>,
+    /// Dropped last, so that [`Self::free_beside`] frees the store after every other field let go of it.
+    pub(crate) freeing: Option<Sender<()>>,
 }
 
+/// The number of records in memory from which on freeing a store takes longer than starting a thread.
+const FREED_BESIDE: usize = 8_192;
+
 impl Inner {
+    /// Lets a thread of its own free the memory of the store after this handle is dropped, if that takes long. The caller
+    /// of `close` does not wait for the thread, and neither does the end of the process.
+    pub(super) fn free_beside(&mut self) {
+        if self.store().records.newer() < FREED_BESIDE {
+            return;
+        }
+        let (source, (dropped, wait)) = (Arc::clone(&self.source), bounded::<()>(0));
+        let free = move || {
+            // Ends when the sender is dropped.
+            let _ = wait.recv();
+            drop(source);
+        };
+        // If no thread can be started, this one frees the memory.
+        if Builder::new()
+            .name("treering-free".to_owned())
+            .spawn(free)
+            .is_ok()
+        {
+            self.freeing = Some(dropped);
+        }
+    }
+
     pub(crate) fn opened(&self) -> &Opened {
         &self.source.opened
     }

@@ -522,5 +522,6 @@ impl Drop for Inner {
             checkpoint_if_due(&self.source, &mut writing, true);
         }
         self.keep_stamps(STAMPS_PATIENCE);
+        self.free_beside();
     }
 }

@@ -154,6 +154,7 @@ impl Memory {
         let opened = Opened::new(ids, settings, disk, Store::new(suite, log.reader()));
         let memory = Self {
             inner: Arc::new(Inner {
+                freeing: None,
                 source: Arc::new(Source::new(opened)),
                 log: Mutex::new(LogHandle::new(log)),
                 queue: Queue::default(),

@@ -22,6 +22,7 @@ mod latent_defects;
 mod live_mark;
 mod moved;
 mod named;
+mod outdated_states;
 mod placed;
 mod revert;
 mod salvage;

@@ -242,6 +242,11 @@ impl BatchBuilder {
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
         self.longest = self.longest.max(body.len());
         if body.len() <= frame::BODY_BYTES_MAX {
+            if self.frames.is_empty() {
+                // A batch of one record needs no more room than its seal.
+                self.frames
+                    .reserve_exact(frame::framed_bytes(body.len()) + SEAL_FRAME_BYTES as usize);
+            }
             frame::put_frame(&mut self.frames, kind, flags, body);
         }
     }

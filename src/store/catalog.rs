@@ -23,7 +23,7 @@ pub(super) struct Catalog {
     pub(super) line: Line,
     pub(super) references: References,
     /// The records of references after the checkpoint, each with the number of its batch, in the order of the log.
-    pub(super) reference_records: Vec<(u64, Reference)>,
+    pub(super) reference_records: Vec<(u64, Arc<Reference>)>,
     /// The history tree over all commits, including thinned commits.
     pub(super) history: HistoryTree,
     /// The first write time of ids that the newest state lacks.
@@ -60,8 +60,20 @@ impl Catalog {
 
     /// Adds a reference of a batch.
     pub(super) fn add_reference(&mut self, batch: u64, reference: Reference) {
-        self.references.push(reference.clone(), batch);
+        let reference = Arc::new(reference);
+        self.references.push(Arc::clone(&reference), batch);
         self.reference_records.push((batch, reference));
+    }
+
+    /// Returns the commits whose states need not stay in memory any more (CTL-4).
+    pub(super) fn outdated(&mut self) -> Vec<Arc<CommitEntry>> {
+        let mut outdated = Vec::new();
+        for digest in self.references.take_released() {
+            outdated.extend(self.line.outdated(&digest));
+        }
+        outdated.extend(std::iter::from_fn(|| self.line.next_outdated()));
+        outdated.retain(|entry| !self.references.names(&entry.digest));
+        outdated
     }
 
     /// Returns the part of the catalog after the last batch of a checkpoint.

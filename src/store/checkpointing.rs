@@ -42,6 +42,8 @@ pub(crate) struct Cut {
     pub(crate) log: LogId,
     pub(crate) position: Position,
     head: Arc<CommitEntry>,
+    /// The state of `head`.
+    state: Trie,
     history: HistoryTree,
     versions: u64,
     erased: u64,
@@ -106,11 +108,14 @@ impl Store {
     /// # Errors
     /// `Corrupt` if the log contains no commit.
     pub(crate) fn cut(&self, log: LogId, position: Position) -> Result<Cut> {
+        let head = self.head()?;
+        let state = self.state(&head)?;
         let catalog = self.catalog.read_recursive();
         Ok(Cut {
             log,
             position,
-            head: self.head()?,
+            head,
+            state,
             history: catalog.history.clone(),
             versions: self.records.versions(),
             erased: self.records.erased(),
@@ -179,7 +184,7 @@ impl Store {
         work: &Work<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Checkpoint> {
-        let apart = self.apart(self.state(&cut.head)?.len());
+        let apart = self.apart(cut.state.len());
         let contents = self.contents(cut, chain, stay, apart)?;
         let nodes = Both(chain, self);
         let file = work.write(contents, &nodes, work.busy, &mut |_| {}, progress)?;
@@ -293,7 +298,7 @@ impl Store {
             contents.states.retain(|state| state.seq != cut.head.seq());
             contents.states.push(State {
                 seq: cut.head.seq(),
-                trie: self.state(&cut.head)?,
+                trie: cut.state.clone(),
                 position: cut.position,
             });
         }
@@ -384,7 +389,7 @@ impl Store {
             .map(|row| Trie::from_stored(row.top(), &nodes))
             .transpose()?;
         let (mut changed, mut entries) = (HashSet::new(), Vec::new());
-        for change in before.unwrap_or_default().diff(&self.state(&cut.head)?, &nodes) {
+        for change in before.unwrap_or_default().diff(&cut.state, &nodes) {
             let change = change?;
             if change.old.is_some() {
                 changed.insert(change.key);
@@ -472,7 +477,7 @@ impl Store {
 fn current(records: &[(u64, Vec<u8>)]) -> Result<Vec<(u64, Vec<u8>)>> {
     let mut references = References::default();
     for (batch, bytes) in records {
-        references.push(decode_reference(bytes)?, *batch);
+        references.push(Arc::new(decode_reference(bytes)?), *batch);
     }
     let entries = references.iter();
     let mut found: Vec<_> = entries

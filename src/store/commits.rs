@@ -7,14 +7,22 @@
 //! # Invariants
 //! - CTL-1: kept commits are in the order of seq. Between two neighbours, either no commit is missing, or a gap
 //!   contains the thinned commits.
+//! - CTL-4: in memory are the states of the newest commits, of the commits that references name, and of some earlier
+//!   commits (marks). Between two marks are about as many changes as the state has objects, or 4,096. Other states are
+//!   computed from the log.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::digest::{CommitDigest, DIGEST_LEN};
+use crate::digest::{CommitDigest, DIGEST_LEN, Root};
 use crate::log::{HeadMark, Locator};
 use crate::object::Commit;
+use crate::threads::RwLock;
 use crate::trie::Trie;
+
+/// A commit keeps its state in memory until this many changes follow the next commit. Tests need fewer, so that their
+/// stores compute states, too.
+const RECENT_CHANGES: u64 = if cfg!(test) { 24 } else { 4_096 };
 
 /// The numbers of ids that were added, changed and removed between two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,15 +73,63 @@ pub(crate) struct CommitEntry {
     /// Whether the commit reuses the state of an older commit, because its batch contains no changes. False for a
     /// commit read from a checkpoint, because checkpoints do not store this fact.
     pub(super) takes_state: bool,
+    /// The number of changes in the batch of the commit; 0 for a commit read from a checkpoint.
+    pub(super) changes: u64,
     /// The changes from the previous kept commit to this commit. Computed at the first use.
     pub(crate) counts: OnceLock<ChangeCounts>,
-    /// The state of the commit. [`super::Store::state`] loads it at the first access.
-    pub(super) trie: OnceLock<Trie>,
+    /// The state of the commit, if it is in memory. [`super::Store::state`] computes it otherwise.
+    pub(super) trie: StateSlot,
+}
+
+/// The place of a commit's state in memory.
+#[derive(Default)]
+pub(super) struct StateSlot(RwLock<Option<Trie>>);
+
+impl StateSlot {
+    pub(super) fn get(&self) -> Option<Trie> {
+        self.0.read().clone()
+    }
+
+    pub(super) fn set(&self, state: &Trie) {
+        *self.0.write() = Some(state.clone());
+    }
+
+    pub(super) fn take(&self) -> Option<Trie> {
+        self.0.write().take()
+    }
+}
+
+impl From<Trie> for StateSlot {
+    fn from(state: Trie) -> Self {
+        Self(RwLock::new(Some(state)))
+    }
 }
 
 impl CommitEntry {
     pub(crate) fn seq(&self) -> u64 {
         self.commit.seq
+    }
+
+    /// Returns the fields that the log and a checkpoint determine, as text.
+    #[cfg(test)]
+    pub(crate) fn facts(&self) -> String {
+        let (digest, commit, map_record) = (self.digest, &self.commit, self.map_record);
+        format!(
+            "{digest} {commit:?} {} {:?} {map_record:?}",
+            self.batch, self.place
+        )
+    }
+
+    /// Returns the fields that only the log determines, as text.
+    #[cfg(test)]
+    pub(crate) fn effect(&self) -> String {
+        format!("{} {}", self.takes_state, self.changes)
+    }
+
+    /// Returns whether the state is in memory.
+    #[cfg(test)]
+    pub(crate) fn has_state(&self) -> bool {
+        self.trie.get().is_some()
     }
 
     /// Returns the head mark of this commit, to be written to `live`.
@@ -107,6 +163,12 @@ pub(super) struct Line {
     /// The index of the first commit of the newest run of commits of one lane.
     newest_run: usize,
     pub(super) gaps: Vec<Gap>,
+    /// The number of changes up to each kept commit, from the first kept commit on.
+    changes: Vec<u64>,
+    /// The number of commits that were examined by [`Self::next_outdated`].
+    examined: usize,
+    /// The indexes of the examined commits that keep their states so that a replay begins near every commit.
+    marks: Vec<usize>,
 }
 
 impl Line {
@@ -163,7 +225,60 @@ impl Line {
         for (known, digest) in self.indexes.iter_mut().zip(digests) {
             known.insert(*digest, index);
         }
+        self.changes.push(self.changes_until(index) + entry.changes);
         self.kept.push(entry);
+    }
+
+    /// Returns the number of changes in the commits before the index `end`.
+    fn changes_until(&self, end: usize) -> u64 {
+        end.checked_sub(1).map_or(0, |last| self.changes[last])
+    }
+
+    /// Returns the next commit whose state is no longer recent, if there is one (CTL-4). Each commit is returned at most
+    /// once, and a commit whose state is a mark never.
+    pub(super) fn next_outdated(&mut self) -> Option<Arc<CommitEntry>> {
+        loop {
+            let index = self.examined;
+            let after_next = self.changes_until(self.kept.len()) - self.changes.get(index + 1)?;
+            if after_next < RECENT_CHANGES {
+                return None;
+            }
+            self.examined += 1;
+            let entry = &self.kept[index];
+            let Some(state) = entry.trie.get() else { continue };
+            let marked = self.marks.last().map_or(0, |mark| self.changes[*mark]);
+            if self.changes[index] - marked < RECENT_CHANGES.max(state.len()) {
+                return Some(Arc::clone(entry));
+            }
+            self.marks.push(index);
+        }
+    }
+
+    /// Returns the commit with this digest, if its state is neither recent nor a mark.
+    pub(super) fn outdated(&self, digest: &CommitDigest) -> Option<Arc<CommitEntry>> {
+        let index = self.find(false, digest.as_bytes())?;
+        let is_kept = index >= self.examined || self.marks.binary_search(&index).is_ok();
+        (!is_kept).then(|| Arc::clone(&self.kept[index]))
+    }
+
+    /// Returns the newest commit before commit `seq` whose state is in memory, with that state, and the last batch before
+    /// the next commit whose state is in memory.
+    pub(super) fn around(&self, seq: u64) -> (Option<(Arc<CommitEntry>, Trie)>, u64) {
+        let (Ok(index) | Err(index)) = self.position(seq);
+        let (before, after) = self.kept.split_at(index);
+        let in_memory = |entry: &Arc<CommitEntry>| Some((Arc::clone(entry), entry.trie.get()?));
+        let without = after.iter().take_while(|entry| entry.trie.get().is_none());
+        let upto = without.last().map_or(0, |last| last.batch);
+        (before.iter().rev().find_map(in_memory), upto)
+    }
+
+    /// Returns the newest commit with this root among those before the index `end`.
+    pub(super) fn newest_with_root(&self, root: Root, end: usize) -> Option<&Arc<CommitEntry>> {
+        let newest = self.find(true, root.as_bytes())?;
+        if newest < end {
+            return self.kept.get(newest);
+        }
+        self.kept[..end].iter().rfind(|entry| entry.commit.root == root)
     }
 }
 

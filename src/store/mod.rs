@@ -18,6 +18,7 @@ mod checkpointing;
 mod commits;
 mod follow;
 mod id_changes;
+mod known;
 mod lane;
 mod records;
 mod references;
@@ -53,6 +54,7 @@ pub(crate) use checkpointing::{Cut, Work};
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
 pub(crate) use id_changes::{IdChange, IdChanges};
+pub(crate) use known::Known;
 pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::{StagedState, Unlinked};
@@ -62,8 +64,8 @@ pub(crate) use rewritten::Erased;
 pub(crate) use rewritten::MAP_ENTRY_BYTES;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
-pub(crate) use states::BothStores;
 use states::Loaded;
+pub(crate) use states::{BothStores, settle};
 
 /// The state that all readers and the one writer of this process share.
 pub(crate) struct Store {
@@ -119,7 +121,7 @@ impl Store {
             catalog.line.gaps.push(gap);
         }
         for (batch, reference) in base.references()? {
-            catalog.references.push(reference, batch);
+            catalog.references.push(Arc::new(reference), batch);
         }
         let store = Self::with_base(suite, reader, Some(base), catalog);
         let head = store.commit_below(store.kept())?;
@@ -426,8 +428,29 @@ impl Store {
         batch: &Batch,
         staged: Option<StagedState>,
     ) -> Result<Option<Arc<CommitEntry>>> {
-        let entry = replay::apply(self, batch, staged)
-            .map_err(|error| error.context(format!("batch {}", batch.number)))?;
+        let replayed = replay::apply(self, batch, staged);
+        self.applied(batch, replayed)
+    }
+
+    /// Applies a durable batch that this process wrote and knows, as [`Self::apply`] does.
+    ///
+    /// # Errors
+    /// The errors of [`Self::apply`].
+    pub(crate) fn apply_known(&self, batch: &Batch, known: Known) -> Result<Option<Arc<CommitEntry>>> {
+        let applied = known::apply(self, batch, known).and_then(|applied| match applied {
+            Ok(entry) => Ok(entry),
+            Err(known) => replay::apply(self, batch, known.state),
+        });
+        self.applied(batch, applied)
+    }
+
+    /// Makes the commit of an applied batch the head.
+    fn applied(
+        &self,
+        batch: &Batch,
+        applied: Result<Option<Arc<CommitEntry>>>,
+    ) -> Result<Option<Arc<CommitEntry>>> {
+        let entry = applied.map_err(|error| error.context(format!("batch {}", batch.number)))?;
         // STO-2: the log already contains the batch. Sets the head last, after all other data of the commit.
         if let Some(entry) = &entry {
             self.head.store(Some(Arc::clone(entry)));

@@ -23,7 +23,7 @@ use crate::threads::{Mutex, RwLock};
 
 use super::base::Base;
 use super::checkpoint::{CommitRow, DigestRow};
-use super::commits::CommitEntry;
+use super::commits::{CommitEntry, StateSlot};
 use super::rewritten::{Erased, MapEntry, MapRecord, decode_gap, unreadable};
 use super::versions::DigestIndex;
 
@@ -85,7 +85,7 @@ impl Records {
     }
 
     /// Returns the number of indexed records that are newer than the checkpoint.
-    pub(super) fn newer(&self) -> usize {
+    pub(crate) fn newer(&self) -> usize {
         self.objects.read().len() + self.texts.read().len()
     }
 
@@ -276,6 +276,28 @@ impl Records {
         }
     }
 
+    /// Returns what [`Self::find_trace`] returned after batch `upto`. The version may have been erased and written again
+    /// since.
+    ///
+    /// # Errors
+    /// The errors of [`Self::object_at`].
+    pub(super) fn find_trace_upto(&self, digest: ObjectDigest, upto: u64) -> Result<Option<Locator>> {
+        let written = self.search(true, digest.as_bytes(), |record| {
+            let matches = record.kind == RecordKind::Object
+                && record.batch <= upto
+                && digest_of(&record, self.suite) == *digest.as_bytes();
+            Ok(matches.then_some(record.locator))
+        })?;
+        let trace = match written {
+            Some(place) => Some(place),
+            None => self.find_erased(digest.as_bytes())?.map(|(place, _)| place),
+        };
+        match trace {
+            Some(place) if self.batch_of(place.to_u64())? <= upto => Ok(Some(place)),
+            _ => self.find_trace(digest),
+        }
+    }
+
     /// Reads the commit that a row of a checkpoint refers to. Does not load its state.
     ///
     /// # Errors
@@ -298,8 +320,9 @@ impl Records {
             place,
             map_record: (row.delta != 0).then(|| Locator::from_u64(row.delta)),
             takes_state: false,
+            changes: 0,
             counts: row.counts.map(OnceLock::from).unwrap_or_default(),
-            trie: OnceLock::new(),
+            trie: StateSlot::default(),
         })
     }
 

@@ -8,7 +8,8 @@
 //! # Invariants
 //! - CTL-2: the ring of a lane contains the newest [`RING`] automatic snapshots of the lane, oldest first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 
 use crate::digest::CommitDigest;
 use crate::error::{Error, ErrorCode, Result};
@@ -20,7 +21,7 @@ pub(crate) const RING: usize = 20;
 /// A reference, and the number of the batch that contains it.
 #[derive(Clone)]
 pub(crate) struct ReferenceEntry {
-    pub(crate) reference: Reference,
+    pub(crate) reference: Arc<Reference>,
     pub(crate) batch: u64,
 }
 
@@ -29,6 +30,10 @@ pub(crate) struct ReferenceEntry {
 pub(crate) struct References {
     by_name: BTreeMap<ReferenceName, ReferenceEntry>,
     rings: BTreeMap<String, VecDeque<ReferenceName>>,
+    /// The number of references that name each commit, without taints.
+    named: HashMap<CommitDigest, usize>,
+    /// The commits that lost their last name, until [`Self::take_released`] returns them.
+    released: Vec<CommitDigest>,
 }
 
 impl References {
@@ -40,11 +45,10 @@ impl References {
         self.by_name.values()
     }
 
-    /// Iterates the commits that must be kept because a reference names them. The commit of a taint need not be kept
-    /// (REF-4).
+    /// Iterates the commits that must be kept because a reference names them.
     pub(crate) fn kept_commits(&self) -> impl Iterator<Item = (u64, CommitDigest)> {
-        let kept = self.iter().filter(|entry| !entry.reference.name.is_taint());
-        kept.filter_map(|entry| Some((entry.batch, entry.reference.commit?)))
+        self.iter()
+            .filter_map(|entry| Some((entry.batch, kept_commit(&entry.reference)?)))
     }
 
     /// Returns whether this session is tainted. The engine's `session.rs` describes taints.
@@ -59,29 +63,70 @@ impl References {
         names.filter_map(|name| self.by_name.get(name))
     }
 
+    /// Returns whether a reference names the commit, so that it must be kept.
+    pub(super) fn names(&self, commit: &CommitDigest) -> bool {
+        self.named.contains_key(commit)
+    }
+
+    /// Returns the commits that lost their last name since the previous call.
+    pub(super) fn take_released(&mut self) -> Vec<CommitDigest> {
+        std::mem::take(&mut self.released)
+    }
+
     /// Adds a reference. Replaces an earlier reference with the same name. A reference without a commit removes the
     /// name.
-    pub(super) fn push(&mut self, reference: Reference, batch: u64) {
+    pub(super) fn push(&mut self, reference: Arc<Reference>, batch: u64) {
         let name = reference.name.clone();
         if reference.commit.is_none() {
-            self.by_name.remove(&name);
+            self.remove(&name);
             for names in self.rings.values_mut() {
                 names.retain(|known| *known != name);
             }
             return;
         }
         if let Some(lane) = &reference.lane {
-            let names = self.rings.entry(lane.clone()).or_default();
+            let names = match self.rings.get_mut(lane) {
+                Some(names) => names,
+                None => self.rings.entry(lane.clone()).or_default(),
+            };
             names.push_back(name.clone());
             // CTL-2: if the ring is full, drops its oldest snapshot.
             if names.len() > RING
                 && let Some(oldest) = names.pop_front()
             {
-                self.by_name.remove(&oldest);
+                self.remove(&oldest);
             }
         }
-        self.by_name.insert(name, ReferenceEntry { reference, batch });
+        if let Some(commit) = kept_commit(&reference) {
+            *self.named.entry(commit).or_default() += 1;
+        }
+        let replaced = self.by_name.insert(name, ReferenceEntry { reference, batch });
+        self.released(replaced);
     }
+
+    fn remove(&mut self, name: &ReferenceName) {
+        let removed = self.by_name.remove(name);
+        self.released(removed);
+    }
+
+    /// Notes that a reference no longer names its commit.
+    fn released(&mut self, entry: Option<ReferenceEntry>) {
+        let Some(commit) = entry.and_then(|entry| kept_commit(&entry.reference)) else {
+            return;
+        };
+        if let Some(count) = self.named.get_mut(&commit) {
+            *count -= 1;
+            if *count == 0 {
+                self.named.remove(&commit);
+                self.released.push(commit);
+            }
+        }
+    }
+}
+
+/// Returns the commit that must be kept because the reference names it. The commit of a taint need not be kept (REF-4).
+fn kept_commit(reference: &Reference) -> Option<CommitDigest> {
+    reference.commit.filter(|_| !reference.name.is_taint())
 }
 
 /// Decodes a reference of a checkpoint.

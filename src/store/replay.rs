@@ -191,7 +191,14 @@ pub(super) fn apply(
             store.flush()?;
         }
         let before = before.unwrap_or_default();
-        let (trie, unlinked) = state_after(store, before, &of_root, &contents, &record.commit, state)?;
+        let (trie, unlinked) = state_after(
+            store,
+            before,
+            &of_root,
+            (batch.number, &contents),
+            &record.commit,
+            state,
+        )?;
         history.append(&record.digest);
         let entry = Arc::new(CommitEntry {
             digest: record.digest,
@@ -200,24 +207,37 @@ pub(super) fn apply(
             place: record.place,
             map_record: contents.map_record.as_ref().map(|map_record| map_record.place),
             takes_state: !contents.changes_state(),
+            changes: contents.changes().count() as u64,
             counts: OnceLock::new(),
-            trie: OnceLock::from(trie),
+            trie: trie.into(),
         });
         applied = Some((entry, history, unlinked));
     }
 
-    // All checks have passed, and no step below can fail. So the store applies either the whole batch or nothing.
+    Ok(publish(store, batch.number, contents, applied, touches_tree))
+}
+
+/// Adds a checked batch to the catalog, completely: no step can fail. `applied` is its commit, with the ids that the
+/// commit removed. `touches_tree` tells whether its changes may change the tree of parents.
+pub(super) fn publish(
+    store: &Store,
+    batch: u64,
+    contents: Decoded,
+    applied: Option<(Arc<CommitEntry>, HistoryTree, Unlinked)>,
+    touches_tree: bool,
+) -> Option<Arc<CommitEntry>> {
+    let head = store.head.load_full();
     let mut catalog = store.catalog.write();
     for (gap, _) in contents.gaps {
         catalog.line.gaps.push(gap);
     }
     let entry = applied.map(|(entry, history, unlinked)| {
         for (key, created) in unlinked {
-            catalog.note_unlinked(batch.number, FirstWritten { key, created });
+            catalog.note_unlinked(batch, FirstWritten { key, created });
         }
         let left = head.filter(|head| entry.takes_state && head.commit.root != entry.commit.root);
         if left.is_some() || touches_tree && !entry.takes_state {
-            catalog.tree_changed = batch.number;
+            catalog.tree_changed = batch;
         }
         if let Some(left) = left {
             catalog.left.push((left, Arc::clone(&entry)));
@@ -227,9 +247,9 @@ pub(super) fn apply(
         entry
     });
     for reference in contents.references {
-        catalog.add_reference(batch.number, reference);
+        catalog.add_reference(batch, reference);
     }
-    Ok(entry)
+    entry
 }
 
 /// Decodes a batch. If `register` is true, also adds the records to the index by digest.
@@ -316,7 +336,14 @@ pub(super) fn states_behind(
             None => older(root, record.commit.seq),
         };
         let before = std::mem::take(&mut trie);
-        (trie, _) = state_after(store, before, &of_root, &contents, &record.commit, None)?;
+        (trie, _) = state_after(
+            store,
+            before,
+            &of_root,
+            (batch.number, &contents),
+            &record.commit,
+            None,
+        )?;
         by_root.insert(record.commit.root, trie.clone());
         states.insert(record.commit.seq, trie.clone());
         Ok(())
@@ -368,12 +395,12 @@ pub(crate) type Unlinked = Vec<(KeyPath, i64)>;
 /// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
 /// root that the commit names. The batch of a rollback contains no changes. The state after such a batch is the state
 /// of the newest kept commit with the same root, which `of_root` returns. `staged` is the result, if the writer has
-/// computed it.
+/// computed it. No entry of the state names a record behind the batch.
 fn state_after(
     store: &Store,
     before: Trie,
     of_root: &dyn Fn(Root) -> Result<Option<Trie>>,
-    contents: &Decoded,
+    (batch, contents): (u64, &Decoded),
     commit: &Commit,
     staged: Option<(Trie, Unlinked)>,
 ) -> Result<(Trie, Unlinked)> {
@@ -386,7 +413,7 @@ fn state_after(
             Ok(written.unwrap_or_else(|| commit.time.as_micros()))
         };
         let place = |digest| {
-            let place = store.records.find_trace(digest)?;
+            let place = store.records.find_trace_upto(digest, batch)?;
             Ok(place.ok_or_else(|| missing_version(digest))?.to_u64())
         };
         with_changes(before, contents, store, &created, &place)?

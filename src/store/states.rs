@@ -1,8 +1,8 @@
 //! Loads the states of commits, and the nodes of their tries.
 //!
-//! The states of commits after the checkpoint are in memory. For an earlier commit, the store loads its state from the
-//! checkpoint if the checkpoint contains it. Otherwise the store replays the log from the nearest older stored state.
-//! The replay also computes the states of the other commits in this part of the log, and the store caches them.
+//! Some states of commits after the checkpoint are in memory (CTL-4), and the checkpoint contains some earlier ones. For
+//! any other state, the store replays the log from the nearest older state that it has. The replay also computes the
+//! states of the other commits in this part of the log, and the store caches them.
 //!
 //! # Layer
 //! Layer 4.
@@ -25,6 +25,16 @@ use super::replay;
 const RUNS_KEPT: usize = 4;
 /// The maximal number of cached commits that the checkpoint covers.
 const COMMITS_KEPT: usize = 8_192;
+
+/// A size that no allocator serves from a list of blocks of one size.
+const LARGE_BYTES: usize = 32 << 10;
+
+/// Lets the allocator tidy up much freed memory now. The allocator of glibc sorts freed blocks at the next allocation for
+/// which it has no block of that size, however small. That would often be the next snapshot or rollback: sorting is most
+/// of its cost then.
+pub(crate) fn settle() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
+}
 
 /// The cached commits and states that the checkpoint covers.
 #[derive(Default)]
@@ -54,12 +64,12 @@ impl Store {
     /// `Corrupt` or `Io` if the state cannot be read or computed.
     pub(crate) fn state(&self, entry: &CommitEntry) -> Result<Trie> {
         if let Some(trie) = entry.trie.get() {
-            return Ok(trie.clone());
+            return Ok(trie);
         }
         let base = self.base.as_ref();
-        let base = base.ok_or_else(|| {
-            Error::internal("the state of a commit is not in memory, and there is no checkpoint")
-        })?;
+        let Some(base) = base.filter(|base| entry.batch <= base.position().batch) else {
+            return self.outdated_state(entry.seq());
+        };
         let trie = self.covered_state(base, entry.seq())?;
         if trie.root(self.suite, Shape::State, self)? != entry.commit.root {
             let seq = entry.seq();
@@ -67,13 +77,55 @@ impl Store {
                 "the root of the state of commit {seq} differs from the root in the commit"
             )));
         }
-        Ok(entry.trie.get_or_init(|| trie).clone())
+        entry.trie.set(&trie);
+        Ok(trie)
+    }
+
+    /// Computes the state of a commit after the checkpoint that is no longer in memory (CTL-4).
+    fn outdated_state(&self, seq: u64) -> Result<Trie> {
+        if let Some(trie) = self.computed(seq) {
+            return Ok(trie);
+        }
+        let (before, upto) = self.catalog.read_recursive().line.around(seq);
+        let (trie, from) = match (before, &self.base) {
+            (Some((entry, trie)), _) => (trie, self.records.reader().position_behind(entry.place)?),
+            (None, Some(base)) => (self.covered_head()?.unwrap_or_default(), base.position()),
+            (None, None) => (Trie::new(), Position::START),
+        };
+        let older = |root: Root, before: u64| {
+            let newest = {
+                let catalog = self.catalog.read_recursive();
+                let (Ok(end) | Err(end)) = catalog.line.position(before);
+                catalog.line.newest_with_root(root, end).cloned()
+            };
+            match (newest, &self.base) {
+                (Some(entry), _) => self.state(&entry).map(Some),
+                (None, Some(base)) => self.older_state(base, root, before),
+                (None, None) => Ok(None),
+            }
+        };
+        let run = replay::states_behind(self, trie, &from, upto, &older)?;
+        self.keep_run(seq, run)
+    }
+
+    /// Returns the state of a commit that a replay computed before.
+    fn computed(&self, seq: u64) -> Option<Trie> {
+        let known = |run: &HashMap<u64, Trie>| run.get(&seq).cloned();
+        self.loaded.lock().runs.iter().find_map(known)
+    }
+
+    /// Caches the states of a replay. Returns the state of commit `seq` among them.
+    fn keep_run(&self, seq: u64, run: HashMap<u64, Trie>) -> Result<Trie> {
+        let found = run.get(&seq).cloned();
+        let mut loaded = self.loaded.lock();
+        loaded.runs.push_front(run);
+        loaded.runs.truncate(RUNS_KEPT);
+        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the log")))
     }
 
     /// Returns the state of a commit that the checkpoint covers.
     fn covered_state(&self, base: &Base, seq: u64) -> Result<Trie> {
-        let known = |run: &HashMap<u64, Trie>| run.get(&seq).cloned();
-        if let Some(trie) = self.loaded.lock().runs.iter().find_map(known) {
+        if let Some(trie) = self.computed(seq) {
             return Ok(trie);
         }
         let (stored, upto) = base.state_upto(seq)?;
@@ -89,11 +141,7 @@ impl Store {
         };
         let older = |root: Root, before: u64| self.older_state(base, root, before);
         let run = replay::states_behind(self, trie, &from, upto, &older)?;
-        let found = run.get(&seq).cloned();
-        let mut loaded = self.loaded.lock();
-        loaded.runs.push_front(run);
-        loaded.runs.truncate(RUNS_KEPT);
-        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the log")))
+        self.keep_run(seq, run)
     }
 
     /// Returns the state of the newest commit with this root whose seq is below `before`.
@@ -141,9 +189,18 @@ impl Store {
         Ok(counts)
     }
 
-    /// Moves the ids that rollbacks removed from `left` to `unlinked`. The cost is proportional to the number of
-    /// changes of these rollbacks.
+    /// Prepares the next change of the state: moves the ids that rollbacks removed from `left` to `unlinked`, and frees the
+    /// states that need not stay in memory (CTL-4). The cost is proportional to the number of earlier changes. Snapshots and
+    /// rollbacks do not pay it, because only changes of the state call this function.
     pub(crate) fn flush(&self) -> Result<()> {
+        // Readers wait for the lock of the catalog, so the states are freed without it.
+        let outdated = self.catalog.write().outdated();
+        for entry in &outdated {
+            drop(entry.trie.take());
+        }
+        if !outdated.is_empty() {
+            settle();
+        }
         // Does not hold the lock while it compares states, so readers can continue. Only the writer calls this
         // function, so no rollback changes `left` meanwhile.
         let left = self.catalog.read_recursive().left.clone();

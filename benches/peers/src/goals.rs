@@ -142,6 +142,20 @@ pub const WORKS: &[Work] = &[
         Ratio(0.5),
     ),
     less(
+        "root-1",
+        "root of the state after 1 change",
+        "us",
+        Limit,
+        Value(6.0),
+    ),
+    less(
+        "root-10000",
+        "root of the state after 10,000 changes",
+        "us",
+        Limit,
+        Ratio(0.25),
+    ),
+    less(
         "open",
         "open after a load and updates, to the first get",
         "us",

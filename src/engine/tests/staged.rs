@@ -3,20 +3,39 @@
 use super::gc::{HOUR, on_disk, options};
 use super::{child, id, note};
 use crate::Result;
-use crate::engine::{Memory, Writer};
+use crate::engine::{Memory, Revision, View, Writer};
 use crate::object::NewObject;
 use crate::testing::sim_disk::SimDisk;
 use crate::trie::Entry;
 
 /// Returns the entries of the head's state, with their locators and the times of their first writes.
 fn entries(memory: &Memory) -> Vec<Entry> {
-    let view = memory.view();
-    let entries = view
-        .state
-        .trie
-        .iter(&*view.state.store)
-        .collect::<Result<Vec<_>>>();
-    entries.unwrap()
+    entries_of(&memory.view())
+}
+
+/// Returns the entries of a state, with their locators and the times of their first writes.
+pub(super) fn entries_of(view: &View) -> Vec<Entry> {
+    let entries = view.state.trie.iter(&*view.state.store);
+    entries.collect::<Result<_>>().unwrap()
+}
+
+/// Returns the commits, the references and the root of the history, as text.
+fn catalog(memory: &Memory) -> Vec<String> {
+    let store = memory.inner.store();
+    let commits = (0..store.kept()).map(|index| store.commit_at(index).unwrap().unwrap().facts());
+    let newest = store.head().unwrap().effect();
+    let references = store.references();
+    let entries = references.iter();
+    let entries = entries.map(|entry| format!("{} {:?}", entry.batch, entry.reference));
+    let ring = references.ring("default");
+    let ring = ring.map(|entry| entry.reference.name.to_string());
+    let history = store.history();
+    let history = format!("{} {}", history.size(), history.root());
+    commits
+        .chain(entries)
+        .chain(ring)
+        .chain([newest, history])
+        .collect()
 }
 
 /// Checks that a second handle, which reads the log, has the same state as the writer.
@@ -24,6 +43,7 @@ fn check_agrees(memory: &Memory, disk: &SimDisk) {
     let reader = on_disk(disk, options(HOUR).read_only(true).checkpoints(false), false).unwrap();
     assert_eq!(reader.view().root(), memory.view().root());
     assert_eq!(entries(&reader), entries(memory));
+    assert_eq!(catalog(&reader), catalog(memory), "KNO-1");
     for object in memory.view().objects() {
         let object = object.unwrap();
         assert_eq!(reader.view().get(object.id()).unwrap(), Some(object));
@@ -63,6 +83,18 @@ fn the_state_of_a_writer_is_the_state_in_the_log() -> Result<()> {
             }
         }
         memory.commit(draft, "put")?;
+        check_agrees(&memory, &disk);
+        let reason = writer.clone().reason(format!("round {}", round / 2));
+        let taken = memory.snapshot(None, &reason)?;
+        assert_eq!(format!("{taken:?}"), format!("{:?}", memory.snapshots()?[0]));
+        let name = format!("round-{round}");
+        let taken = memory.snapshot(Some(&name), &writer)?;
+        assert_eq!(format!("{taken:?}"), format!("{:?}", memory.snapshots()?[0]));
+        match round % 4 {
+            1 => drop(memory.delete_snapshot(&name, &writer)?),
+            2 => drop(memory.rollback(Revision::Seq(round as u64 / 2)).by(&reason)?),
+            _ => {}
+        }
         segments.insert(memory.inner.log.lock().log.position().segment);
         check_agrees(&memory, &disk);
     }

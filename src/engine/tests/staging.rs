@@ -411,11 +411,11 @@ fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again()
             let name = ReferenceName::of(ReferenceClass::Rejected, &format!("{number}"))?;
             let copy = Reference {
                 name,
-                ..first.clone()
+                ..Reference::clone(&first)
             };
             batch.add(RecordKind::Reference, 0, &copy.encode()?);
         }
-        inner.write_references(writing, batch, &head)
+        inner.write_references(writing, batch, &head, Vec::new())
     })?;
     drop(memory);
     let memory = Memory::open(&store)?;

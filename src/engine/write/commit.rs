@@ -19,8 +19,8 @@ use std::sync::Arc;
 use crate::digest::{CommitDigest, KeyPath, Root, TextDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, HeadMark, Locator, RecordKind};
-use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
-use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
+use crate::object::{Commit, HistoryTree, Id, Op, Reference, ReferenceName, Time, hash_text};
+use crate::store::{ChangeCounts, CommitEntry, Known, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
 use super::session::check_untainted;
@@ -64,21 +64,21 @@ impl<'a> Note<'a> {
     }
 }
 
-/// A batch to write. `state` is the state after the batch, if the caller already knows it.
+/// A batch to write, with what the writer knows about it.
 pub(crate) struct Ready {
     pub(crate) batch: BatchBuilder,
     pub(crate) mark: HeadMark,
-    pub(crate) state: Option<StagedState>,
+    pub(crate) known: Known,
     pub(crate) counts: ChangeCounts,
 }
 
 impl Ready {
-    /// Returns a batch without a known state. The store computes the state by replaying the batch.
-    pub(crate) fn of(batch: BatchBuilder, mark: HeadMark) -> Self {
+    /// Returns a batch about which only the given facts are known. The store replays the batch for the others.
+    pub(crate) fn of(batch: BatchBuilder, mark: HeadMark, known: Known) -> Self {
         Self {
             batch,
             mark,
-            state: None,
+            known,
             counts: ChangeCounts::default(),
         }
     }
@@ -105,7 +105,8 @@ impl Inner {
         self.settings().clock.now().max(next)
     }
 
-    /// Adds a commit with the parent `tip` to the end of a batch, and moves the tip to this commit.
+    /// Adds a commit with the parent `tip` to the end of a batch, and moves the tip to this commit. Returns what is known
+    /// about the batch, if it contains no reference and no state.
     pub(crate) fn add_commit(
         &self,
         batch: &mut BatchBuilder,
@@ -114,7 +115,7 @@ impl Inner {
         root: Root,
         time: Time,
         note: &Note<'_>,
-    ) -> Result<HeadMark> {
+    ) -> Result<Known> {
         let source = self.add_text(batch, note.writer.source.as_deref())?;
         let reason = self.add_text(batch, note.writer.reason.as_deref())?;
         let commit = Commit {
@@ -148,7 +149,10 @@ impl Inner {
         tip.time = commit.time;
         tip.trie = trie;
         tip.move_behind(batch);
-        Ok(tip.mark)
+        Ok(Known {
+            commit: Some((commit, tip.history.clone())),
+            ..Known::default()
+        })
     }
 
     /// Writes ready batches as one group, then publishes each batch. Returns the head after each batch, in order.
@@ -157,15 +161,16 @@ impl Inner {
         writing: &mut LogHandle,
         group: Vec<Ready>,
     ) -> Result<Vec<Arc<CommitEntry>>> {
-        let parts = |ready: Ready| ((ready.batch, ready.mark), (ready.state, ready.counts));
-        let (batches, states): (Vec<_>, Vec<_>) = group.into_iter().map(parts).unzip();
+        let parts = |ready: Ready| ((ready.batch, ready.mark), (ready.known, ready.counts));
+        let (batches, known): (Vec<_>, Vec<_>) = group.into_iter().map(parts).unzip();
         // CMT-2: one batch contains a whole draft, and the log keeps a batch whole or not at all.
         let written = writing.append(batches, self.settings().durability)?;
         writing.tail_bytes += written.iter().map(body_bytes).sum::<u64>();
         let mut heads = Vec::with_capacity(written.len());
-        for (batch, (state, counts)) in written.iter().zip(states) {
+        let store = self.store();
+        for (batch, (known, counts)) in written.iter().zip(known) {
             // CMT-1: `append` has returned, so the batch is as durable as the handle requires.
-            let taken = self.store().apply(batch, state);
+            let taken = store.apply_known(batch, known);
             // After a failed `apply`, the log contains a batch that the store in memory lacks, so this handle must not
             // write again.
             let entry = taken.inspect_err(|_| writing.log.poison())?;
@@ -177,7 +182,7 @@ impl Inner {
                 }
                 self.opened().notify(entry);
             }
-            heads.push(entry.map_or_else(|| self.store().head(), Ok)?);
+            heads.push(entry.map_or_else(|| store.head(), Ok)?);
         }
         Ok(heads)
     }
@@ -270,8 +275,9 @@ impl Inner {
         let (mut batch, start) = (BatchBuilder::new(), tip.next_record);
         let tainted = self.new_taints(store, &mut batch, tip, draft)?;
         let taints = batch.clone();
+        let mut references = Vec::new();
         if draft.snapshot_before {
-            self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
+            references.push(self.add_ring_snapshot(&mut batch, tip, &draft.writer)?);
         }
         if !draft.is_empty() {
             store.flush()?;
@@ -290,12 +296,13 @@ impl Inner {
         if is_known {
             // History keeps the state that a reversal restores, so the batch needs no records except the commit.
             batch = taints;
+            references.clear();
         }
         check_untainted(store, tip, draft)?;
         // Each draft is checked against the limits before grouping, so a draft over a limit fails alone.
         batch.check()?;
         let trie = changed.trie.clone();
-        let mark = self.add_commit(&mut batch, tip, changed.trie, root, time, note)?;
+        let known = self.add_commit(&mut batch, tip, changed.trie, root, time, note)?;
         tip.tainted.extend(tainted);
         let state = StagedState {
             trie,
@@ -306,8 +313,12 @@ impl Inner {
         };
         Ok(Some(Ready {
             batch,
-            mark,
-            state: (!is_known).then_some(state),
+            mark: tip.mark,
+            known: Known {
+                state: (!is_known).then_some(state),
+                references,
+                ..known
+            },
             counts: changed.counts,
         }))
     }
@@ -322,7 +333,7 @@ impl Inner {
         }
         tip.tainted.extend(tainted);
         tip.move_behind(&batch);
-        Ok(Some(Ready::of(batch, tip.mark)))
+        Ok(Some(Ready::of(batch, tip.mark, Known::default())))
     }
 
     /// Checks the tree of parents after a draft. `before` is the state before the drafts in `earlier`, which are not
@@ -356,11 +367,11 @@ impl Inner {
         batch: &mut BatchBuilder,
         tip: &Tip,
         writer: &Writer,
-    ) -> Result<ReferenceName> {
+    ) -> Result<Reference> {
         let name = ReferenceName::of_ring(tip.next_batch);
-        let mut reference = self.reference(batch, name.clone(), Some(tip.mark.commit), tip.time, writer)?;
+        let mut reference = self.reference(batch, name, Some(tip.mark.commit), tip.time, writer)?;
         reference.lane = Some(writer.lane().to_owned());
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        Ok(name)
+        Ok(reference)
     }
 }

@@ -107,7 +107,10 @@ pub(super) fn rejected(
 
 /// Returns the reference of a kept draft.
 pub(super) fn draft_named(store: &Store, name: &ReferenceName) -> Result<Reference> {
-    let reference = store.references().get(name).map(|entry| entry.reference.clone());
+    let reference = store
+        .references()
+        .get(name)
+        .map(|entry| Reference::clone(&entry.reference));
     reference
         .filter(|reference| reference.root.is_some())
         .ok_or_else(|| {
@@ -207,7 +210,7 @@ impl Inner {
                 let gone = self.reference(&mut batch, gone, None, time, &Writer::user())?;
                 batch.add(RecordKind::Reference, 0, &gone.encode()?);
             }
-            self.write_references(writing, batch, &head)?;
+            self.write_references(writing, batch, &head, Vec::new())?;
             Ok(name)
         })
     }

@@ -149,8 +149,8 @@ impl Inner {
         let mut batch = BatchBuilder::new();
         let (trie, root) = (store.state(target)?, target.commit.root);
         let time = self.time_after(tip.time);
-        let mark = self.add_commit(&mut batch, &mut tip, trie, root, time, &note)?;
-        self.write_one(writing, Ready::of(batch, mark))
+        let known = self.add_commit(&mut batch, &mut tip, trie, root, time, &note)?;
+        self.write_one(writing, Ready::of(batch, tip.mark, known))
     }
 
     /// Writes the batch of a commit.
@@ -291,7 +291,7 @@ impl Rollback<'_> {
     pub fn by(&self, writer: &Writer) -> Result<Committed> {
         let inner = self.inner;
         inner.opened().check_writable()?;
-        let expected = inner.view().entry.digest;
+        let expected = inner.store().head()?.digest;
         let target = revision::resolve(&inner.store(), &self.revision.clone()?, writer.lane())?;
         inner.write_as(writer, |writing| {
             inner.rollback_to(writing, &target, expected, self.across_lanes, writer)

@@ -10,11 +10,10 @@ use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time};
-use crate::store::{CommitEntry, ReferenceEntry, Store};
+use crate::store::{CommitEntry, Known, ReferenceEntry, Store};
 
 use super::{LogHandle, Ready, Writer};
 use crate::engine::inner::Inner;
-use crate::engine::opened::done_anyway;
 use crate::engine::read::{named_by, text_of};
 
 /// A snapshot.
@@ -104,14 +103,19 @@ impl Inner {
         Ok(reference)
     }
 
-    /// Writes a batch that contains no commit, so the head does not change.
+    /// Writes a batch that contains no commit, so the head does not change. `references` are the references in the batch.
     pub(crate) fn write_references(
         &self,
         writing: &mut LogHandle,
         batch: BatchBuilder,
         head: &CommitEntry,
+        references: Vec<Reference>,
     ) -> Result<()> {
-        self.write_group(writing, vec![Ready::of(batch, head.mark())])
+        let known = Known {
+            references,
+            ..Known::default()
+        };
+        self.write_group(writing, vec![Ready::of(batch, head.mark(), known)])
             .map(drop)
     }
 
@@ -121,28 +125,39 @@ impl Inner {
         name: Option<&str>,
         writer: &Writer,
     ) -> Result<SnapshotInfo> {
-        let (_, head, tip) = self.tip(writing)?;
+        let (store, head, tip) = self.tip(writing)?;
         let mut batch = BatchBuilder::new();
-        let name = match name {
+        let reference = match name {
             Some(name) => {
                 let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
-                if self.store().references().get(&name).is_some() {
+                if store.references().get(&name).is_some() {
                     let taken = format!("a snapshot named '{}' already exists", name.rest());
                     return Err(Error::invalid(taken).with_code(ErrorCode::NameTaken).with_hint(
                         "choose another name, or delete that snapshot: `snapshot --delete NAME`",
                     ));
                 }
                 let commit = Some(head.digest);
-                let reference = self.reference(&mut batch, name.clone(), commit, tip.time, writer)?;
+                let reference = self.reference(&mut batch, name, commit, tip.time, writer)?;
                 batch.add(RecordKind::Reference, 0, &reference.encode()?);
-                name
+                reference
             }
             None => self.add_ring_snapshot(&mut batch, &tip, writer)?,
         };
-        self.write_references(writing, batch, &head)?;
-        // This thread still holds the writer's mutex, so no other thread can have dropped the snapshot from the ring.
-        let info = self.snapshot_named(&name).map_err(done_anyway)?;
-        info.ok_or_else(|| Error::internal("the new snapshot is missing"))
+        let info = SnapshotInfo {
+            name: reference.name.rest().to_owned(),
+            // This thread holds the writer's mutex, so an automatic snapshot becomes the newest one of its ring.
+            index: reference.lane.as_ref().map(|_| 0),
+            root: head.commit.root,
+            commit: head.digest,
+            time: reference.time,
+            seq: head.seq(),
+            lane: reference.lane.clone(),
+            actor: writer.actor.clone(),
+            session: writer.session.clone(),
+            reason: writer.reason.clone(),
+        };
+        self.write_references(writing, batch, &head, vec![reference])?;
+        Ok(info)
     }
 
     /// Returns the snapshot with this name. Returns `None` if there is no such snapshot, or if the snapshot names no
@@ -165,7 +180,7 @@ impl Inner {
         let mut batch = BatchBuilder::new();
         let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        self.write_references(writing, batch, &head)
+        self.write_references(writing, batch, &head, vec![reference])
     }
 }
 
@@ -174,5 +189,8 @@ pub(crate) fn newest_references(store: &Store) -> Vec<Reference> {
     let references = store.references();
     let mut entries: Vec<_> = references.iter().collect();
     entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
-    entries.into_iter().map(|entry| entry.reference.clone()).collect()
+    entries
+        .into_iter()
+        .map(|entry| Reference::clone(&entry.reference))
+        .collect()
 }

@@ -142,7 +142,7 @@ impl Store {
         let references: Vec<Reference> = self
             .references()
             .iter()
-            .map(|entry| entry.reference.clone())
+            .map(|entry| Reference::clone(&entry.reference))
             .collect();
         for reference in references {
             if let Some(text) = reference.reason {

@@ -286,7 +286,7 @@ impl Rewriter<'_> {
     fn is_current(&self, reference: &Reference, batch: u64) -> bool {
         let references = self.store.references();
         let current = references.get(&reference.name);
-        current.is_some_and(|current| current.batch == batch && current.reference == *reference)
+        current.is_some_and(|current| current.batch == batch && *current.reference == *reference)
     }
 
     fn note_thinned(&mut self, seq: u64, digest: CommitDigest) {

@@ -183,7 +183,7 @@ impl Salvager<'_> {
         newest.sort_by_key(|entry| entry.batch);
         let mut lost = Vec::new();
         for entry in newest {
-            let mut reference = entry.reference.clone();
+            let mut reference = (*entry.reference).clone();
             let is_kept = reference.name.is_taint()
                 || reference.commit.is_none_or(|commit| self.kept.contains(&commit));
             let mut versions = reference.changes.iter().filter_map(|change| change.digest);

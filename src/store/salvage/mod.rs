@@ -134,7 +134,7 @@ impl Salvager<'_> {
             drop(changes.add(record, self.damaged.suite(), None));
         }
         for reference in std::mem::take(&mut changes.references) {
-            self.references.push(reference, number);
+            self.references.push(std::sync::Arc::new(reference), number);
         }
         let index = self.index;
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));

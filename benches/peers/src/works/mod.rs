@@ -11,6 +11,7 @@ mod maps;
 mod opening;
 pub mod ram;
 mod reads;
+mod roots;
 mod snapshots;
 mod stores;
 mod threads;
@@ -96,6 +97,11 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "ram",
         measure: ram::measure,
+        most: u64::MAX,
+    },
+    Group {
+        name: "root",
+        measure: roots::measure,
         most: u64::MAX,
     },
     Group {

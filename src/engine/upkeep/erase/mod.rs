@@ -117,7 +117,7 @@ impl Inner {
     ) -> Result<ErasedReport> {
         let head = self.store().head()?;
         // Writes an empty batch first. In the new log, the commit of the erasure replaces that batch.
-        self.write_references(writing, BatchBuilder::new(), &head)
+        self.write_references(writing, BatchBuilder::new(), &head, Vec::new())
             .map_err(not_rewritten)?;
         let (store, _, mut tip) = self.tip(writing)?;
         let (mut batch, mut left, mut unlinks) = (BatchBuilder::new(), tip.trie.clone(), Vec::new());
@@ -130,7 +130,8 @@ impl Inner {
         let root = left.root(store.suite, Shape::State, &*store)?;
         let note = Note::new(Op::ERASE, None, writer);
         let time = self.time_after(tip.time);
-        let mark = self.add_commit(&mut batch, &mut tip, left.clone(), root, time, &note)?;
+        self.add_commit(&mut batch, &mut tip, left.clone(), root, time, &note)?;
+        let mark = tip.mark;
         drop(tip);
         let mut rewrite = writing.begin_rewrite(alone)?;
         rewrite.moves_head(mark);
