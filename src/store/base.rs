@@ -170,19 +170,18 @@ impl Base {
         self.ask(|checkpoint| checkpoint.states().iter().collect())
     }
 
-    /// Returns the newest stored state up to commit `seq`, and the batch of the next stored state. If there is no later
-    /// stored state, returns the last batch that the checkpoint covers.
-    pub(super) fn state_upto(&self, seq: u64) -> Result<(Option<StateRow>, u64)> {
+    /// Returns the newest stored state up to commit `seq`, and the batch of the next stored state.
+    pub(super) fn states_around(&self, seq: u64) -> Result<(Option<StateRow>, Option<u64>)> {
         self.ask(|checkpoint| {
             let mut found = None;
             for row in checkpoint.states().iter() {
                 let row = row?;
                 if row.seq > seq {
-                    return Ok((found, row.position.batch));
+                    return Ok((found, Some(row.position.batch)));
                 }
                 found = Some(row);
             }
-            Ok((found, self.position().batch))
+            Ok((found, None))
         })
     }
 

@@ -12,6 +12,7 @@
 //!   log lacks.
 
 mod base;
+mod bulk;
 mod catalog;
 mod checkpoint;
 mod checkpointing;
@@ -41,6 +42,7 @@ use crate::trie::Entry;
 
 use base::Base;
 pub(crate) use base::Reread;
+pub(crate) use bulk::Bulk;
 use catalog::Catalog;
 pub(crate) use checkpoint::Checkpoint;
 pub use checkpoint::CheckpointInfo;

@@ -17,7 +17,7 @@ use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{Locator, LogReader, Record, RecordKind};
+use crate::log::{Batch, Locator, LogReader, Record, RecordKind};
 use crate::object::{Commit, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
@@ -395,12 +395,45 @@ impl Records {
         Ok(gap.1)
     }
 
+    /// Adds the records of a batch to the index, unless the index already contains their digests. `objects` are the key
+    /// paths and digests of the object records. `is_new` states that history had none of these objects when the writer
+    /// staged them.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(super) fn add_all(
+        &self,
+        batch: &Batch,
+        objects: &[(KeyPath, ObjectDigest)],
+        is_new: bool,
+    ) -> Result<()> {
+        let of_kind = |record: &&Record| record.kind == RecordKind::Object;
+        let records = batch.records.iter().filter(of_kind).zip(objects);
+        // A record whose digest may be known. `add` reads the known record to find out.
+        let mut doubtful = Vec::new();
+        if is_new || self.base.is_none() {
+            let mut index = self.objects.write();
+            for (record, (_, digest)) in records {
+                if !index.insert_first(digest.as_bytes(), record.locator, record.batch) {
+                    doubtful.push((record, *digest));
+                }
+            }
+        } else {
+            doubtful.extend(records.map(|(record, (_, digest))| (record, *digest)));
+        }
+        for (record, digest) in doubtful {
+            self.add(record, Some(digest))?;
+        }
+        let mut others = batch.records.iter().filter(|record| record.kind != RecordKind::Object);
+        others.try_for_each(|record| self.add(record, None))
+    }
+
     /// Adds a record to the index, unless the index already contains its digest. Adds only objects, contents, texts and
     /// erasure markers. `object` is the digest of an object record, if it is known.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(super) fn add(&self, record: &Record, object: Option<ObjectDigest>) -> Result<()> {
+    fn add(&self, record: &Record, object: Option<ObjectDigest>) -> Result<()> {
         let digest = match record.kind {
             RecordKind::Object => object.map(|object| *object.as_bytes()),
             RecordKind::Content | RecordKind::Text => None,
@@ -413,22 +446,6 @@ impl Records {
             table.write().insert(&digest, record.locator, record.batch);
         }
         Ok(())
-    }
-
-    /// Adds the record of a version that history did not have when the writer staged it. Another batch of the same group
-    /// may have added the version since.
-    ///
-    /// # Errors
-    /// The errors of [`Self::add`].
-    pub(super) fn add_new(&self, record: &Record, digest: ObjectDigest) -> Result<()> {
-        if self
-            .objects
-            .write()
-            .insert_first(digest.as_bytes(), record.locator, record.batch)
-        {
-            return Ok(());
-        }
-        self.add(record, Some(digest))
     }
 
     fn add_erased(&self, record: &Record) -> Result<()> {

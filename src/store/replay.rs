@@ -24,6 +24,8 @@ use super::{CommitEntry, Store};
 
 /// The minimal number of records for each thread that decodes a batch.
 const RECORDS_A_THREAD: usize = 2_048;
+/// The number of objects that are hashed together. Their bytes fit into a processor's second cache.
+const HASHED_TOGETHER: usize = 256;
 
 /// The state after a batch and the objects of the batch, which the writer computed before it wrote the batch.
 pub(crate) struct StagedState {
@@ -130,7 +132,9 @@ impl Decoded {
     /// Iterates the changes of ids. Each item contains the key path, the new version (`None` if the id is removed), the
     /// locator of the version's record and the time of the id's first write. The locator and the time are `None` if the
     /// batch does not contain them.
-    fn changes(&self) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
+    pub(super) fn changes(
+        &self,
+    ) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
         let objects = self.links_of_objects.iter();
         let objects = objects.map(|&(key, digest, place)| (key, Some(digest), Some(place), None));
         let links = self.links.iter();
@@ -170,47 +174,81 @@ pub(super) fn apply(
         }
         None => (None, None),
     };
-    let mut contents = decode(store, batch, known, true)?;
-    contents.check()?;
+    let is_new = known.is_some();
+    let objects = match known {
+        Some(known) => known,
+        None => hashed(batch, store.suite)?,
+    };
+    let mut contents = decode(batch, &objects, store.suite)?;
+    store.records.add_all(batch, &objects, is_new)?;
     let head = store.head.load_full();
-    let mut applied = None;
-    if let Some(record) = contents.commit.take() {
-        if record.digest != batch.commit {
-            let (named, found) = (batch.commit, record.digest);
-            return Err(Error::corrupt(format!(
-                "the seal names commit {named}, but the batch contains commit {found}"
-            )));
-        }
-        let mut history = check_chain(store, head.as_deref(), &contents, &record.commit)?;
+    let next = next_commit(store, head.as_deref(), batch, &mut contents)?;
+    let applied = next.map(|(entry, history)| -> Result<_> {
         let before = head.as_ref().map(|head| store.state(head)).transpose()?;
         let of_root = |root| store.by_root(root)?.map(|entry| store.state(&entry)).transpose();
         if contents.changes_state() {
             store.flush()?;
         }
         let before = before.unwrap_or_default();
-        let (trie, unlinked) = state_after(store, before, &of_root, &contents, &record.commit, state)?;
-        history.append(&record.digest);
-        let entry = Arc::new(CommitEntry {
-            digest: record.digest,
-            commit: record.commit,
-            batch: batch.number,
-            place: record.place,
-            map_record: contents.map_record.as_ref().map(|map_record| map_record.place),
-            takes_state: !contents.changes_state(),
-            counts: OnceLock::new(),
+        let (trie, unlinked) = state_after(store, before, &of_root, &contents, &entry.commit, state)?;
+        let entry = CommitEntry {
             trie: OnceLock::from(trie),
-        });
-        applied = Some((entry, history, unlinked));
-    }
+            ..entry
+        };
+        Ok((Arc::new(entry), history, unlinked))
+    });
+    Ok(publish(store, batch.number, contents, applied.transpose()?))
+}
 
-    // All checks have passed, and no step below can fail. So the store applies either the whole batch or nothing.
+/// Checks a batch against the chain of commits (STO-1, except for the root). Returns its commit without a state, and the
+/// history tree up to the commit.
+pub(super) fn next_commit(
+    store: &Store,
+    head: Option<&CommitEntry>,
+    batch: &Batch,
+    contents: &mut Decoded,
+) -> Result<Option<(CommitEntry, HistoryTree)>> {
+    contents.check()?;
+    let Some(record) = contents.commit.take() else {
+        return Ok(None);
+    };
+    if record.digest != batch.commit {
+        let (named, found) = (batch.commit, record.digest);
+        return Err(Error::corrupt(format!(
+            "the seal names commit {named}, but the batch contains commit {found}"
+        )));
+    }
+    let mut history = check_chain(store, head, contents, &record.commit)?;
+    history.append(&record.digest);
+    let entry = CommitEntry {
+        digest: record.digest,
+        commit: record.commit,
+        batch: batch.number,
+        place: record.place,
+        map_record: contents.map_record.as_ref().map(|map_record| map_record.place),
+        takes_state: !contents.changes_state(),
+        counts: OnceLock::new(),
+        trie: OnceLock::new(),
+    };
+    Ok(Some((entry, history)))
+}
+
+/// Adds a checked batch to the catalog, completely: no step can fail. `applied` is its commit, with the ids that the
+/// commit removed.
+pub(super) fn publish(
+    store: &Store,
+    batch: u64,
+    contents: Decoded,
+    applied: Option<(Arc<CommitEntry>, HistoryTree, Unlinked)>,
+) -> Option<Arc<CommitEntry>> {
+    let head = store.head.load_full();
     let mut catalog = store.catalog.write();
     for (gap, _) in contents.gaps {
         catalog.line.gaps.push(gap);
     }
     let entry = applied.map(|(entry, history, unlinked)| {
         for (key, created) in unlinked {
-            catalog.note_unlinked(batch.number, FirstWritten { key, created });
+            catalog.note_unlinked(batch, FirstWritten { key, created });
         }
         if let Some(left) = head.filter(|head| entry.takes_state && head.commit.root != entry.commit.root) {
             catalog.left.push((left, Arc::clone(&entry)));
@@ -220,68 +258,67 @@ pub(super) fn apply(
         entry
     });
     for reference in contents.references {
-        catalog.add_reference(batch.number, reference);
+        catalog.add_reference(batch, reference);
     }
-    Ok(entry)
+    entry
 }
 
-/// Decodes a batch. If `register` is true, also adds the records to the index by digest.
-fn decode(
-    store: &Store,
-    batch: &Batch,
-    known: Option<Vec<(KeyPath, ObjectDigest)>>,
-    register: bool,
-) -> Result<Decoded> {
+/// The key path and the digest of each object record of a batch, in order.
+pub(super) type Hashed = Vec<(KeyPath, ObjectDigest)>;
+
+/// Decodes a batch, whose object records have the key paths and digests `objects`.
+pub(super) fn decode(batch: &Batch, objects: &[(KeyPath, ObjectDigest)], suite: HashSuite) -> Result<Decoded> {
     let mut decoded = Decoded::default();
-    let is_new = known.is_some();
-    let objects = match known {
-        Some(known) => known,
-        None => decode_objects(&batch.records, store.suite, processors())?,
-    };
-    let mut objects = objects.into_iter();
+    let mut objects = objects.iter();
     for record in &batch.records {
-        let object = (record.kind == RecordKind::Object).then(|| objects.next());
-        if object == Some(None) {
-            return Err(Error::internal("a batch has more objects than the staged ones"));
+        let mut object = None;
+        if record.kind == RecordKind::Object {
+            let known = objects.next();
+            object = Some(*known.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))?);
         }
-        let object = object.flatten();
         decoded
-            .add(record, store.suite, object)
+            .add(record, suite, object)
             .map_err(|error| unreadable(record, &error))?;
-        match object {
-            _ if !register => {}
-            Some((_, digest)) if is_new => store.records.add_new(record, digest)?,
-            _ => store.records.add(record, object.map(|(_, digest)| digest))?,
-        }
     }
     Ok(decoded)
 }
 
-/// Returns the key path and the digest of each object record, in order. Decodes a large batch in several threads.
-fn decode_objects(
-    records: &[Record],
-    suite: HashSuite,
-    threads: usize,
-) -> Result<Vec<(KeyPath, ObjectDigest)>> {
+/// Checks and hashes the objects of a batch. Divides a large batch among several threads.
+fn hashed(batch: &Batch, suite: HashSuite) -> Result<Hashed> {
+    let is_object = |record: &&Record| record.kind == RecordKind::Object;
+    let objects: Vec<_> = batch.records.iter().filter(is_object).collect();
+    hash_objects(&objects, suite, processors())
+}
+
+/// Checks the objects in these records, and returns their key paths and digests. Divides many records among `threads`
+/// threads, and hashes many objects together.
+pub(super) fn hash_objects(records: &[&Record], suite: HashSuite, threads: usize) -> Result<Hashed> {
     if threads > 1 && records.len() >= 2 * RECORDS_A_THREAD {
         let (low, high) = records.split_at(records.len() / 2);
         let (low, high) = beside(
-            || decode_objects(low, suite, threads / 2),
-            || decode_objects(high, suite, threads - threads / 2),
+            || hash_objects(low, suite, threads / 2),
+            || hash_objects(high, suite, threads - threads / 2),
         );
         let mut objects = low?;
         objects.append(&mut high?);
         return Ok(objects);
     }
-    let objects = records.iter().filter(|record| record.kind == RecordKind::Object);
-    let decode = |record| key_and_digest(record, suite).map_err(|error| unreadable(record, &error));
-    objects.map(decode).collect()
+    let mut objects = Vec::with_capacity(records.len());
+    for together in records.chunks(HASHED_TOGETHER) {
+        let mut ids = Vec::with_capacity(together.len());
+        for record in together {
+            ids.push(Object::check(&record.body).map_err(|error| unreadable(record, &error))?);
+        }
+        let digests = Object::hash_all(together.iter().map(|record| &record.body[..]), suite);
+        objects.extend(suite.key_paths(ids.into_iter()).into_iter().zip(digests));
+    }
+    Ok(objects)
 }
 
 /// Decodes the object in a record. Returns the object's key path and digest.
 fn key_and_digest(record: &Record, suite: HashSuite) -> Result<(KeyPath, ObjectDigest), DecodeError> {
-    let object = Object::decode(record.body.clone(), suite)?;
-    Ok((suite.key_path(object.id().as_str()), object.digest()))
+    let id = Object::check(&record.body)?;
+    Ok((suite.key_path(id), Object::hash(&record.body, suite)))
 }
 
 /// Replays the batches after `from` up to number `upto`. `trie` is the state at `from`. Returns the state of each
@@ -300,7 +337,7 @@ pub(super) fn states_behind(
     let mut by_root: HashMap<Root, Trie> = HashMap::new();
     let mut trie = trie;
     store.records.reader().batches(from, upto, &mut |batch| {
-        let mut contents = decode(store, &batch, None, false)?;
+        let mut contents = decode(&batch, &hashed(&batch, store.suite)?, store.suite)?;
         let Some(record) = contents.commit.take() else {
             return Ok(());
         };

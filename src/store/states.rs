@@ -1,7 +1,8 @@
 //! Loads the states of commits, and the nodes of their tries.
 //!
-//! The states of commits after the checkpoint are in memory. For an earlier commit, the store loads its state from the
-//! checkpoint if the checkpoint contains it. Otherwise the store replays the log from the nearest older stored state.
+//! The newest state is in memory, and so are those of the commits that this handle has applied one by one. The store loads
+//! an earlier state from the checkpoint if the checkpoint contains it. Otherwise the store replays the log from the nearest
+//! older stored state, or from the start.
 //! The replay also computes the states of the other commits in this part of the log, and the store caches them.
 //!
 //! # Layer
@@ -56,11 +57,7 @@ impl Store {
         if let Some(trie) = entry.trie.get() {
             return Ok(trie.clone());
         }
-        let base = self.base.as_ref();
-        let base = base.ok_or_else(|| {
-            Error::internal("the state of a commit is not in memory, and there is no checkpoint")
-        })?;
-        let trie = self.covered_state(base, entry.seq())?;
+        let trie = self.replayed_state(entry.seq())?;
         if trie.root(self.suite, Shape::State, self)? != entry.commit.root {
             let seq = entry.seq();
             return Err(Error::corrupt(format!(
@@ -70,13 +67,16 @@ impl Store {
         Ok(entry.trie.get_or_init(|| trie).clone())
     }
 
-    /// Returns the state of a commit that the checkpoint covers.
-    fn covered_state(&self, base: &Base, seq: u64) -> Result<Trie> {
+    /// Returns a state that is not in memory.
+    fn replayed_state(&self, seq: u64) -> Result<Trie> {
         let known = |run: &HashMap<u64, Trie>| run.get(&seq).cloned();
         if let Some(trie) = self.loaded.lock().runs.iter().find_map(known) {
             return Ok(trie);
         }
-        let (stored, upto) = base.state_upto(seq)?;
+        let (stored, next) = match &self.base {
+            Some(base) => base.states_around(seq)?,
+            None => (None, None),
+        };
         let (trie, from) = match stored {
             Some(row) => {
                 let trie = Trie::from_stored(row.top(), self)?;
@@ -87,7 +87,11 @@ impl Store {
             }
             None => (Trie::new(), Position::START),
         };
-        let older = |root: Root, before: u64| self.older_state(base, root, before);
+        let upto = match next {
+            Some(next) => next,
+            None => self.head()?.batch,
+        };
+        let older = |root: Root, before: u64| self.older_state(root, before);
         let run = replay::states_behind(self, trie, &from, upto, &older)?;
         let found = run.get(&seq).cloned();
         let mut loaded = self.loaded.lock();
@@ -97,13 +101,16 @@ impl Store {
     }
 
     /// Returns the state of the newest commit with this root whose seq is below `before`.
-    fn older_state(&self, base: &Base, root: Root, before: u64) -> Result<Option<Trie>> {
+    fn older_state(&self, root: Root, before: u64) -> Result<Option<Trie>> {
+        let Some(base) = &self.base else {
+            return Ok(None);
+        };
         let below = base.first_where(|row| row.seq >= before)?;
         let Some(index) = base.newest(true, root.as_bytes(), below)? else {
             return Ok(None);
         };
         let row = base.row(index)?;
-        self.covered_state(base, row.seq).map(Some)
+        self.replayed_state(row.seq).map(Some)
     }
 
     /// Returns the state of the newest commit that the checkpoint covers. Returns `None` if the store has no
