@@ -88,6 +88,7 @@ impl<'a> Bulk<'a> {
     /// # Errors
     /// The errors of [`Store::state`].
     pub(crate) fn new(store: &'a Store) -> Result<Self> {
+        store.flush()?;
         let head = store.head.load_full();
         let start = head.map_or(Ok(Trie::new()), |head| store.state(&head))?;
         Ok(Self {
@@ -152,7 +153,7 @@ impl<'a> Bulk<'a> {
             for (key, digest, place, created) in contents.changes() {
                 let place = match (place, digest) {
                     (Some(place), _) => place.to_u64(),
-                    (None, Some(digest)) => self.place_of(digest)?.to_u64(),
+                    (None, Some(digest)) => self.place_of(digest, batch.number)?.to_u64(),
                     (None, None) => 0,
                 };
                 self.changes[key.nibble(0)].push(Change {
@@ -175,8 +176,8 @@ impl<'a> Bulk<'a> {
         Ok(())
     }
 
-    fn place_of(&self, digest: ObjectDigest) -> Result<Locator> {
-        let place = self.store.records.find_trace(digest)?;
+    fn place_of(&self, digest: ObjectDigest, batch: u64) -> Result<Locator> {
+        let place = self.store.records.find_trace(digest, batch)?;
         place.ok_or_else(|| missing_version(digest))
     }
 

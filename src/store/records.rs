@@ -214,8 +214,7 @@ impl Records {
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Record>> {
         self.search(kind == RecordKind::Object, digest, |record| {
-            // RCS-1: the index contains only the first bytes of digests. So hashes the record to confirm the match.
-            let matches = record.kind == kind && digest_of(&record, self.suite) == *digest;
+            let matches = is_of(&record, kind, digest, self.suite);
             Ok(matches.then_some(record))
         })
     }
@@ -225,18 +224,12 @@ impl Records {
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn erasure(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<CommitDigest>> {
-        Ok(self.find_erased(digest)?.map(|(_, erased)| erased.by))
+        Ok(self.find_erased(digest)?.map(|erased| erased.by))
     }
 
-    fn find_erased(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<(Locator, Erased)>> {
+    fn find_erased(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<Erased>> {
         for of_objects in [true, false] {
-            let found = self.search(of_objects, digest, |record| {
-                if record.kind != RecordKind::Erased {
-                    return Ok(None);
-                }
-                let erased = Erased::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
-                Ok((erased.digest == *digest).then_some((record.locator, erased)))
-            })?;
+            let found = self.search(of_objects, digest, |record| erased_in(&record, digest))?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -265,15 +258,24 @@ impl Records {
         Ok(found.map(|found| found.locator))
     }
 
-    /// Returns the locator of the version with this digest, or of its erasure marker.
+    /// Returns the locator of the version with this digest, or of its erasure marker, in the batches up to `upto`. A later
+    /// batch may have written an erased version again.
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
-    pub(super) fn find_trace(&self, digest: ObjectDigest) -> Result<Option<Locator>> {
-        match self.find_place(digest)? {
-            Some(place) => Ok(Some(place)),
-            None => Ok(self.find_erased(digest.as_bytes())?.map(|(place, _)| place)),
+    pub(super) fn find_trace(&self, digest: ObjectDigest, upto: u64) -> Result<Option<Locator>> {
+        let digest = digest.as_bytes();
+        let object = self.search(true, digest, |record| {
+            let matches = record.batch <= upto && is_of(&record, RecordKind::Object, digest, self.suite);
+            Ok(matches.then_some(record.locator))
+        })?;
+        if object.is_some() {
+            return Ok(object);
         }
+        self.search(true, digest, |record| {
+            let erased = erased_in(&record, digest)?.filter(|_| record.batch <= upto);
+            Ok(erased.map(|_| record.locator))
+        })
     }
 
     /// Reads the commit that a row of a checkpoint refers to. Does not load its state.
@@ -462,6 +464,21 @@ impl Records {
         self.lost.fetch_add(u64::from(lost), Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// Returns whether a record has this kind and digest. RCS-1: the index contains only the first bytes of digests, so this
+/// hashes the record.
+fn is_of(record: &Record, kind: RecordKind, digest: &[u8; DIGEST_LEN], suite: HashSuite) -> bool {
+    record.kind == kind && digest_of(record, suite) == *digest
+}
+
+/// Returns the erasure marker in a record, if it replaces the record with this digest.
+fn erased_in(record: &Record, digest: &[u8; DIGEST_LEN]) -> Result<Option<Erased>> {
+    if record.kind != RecordKind::Erased {
+        return Ok(None);
+    }
+    let erased = Erased::decode(&record.body).map_err(|error| unreadable(record, &error))?;
+    Ok((erased.digest == *digest).then_some(erased))
 }
 
 /// Computes the digest of an object, a content or a text from its record.

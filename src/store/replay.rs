@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::codec::{self, DecodeError};
-use crate::digest::{CommitDigest, HashSuite, KeyPath, ObjectDigest, Root};
+use crate::digest::{CommitDigest, Domain, HashBatch, HashSuite, KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Reference};
@@ -190,7 +190,7 @@ pub(super) fn apply(
             store.flush()?;
         }
         let before = before.unwrap_or_default();
-        let (trie, unlinked) = state_after(store, before, &of_root, &contents, &entry.commit, state)?;
+        let (trie, unlinked) = state_after(store, before, &of_root, &contents, (&entry.commit, batch.number), state)?;
         let entry = CommitEntry {
             trie: OnceLock::from(trie),
             ..entry
@@ -303,16 +303,19 @@ pub(super) fn hash_objects(records: &[&Record], suite: HashSuite, threads: usize
         objects.append(&mut high?);
         return Ok(objects);
     }
-    let mut objects = Vec::with_capacity(records.len());
+    let (mut batch, mut digests) = (HashBatch::new(suite, Domain::Object), Vec::with_capacity(records.len()));
+    let mut keys = Vec::with_capacity(records.len());
     for together in records.chunks(HASHED_TOGETHER) {
         let mut ids = Vec::with_capacity(together.len());
         for record in together {
             ids.push(Object::check(&record.body).map_err(|error| unreadable(record, &error))?);
+            batch.push_bytes(&record.body);
         }
-        let digests = Object::hash_all(together.iter().map(|record| &record.body[..]), suite);
-        objects.extend(suite.key_paths(ids.into_iter()).into_iter().zip(digests));
+        batch.finish(&mut digests);
+        keys.append(&mut suite.key_paths(ids.into_iter()));
     }
-    Ok(objects)
+    let digests = digests.into_iter().map(ObjectDigest::from_bytes);
+    Ok(keys.into_iter().zip(digests).collect())
 }
 
 /// Decodes the object in a record. Returns the object's key path and digest.
@@ -346,7 +349,7 @@ pub(super) fn states_behind(
             None => older(root, record.commit.seq),
         };
         let before = std::mem::take(&mut trie);
-        (trie, _) = state_after(store, before, &of_root, &contents, &record.commit, None)?;
+        (trie, _) = state_after(store, before, &of_root, &contents, (&record.commit, batch.number), None)?;
         by_root.insert(record.commit.root, trie.clone());
         states.insert(record.commit.seq, trie.clone());
         Ok(())
@@ -404,7 +407,7 @@ fn state_after(
     before: Trie,
     of_root: &dyn Fn(Root) -> Result<Option<Trie>>,
     contents: &Decoded,
-    commit: &Commit,
+    (commit, batch): (&Commit, u64),
     staged: Option<(Trie, Unlinked)>,
 ) -> Result<(Trie, Unlinked)> {
     let seq = commit.seq;
@@ -416,7 +419,7 @@ fn state_after(
             Ok(written.unwrap_or_else(|| commit.time.as_micros()))
         };
         let place = |digest| {
-            let place = store.records.find_trace(digest)?;
+            let place = store.records.find_trace(digest, batch)?;
             Ok(place.ok_or_else(|| missing_version(digest))?.to_u64())
         };
         with_changes(before, contents, store, &created, &place)?
