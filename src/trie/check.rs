@@ -31,8 +31,18 @@ type ByDigit = [Vec<StoredNode>; 16];
 /// Returns whether a node below the tops is known to be valid, so that neither it nor the nodes below it are verified.
 type IsKnown<'a> = dyn Fn(&StoredNode) -> bool + Sync + 'a;
 
-/// Verifies every node below `tops`, except below nodes that `is_known`, on at most `threads` threads. Keeps no node in
-/// memory.
+/// The places and digests of verified nodes.
+type Met = HashSet<(u64, [u8; DIGEST_LEN])>;
+
+/// The nodes that were verified, together with all nodes below them. So the tries of several checks are verified once.
+#[derive(Default)]
+pub(crate) struct Verified {
+    tops: Met,
+    by_digit: [Met; 16],
+}
+
+/// Verifies every node below `tops`, except below nodes that `is_known` or that were `verified` before, on at most
+/// `threads` threads. Keeps no node in memory.
 ///
 /// # Errors
 /// `Corrupt`, or the error of the source, if a node cannot be loaded or does not match the digest and count in its
@@ -41,48 +51,54 @@ pub(crate) fn check_stored(
     tops: &[StoredNode],
     source: &dyn NodeSource,
     is_known: &IsKnown<'_>,
+    verified: &mut Verified,
     threads: usize,
 ) -> Result<()> {
     let mut by_digit = ByDigit::default();
-    let mut met = HashSet::new();
     let mut entries = 0;
     let mut hashes = Hashes::of(source);
     for top in tops {
         if top.count < 2 {
             restore(*top, source)?;
-        } else if met.insert((top.place, top.digest)) {
+        } else if verified.tops.insert((top.place, top.digest)) {
             entries += top.count;
-            for (digit, node) in hashes.verify(&[*top], 0, source)? {
+            let below = hashes.verify(&[*top], 0, source);
+            for (digit, node) in below.inspect_err(|_| verified.tops.clear())? {
                 by_digit[digit].push(node);
             }
         }
     }
-    check_digits(
+    let checked = check_digits(
         &by_digit,
         source,
         is_known,
+        &mut verified.by_digit,
         threads.min((entries / ENTRIES_A_THREAD) as usize + 1),
-    )
+    );
+    // After an error, nodes below the nodes that were met may be unverified.
+    checked.inspect_err(|_| *verified = Verified::default())
 }
 
 fn check_digits(
     digits: &[Vec<StoredNode>],
     source: &dyn NodeSource,
     is_known: &IsKnown<'_>,
+    met: &mut [Met],
     threads: usize,
 ) -> Result<()> {
     if threads > 1 && digits.len() > 1 {
         let (low, high) = digits.split_at(digits.len() / 2);
+        let (met_low, met_high) = met.split_at_mut(low.len());
         let (low, high) = beside(
-            || check_digits(low, source, is_known, threads / 2),
-            || check_digits(high, source, is_known, threads - threads / 2),
+            || check_digits(low, source, is_known, met_low, threads / 2),
+            || check_digits(high, source, is_known, met_high, threads - threads / 2),
         );
         // CHE-1: an error in the lower digits takes precedence, so the result does not depend on the number of threads.
         return low.and(high);
     }
-    let (mut met, mut hashes) = (HashSet::new(), Hashes::of(source));
-    for nodes in digits {
-        check_below(nodes.clone(), source, is_known, &mut met, &mut hashes)?;
+    let mut hashes = Hashes::of(source);
+    for (nodes, met) in digits.iter().zip(met) {
+        check_below(nodes.clone(), source, is_known, met, &mut hashes)?;
     }
     Ok(())
 }
@@ -93,7 +109,7 @@ fn check_below(
     nodes: Vec<StoredNode>,
     source: &dyn NodeSource,
     is_known: &IsKnown<'_>,
-    met: &mut HashSet<(u64, [u8; DIGEST_LEN])>,
+    met: &mut Met,
     hashes: &mut Hashes,
 ) -> Result<()> {
     let mut waiting = vec![(1, nodes)];

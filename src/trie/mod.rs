@@ -42,7 +42,7 @@ use std::fmt;
 use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 
-pub(crate) use check::check_stored;
+pub(crate) use check::{Verified, check_stored};
 pub use diff::{Change, Diff};
 pub use edit::ChangeEntry;
 pub use entry::{Entry, Shape};

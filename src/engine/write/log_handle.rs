@@ -236,7 +236,7 @@ impl LogHandle {
         let log = &mut self.log;
         (self.tail_bytes, self.proven) = (0, false);
         let mut read = || -> Result<(Store, bool, u64)> {
-            match read_store(&source.opened, log, !source.opened.settings.degraded && std::env::var("PLAIN").is_err()) {
+            match read_store(&source.opened, log, !source.opened.settings.degraded) {
                 // The batches one by one show the first wrong one.
                 Err(error) if error.is_corruption() => read_store(&source.opened, log, false),
                 read => read,
