@@ -139,7 +139,8 @@ impl Batches<'_> {
         let more = (at - self.at) / BYTES_A_THREAD;
         let intact = self.window.intact(&found, threads.min(more as usize + 1));
         found.truncate(intact);
-        self.ahead.extend(found.into_iter().map(|outline| outline.scanned));
+        self.ahead
+            .extend(found.into_iter().map(|outline| outline.scanned));
     }
 }
 

@@ -169,7 +169,12 @@ impl<'a> Bulk<'a> {
             self.jumps.push(Jump { step, to });
         }
         let entry = Arc::new(entry);
-        publish(store, batch.number, contents, Some((Arc::clone(&entry), history, Vec::new())));
+        publish(
+            store,
+            batch.number,
+            contents,
+            Some((Arc::clone(&entry), history, Vec::new())),
+        );
         self.by_root.insert(root, step);
         self.commits.push(Arc::clone(&entry));
         store.head.store(Some(entry));
@@ -280,7 +285,10 @@ impl<'a> Bulk<'a> {
 
     /// Compares the roots of the commits from number `first` on.
     fn compare(&self, first: usize, digests: &[PartDigests]) -> Result<()> {
-        for (entry, root) in self.commits[first..].iter().zip(roots_of(digests, self.store.suite)) {
+        for (entry, root) in self.commits[first..]
+            .iter()
+            .zip(roots_of(digests, self.store.suite))
+        {
             let (seq, named) = (entry.seq(), entry.commit.root);
             if root != named {
                 return Err(Error::corrupt(format!(

@@ -426,7 +426,10 @@ impl Records {
         for (record, digest) in doubtful {
             self.add(record, Some(digest))?;
         }
-        let mut others = batch.records.iter().filter(|record| record.kind != RecordKind::Object);
+        let mut others = batch
+            .records
+            .iter()
+            .filter(|record| record.kind != RecordKind::Object);
         others.try_for_each(|record| self.add(record, None))
     }
 

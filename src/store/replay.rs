@@ -190,7 +190,14 @@ pub(super) fn apply(
             store.flush()?;
         }
         let before = before.unwrap_or_default();
-        let (trie, unlinked) = state_after(store, before, &of_root, &contents, (&entry.commit, batch.number), state)?;
+        let (trie, unlinked) = state_after(
+            store,
+            before,
+            &of_root,
+            &contents,
+            (&entry.commit, batch.number),
+            state,
+        )?;
         let entry = CommitEntry {
             trie: OnceLock::from(trie),
             ..entry
@@ -267,14 +274,19 @@ pub(super) fn publish(
 pub(super) type Hashed = Vec<(KeyPath, ObjectDigest)>;
 
 /// Decodes a batch, whose object records have the key paths and digests `objects`.
-pub(super) fn decode(batch: &Batch, objects: &[(KeyPath, ObjectDigest)], suite: HashSuite) -> Result<Decoded> {
+pub(super) fn decode(
+    batch: &Batch,
+    objects: &[(KeyPath, ObjectDigest)],
+    suite: HashSuite,
+) -> Result<Decoded> {
     let mut decoded = Decoded::default();
     let mut objects = objects.iter();
     for record in &batch.records {
         let mut object = None;
         if record.kind == RecordKind::Object {
             let known = objects.next();
-            object = Some(*known.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))?);
+            object =
+                Some(*known.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))?);
         }
         decoded
             .add(record, suite, object)
@@ -303,7 +315,10 @@ pub(super) fn hash_objects(records: &[&Record], suite: HashSuite, threads: usize
         objects.append(&mut high?);
         return Ok(objects);
     }
-    let (mut batch, mut digests) = (HashBatch::new(suite, Domain::Object), Vec::with_capacity(records.len()));
+    let (mut batch, mut digests) = (
+        HashBatch::new(suite, Domain::Object),
+        Vec::with_capacity(records.len()),
+    );
     let mut keys = Vec::with_capacity(records.len());
     for together in records.chunks(HASHED_TOGETHER) {
         let mut ids = Vec::with_capacity(together.len());
@@ -349,7 +364,14 @@ pub(super) fn states_behind(
             None => older(root, record.commit.seq),
         };
         let before = std::mem::take(&mut trie);
-        (trie, _) = state_after(store, before, &of_root, &contents, (&record.commit, batch.number), None)?;
+        (trie, _) = state_after(
+            store,
+            before,
+            &of_root,
+            &contents,
+            (&record.commit, batch.number),
+            None,
+        )?;
         by_root.insert(record.commit.root, trie.clone());
         states.insert(record.commit.seq, trie.clone());
         Ok(())

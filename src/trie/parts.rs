@@ -14,11 +14,11 @@
 
 use triomphe::Arc;
 
+use super::Trie;
 use super::digest::{Gathered, NodeHasher, child_digest};
 use super::entry::{Entry, Shape};
 use super::node::{Branch, Child, Kind};
 use super::stored::{NodeSource, loaded_branch};
-use super::Trie;
 use crate::digest::{DIGEST_LEN, Domain, HashBatch, HashSuite, Root};
 use crate::error::{Error, Result};
 
@@ -46,7 +46,9 @@ impl Trie {
         };
         let child = match loaded_branch(top, 0, source)? {
             Some(branch) => branch.child(digit).cloned(),
-            None => leaf_of(top).filter(|leaf| leaf.key.nibble(0) == digit).map(|_| top.clone()),
+            None => leaf_of(top)
+                .filter(|leaf| leaf.key.nibble(0) == digit)
+                .map(|_| top.clone()),
         };
         Ok(Self {
             top: child.and_then(|child| join([(digit, child)])),
@@ -62,16 +64,18 @@ impl Trie {
         for (digit, part) in parts.iter().enumerate() {
             children.extend(part.below_top(source)?.map(|child| (digit, child)));
         }
-        Ok(Self {
-            top: join(children),
-        })
+        Ok(Self { top: join(children) })
     }
 
     /// Returns the digest of a part.
     ///
     /// # Errors
     /// The errors of [`Self::joined`].
-    pub(crate) fn part_digest(&self, suite: HashSuite, source: &dyn NodeSource) -> Result<Option<PartDigest>> {
+    pub(crate) fn part_digest(
+        &self,
+        suite: HashSuite,
+        source: &dyn NodeSource,
+    ) -> Result<Option<PartDigest>> {
         let hasher = NodeHasher::new(suite, Shape::State);
         let Some(child) = self.below_top(source)? else {
             return Ok(None);
@@ -149,6 +153,8 @@ pub(crate) fn roots_of(tries: &[PartDigests], suite: HashSuite) -> Vec<Root> {
     }
     tops.finish(&mut digests);
     let mut digests = digests.into_iter();
-    let root = |known: Option<[u8; DIGEST_LEN]>| Root::from_bytes(known.or_else(|| digests.next()).unwrap_or_default());
+    let root = |known: Option<[u8; DIGEST_LEN]>| {
+        Root::from_bytes(known.or_else(|| digests.next()).unwrap_or_default())
+    };
     roots.into_iter().map(root).collect()
 }

@@ -56,7 +56,12 @@ fn told(store: &Store) -> Told {
     // The newest first, so that a store without the older states computes them all at once.
     for index in (0..store.kept()).rev() {
         let entry = store.commit_at(index).unwrap().unwrap();
-        let state = store.state(&entry).unwrap().iter(store).collect::<Result<Vec<_>>>().unwrap();
+        let state = store
+            .state(&entry)
+            .unwrap()
+            .iter(store)
+            .collect::<Result<Vec<_>>>()
+            .unwrap();
         keys.extend(state.iter().map(|entry| entry.key));
         states.push(state);
         commits.push(format!("{} {} {:?}", entry.digest, entry.batch, entry.place));

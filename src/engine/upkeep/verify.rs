@@ -93,7 +93,12 @@ pub(crate) fn examine(
     let tell = |doing: &'static str, done: u64| options.tell(doing, done, total);
     let built = OnceLock::new();
     let mut rebuilding = (depth == VerifyDepth::Full).then(|| Rebuilding::new(&built));
-    let mut report = check_log(disk, options, &|done| tell("verify files", done), rebuilding.as_mut())?;
+    let mut report = check_log(
+        disk,
+        options,
+        &|done| tell("verify files", done),
+        rebuilding.as_mut(),
+    )?;
     let is_intact = report.damage.is_empty();
     let step = |done| {
         tell("verify contents", done);
@@ -170,7 +175,10 @@ fn check_log<'s>(
         done += body_bytes(&batch);
         tell(done);
         options.check_stop()?;
-        if let Some(rebuilding) = rebuilding.as_mut().filter(|_| is_seen && report.damage.is_empty()) {
+        if let Some(rebuilding) = rebuilding
+            .as_mut()
+            .filter(|_| is_seen && report.damage.is_empty())
+        {
             rebuilding.add(batch);
         }
         Ok(())

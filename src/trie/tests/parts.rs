@@ -7,11 +7,14 @@ use crate::trie::parts::{PARTS, PartDigests, roots_of};
 fn prt_1_the_parts_of_a_trie_give_the_trie_and_its_root() {
     let mut random = Random::new(11);
     let suite = NoSource.suite();
-    let tries: Vec<Trie> = [0, 1, 2, 3, 17, 500].map(|count| trie_of(random.entries(count))).into();
+    let tries: Vec<Trie> = [0, 1, 2, 3, 17, 500]
+        .map(|count| trie_of(random.entries(count)))
+        .into();
     let mut all = Vec::new();
     for trie in &tries {
         let parts: [Trie; PARTS] = std::array::from_fn(|digit| trie.part(digit, &NoSource).unwrap());
-        let digits: PartDigests = std::array::from_fn(|digit| parts[digit].part_digest(suite, &NoSource).unwrap());
+        let digits: PartDigests =
+            std::array::from_fn(|digit| parts[digit].part_digest(suite, &NoSource).unwrap());
         let joined = Trie::joined(&parts, &NoSource).unwrap();
         let entries = |trie: &Trie| trie.iter(NoSource).collect::<Result<Vec<_>>>().unwrap();
         assert_eq!(entries(&joined), entries(trie));
@@ -32,6 +35,9 @@ fn prt_1_the_parts_of_a_trie_give_the_trie_and_its_root() {
     let mut alone = PartDigests::default();
     alone[3] = part.part_digest(suite, &NoSource).unwrap();
     assert!(part.len() > 2);
-    assert_eq!(roots_of(&[alone], suite), [part.root(suite, Shape::State, &NoSource).unwrap()]);
+    assert_eq!(
+        roots_of(&[alone], suite),
+        [part.root(suite, Shape::State, &NoSource).unwrap()]
+    );
     assert!(largest.part_digest(suite, &NoSource).is_err());
 }
