@@ -144,11 +144,11 @@ pub(crate) fn examine(
 
 /// Checks the files of the log. Passes the number of bytes of batches checked so far to `tell`, and the batches to
 /// `rebuilding`.
-fn check_log<'s>(
+fn check_log(
     disk: &Arc<dyn Disk>,
     options: &Settings,
     tell: &dyn Fn(u64),
-    mut rebuilding: Option<&mut Rebuilding<'s>>,
+    mut rebuilding: Option<&mut Rebuilding<'_>>,
 ) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let mut done = 0;
