@@ -106,7 +106,7 @@ fn blk_1_batches_taken_in_together_are_those_applied_one_by_one() {
             }
             let expected = told(&read(&disk, usize::MAX).unwrap());
             removed += expected.first_written.iter().flatten().count();
-            for apart in [0, random.below(20) as usize] {
+            for apart in [0, random.below(20)] {
                 let found = told(&read(&disk, apart).unwrap());
                 assert_eq!(found, expected, "seed {seed}, round {round}, {apart} apart");
             }
