@@ -1,6 +1,7 @@
 //! Tests of the engine as a library, in memory and on a folder.
 mod authorisation;
 mod blame;
+mod bulk;
 mod chain;
 mod checkpoint_files;
 mod commit_path;

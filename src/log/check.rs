@@ -20,7 +20,7 @@ use super::handle::{DurablePlaces, Log, LogOptions};
 use super::leftovers::Unlisted;
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{SegmentEntry, chained};
-use super::reader::read_segment_header;
+use super::reader::{LogReader, read_segment_header};
 use super::seal::{Chain, SEAL_FRAME_BYTES};
 use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SegmentEnd, is_rewrite_name, parse_segment_name, segment_name,
@@ -30,11 +30,14 @@ use crate::disk::{Access, Disk, is_not_regular};
 use crate::error::{Cause, Damage, Error, ErrorKind, Finding, OrIo as _, Result, Severity};
 
 /// A batch or a finding, in the order of the log.
-#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CheckItem {
+    /// The reader of the log, before the first batch. It reads the same files as the check.
+    Reader(LogReader),
     /// A complete batch. After damage, batch numbers may be missing.
     Batch(Batch),
+    /// A complete batch that no reader has seen, because it is behind the mark of `live`.
+    Unproven(Batch),
     /// Damage, or another finding.
     Finding(Finding),
 }
@@ -75,6 +78,7 @@ impl Log {
             Err(error) if !error.is_damage() => return Err(error),
             _ => {}
         }
+        (report.visit)(CheckItem::Reader(log.reader()))?;
         log.check_all(&mut report)?;
         Ok(report.bytes)
     }
@@ -194,33 +198,56 @@ impl Log {
         report.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
         let mut windows = segment.windows(window.end(), u64::MAX, self.suite)?;
         // For a sealed segment, the manifest contains the durable length.
-        let (limit, durable, placed) = if entry.is_active() {
-            survey.add(&window, FIRST_OFFSET);
+        let (limit, mut durable, placed) = if entry.is_active() {
             let marked = live.filter(|live| live.segment == entry.id);
             let marked = marked.map_or(FIRST_OFFSET, |live| live.offset);
-            (u64::MAX, survey.synced_upto.max(FIRST_OFFSET).max(marked), placed)
+            (u64::MAX, marked.max(FIRST_OFFSET), placed)
         } else {
-            survey.add(&window, entry.length);
             (entry.length, entry.length, 0)
         };
         let (mut at, mut chain) = (FIRST_OFFSET, segment.chain_from((before, entry)));
-        let mut newest = 0;
+        let (mut newest, mut is_surveyed) = (0, false);
+        let mut seen_upto = live.and_then(|live| self.live_limit(live));
         while at < limit {
-            match window.batch_at(at, chain) {
-                Ok(scanned) => {
-                    at = scanned.end;
-                    newest = scanned.batch.number;
-                    chain = scanned.chain();
-                    (report.visit)(CheckItem::Batch(scanned.batch))?;
+            let mut walk = window.batches(at..limit, chain);
+            let mut stop = None;
+            for found in &mut walk {
+                match found {
+                    Ok(scanned) => {
+                        newest = scanned.batch.number;
+                        survey.synced_upto = survey.synced_upto.max(scanned.synced_upto);
+                        if entry.is_active() && seen_upto.is_some_and(|upto| scanned.end > upto) {
+                            seen_upto = self.seen_upto(live, &window)?;
+                        }
+                        let is_seen = !entry.is_active() || seen_upto.is_none_or(|upto| scanned.end <= upto);
+                        (report.visit)(if is_seen {
+                            CheckItem::Batch(scanned.batch)
+                        } else {
+                            CheckItem::Unproven(scanned.batch)
+                        })?;
+                    }
+                    Err(found) => stop = Some(found),
                 }
-                Err(stop) if at >= durable.max(placed) && !stop.cause.is_of_newer_version() => {
+            }
+            (at, chain) = (walk.at, walk.chain);
+            // The seals of the batches so far prove only bytes before these batches durable.
+            if !is_surveyed {
+                is_surveyed = true;
+                survey.add(&window, at.min(limit));
+                if entry.is_active() {
+                    durable = durable.max(survey.synced_upto);
+                }
+            }
+            match stop {
+                None => {}
+                Some(stop) if at >= durable.max(placed) && !stop.cause.is_of_newer_version() => {
                     self.report_unused(entry, live, &survey, at, report)?;
                     return Ok(newest);
                 }
                 // Only zeros follow, so no byte here is damaged. Batches that derived files cover are lost; the
                 // comparison with the checkpoint reports this loss.
-                Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
-                Err(stop) => {
+                Some(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
+                Some(stop) => {
                     report.damage(segment.damage(stop.offset, stop.cause))?;
                     match resume(&mut window, &mut windows, at, stop.offset)? {
                         Some(next) if at < durable.max(placed) => (at, chain) = next,
@@ -234,6 +261,16 @@ impl Log {
         }
         self.report_unused(entry, live, &survey, limit, report)?;
         Ok(newest)
+    }
+
+    /// Returns the offset in the active segment up to which readers read, as [`Log::catch_up`] determines it. Returns
+    /// `None` if they read every complete batch. `window` contains the active segment.
+    fn seen_upto(&self, live: Option<Live>, window: &Window) -> Result<Option<u64>> {
+        let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
+            return Ok(None);
+        };
+        let is_overtaken = window.seals_from(limit).any(|(_, seal)| seal.synced_upto > limit);
+        Ok((!is_overtaken || self.read_live()? != live).then_some(limit))
     }
 
     /// Reports the bytes of a segment after its last batch.

@@ -59,6 +59,11 @@ type VisitSegment<'a> =
     dyn FnMut(&SegmentFile, (SegmentEnd, &SegmentEntry), Option<&Position>) -> Result<()> + 'a;
 
 impl LogReader {
+    /// Returns the hash of the log.
+    pub(crate) fn suite(&self) -> HashSuite {
+        self.segments.suite
+    }
+
     /// Reads the record at `locator`. The locator must be from a batch of this log.
     ///
     /// # Errors
@@ -313,7 +318,7 @@ impl SegmentFile {
         };
         let end = if entry.is_active() { u64::MAX } else { entry.length };
         let window = self.window(at, end, suite)?;
-        let mut walk = window.batches(at..end, chain);
+        let mut walk = window.batches(at..end, chain).upto(upto);
         while walk.chain.batch < upto
             && let Some(scanned) = walk.next()
         {

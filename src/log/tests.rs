@@ -114,7 +114,8 @@ impl Checked {
         let (mut numbers, mut findings) = (Vec::new(), Vec::new());
         let bytes = Log::check(disk, options, places, &mut |item| {
             match item {
-                CheckItem::Batch(batch) => numbers.push(batch.number),
+                CheckItem::Batch(batch) | CheckItem::Unproven(batch) => numbers.push(batch.number),
+                CheckItem::Reader(_) => {}
                 CheckItem::Finding(found) => findings.push(found),
             }
             Ok(())

@@ -3,6 +3,7 @@
 //! [`Windows`] reads a file in extents and skips pages of zeros. So the use of memory depends on the content of the
 //! file, not on its length. A page of zeros within a frame belongs to the extent; any other page of zeros ends the
 //! extent. [`Batches`] decodes the batches of an extent and stops at the first byte that is not part of a valid batch.
+//! It checks the next batches on all processors, and decodes a batch alone only to name the first invalid byte.
 //! [`Window::seals_from`] finds seals after that byte.
 //!
 //! # Layer
@@ -12,11 +13,13 @@
 //! - SCN-1: a scan returns only complete batches.
 //! - SCN-2: the number of scanned bytes limits the use of memory. Lengths in damaged headers do not increase it.
 //! - RUN-1: all bytes of a complete batch are in one extent.
+//! - WLK-1: the batches of a walk, and the byte at which it stops, do not depend on the number of threads.
 //! - RUN-2: an extent contains only pages with nonzero bytes, and pages within a frame whose header is valid.
 //!
 //! # Format
 //! docs/format.md, "Batch and seal".
 
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
@@ -29,6 +32,7 @@ use super::seal::{Chain, Seal};
 use crate::digest::HashSuite;
 use crate::disk::{DiskFile, read_bytes, read_full};
 use crate::error::{Cause, Error, Result};
+use crate::threads::{beside, processors};
 
 /// Receives batches.
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
@@ -87,6 +91,17 @@ impl Scanned {
     }
 }
 
+/// A batch whose frames have valid headers, and whose content was not checked yet.
+struct Outline {
+    scanned: Scanned,
+    seal: Seal,
+}
+
+/// The number of bytes for each thread that a walk checks together.
+const AHEAD_BYTES: u64 = 4 << 20;
+/// The minimal number of bytes that justify one more thread.
+const BYTES_A_THREAD: u64 = 256 << 10;
+
 /// Iterates the batches of a window, in order. The iterator ends after the first incomplete batch, for which it returns
 /// an error.
 pub(super) struct Batches<'a> {
@@ -96,7 +111,37 @@ pub(super) struct Batches<'a> {
     end: u64,
     /// The chain that the next batch continues.
     pub(super) chain: Chain,
+    /// The number of the last batch to read ahead.
+    upto: u64,
+    /// The next batches, which were checked together.
+    ahead: VecDeque<Scanned>,
     stopped: bool,
+}
+
+impl Batches<'_> {
+    /// Reads ahead only up to batch `upto`.
+    pub(super) fn upto(self, upto: u64) -> Self {
+        Self { upto, ..self }
+    }
+
+    /// Checks the next batches together, up to the first one that is not valid.
+    fn read_ahead(&mut self) {
+        let (mut at, mut chain, mut found) = (self.at, self.chain, Vec::new());
+        let threads = processors();
+        let limit = self.end.min(at.saturating_add(AHEAD_BYTES * threads as u64));
+        while at < limit && chain.batch < self.upto {
+            let Ok(outline) = self.window.outline(at, chain, FrameHeader::parse) else {
+                break;
+            };
+            (at, chain) = (outline.scanned.end, outline.scanned.chain());
+            found.push(outline);
+        }
+        let more = (at - self.at) / BYTES_A_THREAD;
+        let intact = self.window.intact(&found, threads.min(more as usize + 1));
+        found.truncate(intact);
+        self.ahead
+            .extend(found.into_iter().map(|outline| outline.scanned));
+    }
 }
 
 impl Iterator for Batches<'_> {
@@ -106,7 +151,14 @@ impl Iterator for Batches<'_> {
         if self.stopped || self.at >= self.end {
             return None;
         }
-        let found = self.window.batch_at(self.at, self.chain);
+        if self.ahead.is_empty() {
+            self.read_ahead();
+        }
+        let found = match self.ahead.pop_front() {
+            Some(scanned) => Ok(scanned),
+            // WLK-1: reads the invalid batch again in order, to find its first invalid byte.
+            None => self.window.batch_at(self.at, self.chain),
+        };
         match &found {
             Ok(scanned) => (self.at, self.chain) = (scanned.end, scanned.chain()),
             Err(_) => self.stopped = true,
@@ -133,24 +185,45 @@ impl Window {
             at: between.start,
             end: between.end,
             chain,
+            upto: u64::MAX,
+            ahead: VecDeque::new(),
             stopped: false,
         }
     }
 
     /// Decodes the batch that starts at `offset`. The batch must continue `chain`.
     pub(super) fn batch_at(&self, offset: u64, chain: Chain) -> Result<Scanned, Stop> {
+        let outline = self.outline(offset, chain, parse_frame)?;
+        if !self.has_digest(&outline) {
+            return Err(Stop {
+                offset: outline.seal.start + outline.seal.length,
+                cause: Cause::BatchDigest,
+            });
+        }
+        // SCN-1: the digest in the seal matches, and the digest covers the whole batch.
+        Ok(outline.scanned)
+    }
+
+    /// Follows the frames of the batch that starts at `offset` up to its seal. The batch must continue `chain`. `parse`
+    /// checks each frame, or only its header.
+    fn outline(
+        &self,
+        offset: u64,
+        chain: Chain,
+        parse: impl Fn(&[u8], FrameSeed, u64) -> Result<FrameHeader, Cause>,
+    ) -> Result<Outline, Stop> {
         let number = chain.batch.wrapping_add(1);
         let mut records = Vec::new();
         let mut at = offset;
         loop {
             let rest = self.rest(at);
             let stop = |cause| Stop { offset: at, cause };
-            let header = parse_frame(rest, self.origin.seed, at).map_err(stop)?;
+            let header = parse(rest, self.origin.seed, at).map_err(stop)?;
             if header.batch != number {
                 return Err(stop(Cause::OtherBatch));
             }
-            let body = rest.get(header.body_range()).unwrap_or_default();
             if header.kind == RecordKind::Seal {
+                let body = rest.get(header.body_range()).unwrap_or_default();
                 let (seal, digest) = Seal::decode(body)
                     .filter(|(seal, _)| {
                         seal.batch == number && seal.start == offset && seal.length == at - offset
@@ -159,30 +232,58 @@ impl Window {
                 if chain.digest.is_some_and(|previous| previous != seal.previous) {
                     return Err(stop(Cause::BrokenChain));
                 }
-                let frames = self.rest(offset).get(..(at - offset) as usize);
-                let frames = frames.unwrap_or_default();
-                if seal.digest(self.origin.suite, frames) != digest {
-                    return Err(stop(Cause::BatchDigest));
-                }
-                // SCN-1: the digest in the seal matches, and the digest covers the whole batch.
-                let batch = Batch {
-                    number,
-                    commit: seal.commit,
-                    digest,
-                    records,
-                };
-                let end = at + header.framed_bytes() as u64;
-                return Ok(Scanned {
-                    batch,
-                    end,
+                let scanned = Scanned {
+                    batch: Batch {
+                        number,
+                        commit: seal.commit,
+                        digest,
+                        records,
+                    },
+                    end: at + header.framed_bytes() as u64,
                     synced_upto: seal.synced_upto,
-                });
+                };
+                return Ok(Outline { scanned, seal });
             }
             // SCN-2: a body is a slice of the window, so no length in a header causes an allocation.
             let record = self.record(&header, at);
             records.push(record.ok_or_else(|| stop(Cause::CutOff))?);
             at += header.framed_bytes() as u64;
         }
+    }
+
+    /// Returns whether the digest in the seal is the digest of the batch.
+    fn has_digest(&self, outline: &Outline) -> bool {
+        let (seal, stated) = (&outline.seal, outline.scanned.batch.digest);
+        let frames = self.rest(seal.start).get(..seal.length as usize);
+        seal.digest(self.origin.suite, frames.unwrap_or_default()) == stated
+    }
+
+    /// Returns how many of the batches are valid before the first one that is not. Uses at most `threads` threads.
+    fn intact(&self, outlines: &[Outline], threads: usize) -> usize {
+        if threads > 1 && outlines.len() > 1 {
+            let (first, last) = (&outlines[0], &outlines[outlines.len() - 1]);
+            let middle = first.seal.start.midpoint(last.scanned.end);
+            let middle = outlines.partition_point(|outline| outline.scanned.end <= middle);
+            let (low, high) = outlines.split_at(middle.clamp(1, outlines.len() - 1));
+            let (found, more) = beside(
+                || self.intact(low, threads / 2),
+                || self.intact(high, threads - threads / 2),
+            );
+            return if found < low.len() { found } else { found + more };
+        }
+        let is_intact = |outline: &&Outline| self.is_intact(outline);
+        outlines.iter().take_while(is_intact).count()
+    }
+
+    fn is_intact(&self, outline: &Outline) -> bool {
+        let (mut at, end) = (outline.seal.start, outline.scanned.end);
+        while at < end {
+            match parse_frame(self.rest(at), self.origin.seed, at) {
+                Ok(header) => at += header.framed_bytes() as u64,
+                Err(_) => return false,
+            }
+        }
+        self.has_digest(outline)
     }
 
     /// Returns the frame at `offset`, which must belong to batch `batch`. Does not check the digest of the batch.

@@ -91,6 +91,14 @@ impl Object {
         Ok(Self::hash(bytes, suite))
     }
 
+    /// Checks the canonical bytes of an object as [`Self::decode`] does, and returns the id.
+    ///
+    /// # Errors
+    /// The errors of [`Self::decode`].
+    pub(crate) fn check(bytes: &[u8]) -> Result<&str, DecodeError> {
+        check(bytes)
+    }
+
     /// Wraps bytes that were checked before, with their digest.
     pub(crate) fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
         Self {
@@ -395,8 +403,8 @@ pub(super) fn same_but_origin(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// Checks canonical object bytes against every rule, without allocating.
-fn check(bytes: &[u8]) -> Result<(), DecodeError> {
+/// Checks canonical object bytes against every rule, without allocating. Returns the id.
+fn check(bytes: &[u8]) -> Result<&str, DecodeError> {
     if bytes.len() > OBJECT_BYTES_MAX {
         return Err(DecodeError::Invalid("an object is larger than 1 MiB"));
     }
@@ -430,7 +438,8 @@ fn check(bytes: &[u8]) -> Result<(), DecodeError> {
             _ => return Err(DecodeError::UnknownTag(tag)),
         }
     }
-    fields.require(&[tag::ID, tag::KIND, tag::SCOPE, tag::ORIGIN])
+    fields.require(&[tag::ID, tag::KIND, tag::SCOPE, tag::ORIGIN])?;
+    Ok(id)
 }
 
 fn check_lineage(field: &[u8]) -> Result<(), DecodeError> {

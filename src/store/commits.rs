@@ -73,6 +73,8 @@ pub(crate) struct CommitEntry {
     /// Whether the commit reuses the state of an older commit, because its batch contains no changes. False for a
     /// commit read from a checkpoint, because checkpoints do not store this fact.
     pub(super) takes_state: bool,
+    /// Whether the changes of the commit may change the tree of parents.
+    pub(super) touches_tree: bool,
     /// The number of changes in the batch of the commit; 0 for a commit read from a checkpoint.
     pub(super) changes: u64,
     /// The changes from the previous kept commit to this commit. Computed at the first use.

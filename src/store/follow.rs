@@ -187,9 +187,10 @@ impl<'a> Follower<'a> {
         }
         let last = last.unwrap_or_default();
         let entry = last.digest.map(|digest| -> Result<Entry> {
-            let place = last
-                .place
-                .map_or_else(|| self.store.records.find_trace(digest), |place| Ok(Some(place)))?;
+            let place = last.place.map_or_else(
+                || self.store.records.find_trace(digest, record.batch),
+                |place| Ok(Some(place)),
+            )?;
             Ok(Entry {
                 key: self.key,
                 digest: *digest.as_bytes(),

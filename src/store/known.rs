@@ -77,26 +77,15 @@ pub(super) fn apply(
         return Ok(Err(known));
     }
     let has_commit = known.commit.is_some();
-    let touches_tree = known.state.as_ref().is_some_and(|state| state.touches_tree);
     let applied = applied(store, batch, &mut known, &counts)?;
     if has_commit && applied.is_none() {
         return Ok(Err(known));
     }
-    let mut objects = known.state.into_iter().flat_map(|state| state.objects);
-    for record in &batch.records {
-        match record.kind {
-            RecordKind::Object => {
-                if let Some((_, digest)) = objects.next() {
-                    store.records.add_new(record, digest)?;
-                }
-            }
-            RecordKind::Content | RecordKind::Text => store.records.add(record, None)?,
-            _ => {}
-        }
-    }
+    let objects = known.state.map(|state| state.objects).unwrap_or_default();
+    store.records.add_all(batch, &objects, true)?;
     let mut contents = Decoded::default();
     contents.references = known.references;
-    Ok(Ok(publish(store, batch.number, contents, applied, touches_tree)))
+    Ok(Ok(publish(store, batch.number, contents, applied)))
 }
 
 /// Returns whether the writer knows every record of the batch.
@@ -133,6 +122,7 @@ fn applied(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts) -> 
     let Some(place) = place.filter(|_| continues).map(|record| record.locator) else {
         return Ok(None);
     };
+    let touches_tree = known.state.as_ref().is_some_and(|state| state.touches_tree);
     let (state, unlinked): (Option<Trie>, Unlinked) = match &mut known.state {
         Some(state) => (
             Some(std::mem::take(&mut state.trie)),
@@ -157,6 +147,7 @@ fn applied(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts) -> 
         place,
         map_record: None,
         takes_state: counts.changes == 0,
+        touches_tree,
         changes: counts.changes,
         counts: OnceLock::new(),
         trie: state.into(),

@@ -1,7 +1,7 @@
 //! The store: converts batches of the log to commits, states, references and history.
 //!
-//! Every batch passes through [`Store::apply`]: batches read at open, batches of other processes, and batches that this
-//! process has just made durable. So the store in memory never contradicts the log.
+//! A batch of another process, or one that this process has just made durable, passes through [`Store::apply`]. [`Bulk`]
+//! takes in many batches, at opening and for verification. So the store in memory never contradicts the log.
 //!
 //! # Layer
 //! Layer 4. Interprets the records of the log. Contains no drafts, acquires no lock file and reads no clock.
@@ -12,6 +12,7 @@
 //!   log lacks.
 
 mod base;
+mod bulk;
 mod catalog;
 mod checkpoint;
 mod checkpointing;
@@ -42,6 +43,7 @@ use crate::trie::Entry;
 
 use base::Base;
 pub(crate) use base::Reread;
+pub(crate) use bulk::Bulk;
 use catalog::Catalog;
 pub(crate) use checkpoint::Checkpoint;
 pub use checkpoint::CheckpointInfo;

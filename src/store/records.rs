@@ -17,7 +17,7 @@ use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{Locator, LogReader, Record, RecordKind};
+use crate::log::{Batch, Locator, LogReader, Record, RecordKind};
 use crate::object::{Commit, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
@@ -214,8 +214,7 @@ impl Records {
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Record>> {
         self.search(kind == RecordKind::Object, digest, |record| {
-            // RCS-1: the index contains only the first bytes of digests. So hashes the record to confirm the match.
-            let matches = record.kind == kind && digest_of(&record, self.suite) == *digest;
+            let matches = is_of(&record, kind, digest, self.suite);
             Ok(matches.then_some(record))
         })
     }
@@ -225,18 +224,12 @@ impl Records {
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn erasure(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<CommitDigest>> {
-        Ok(self.find_erased(digest)?.map(|(_, erased)| erased.by))
+        Ok(self.find_erased(digest)?.map(|erased| erased.by))
     }
 
-    fn find_erased(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<(Locator, Erased)>> {
+    fn find_erased(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<Erased>> {
         for of_objects in [true, false] {
-            let found = self.search(of_objects, digest, |record| {
-                if record.kind != RecordKind::Erased {
-                    return Ok(None);
-                }
-                let erased = Erased::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
-                Ok((erased.digest == *digest).then_some((record.locator, erased)))
-            })?;
+            let found = self.search(of_objects, digest, |record| erased_in(&record, digest))?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -265,37 +258,24 @@ impl Records {
         Ok(found.map(|found| found.locator))
     }
 
-    /// Returns the locator of the version with this digest, or of its erasure marker.
+    /// Returns the locator of the version with this digest, or of its erasure marker, in the batches up to `upto`. A later
+    /// batch may have written an erased version again.
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
-    pub(super) fn find_trace(&self, digest: ObjectDigest) -> Result<Option<Locator>> {
-        match self.find_place(digest)? {
-            Some(place) => Ok(Some(place)),
-            None => Ok(self.find_erased(digest.as_bytes())?.map(|(place, _)| place)),
-        }
-    }
-
-    /// Returns what [`Self::find_trace`] returned after batch `upto`. The version may have been erased and written again
-    /// since.
-    ///
-    /// # Errors
-    /// The errors of [`Self::object_at`].
-    pub(super) fn find_trace_upto(&self, digest: ObjectDigest, upto: u64) -> Result<Option<Locator>> {
-        let written = self.search(true, digest.as_bytes(), |record| {
-            let matches = record.kind == RecordKind::Object
-                && record.batch <= upto
-                && digest_of(&record, self.suite) == *digest.as_bytes();
+    pub(super) fn find_trace(&self, digest: ObjectDigest, upto: u64) -> Result<Option<Locator>> {
+        let digest = digest.as_bytes();
+        let object = self.search(true, digest, |record| {
+            let matches = record.batch <= upto && is_of(&record, RecordKind::Object, digest, self.suite);
             Ok(matches.then_some(record.locator))
         })?;
-        let trace = match written {
-            Some(place) => Some(place),
-            None => self.find_erased(digest.as_bytes())?.map(|(place, _)| place),
-        };
-        match trace {
-            Some(place) if self.batch_of(place.to_u64())? <= upto => Ok(Some(place)),
-            _ => self.find_trace(digest),
+        if object.is_some() {
+            return Ok(object);
         }
+        self.search(true, digest, |record| {
+            let erased = erased_in(&record, digest)?.filter(|_| record.batch <= upto);
+            Ok(erased.map(|_| record.locator))
+        })
     }
 
     /// Reads the commit that a row of a checkpoint refers to. Does not load its state.
@@ -320,6 +300,7 @@ impl Records {
             place,
             map_record: (row.delta != 0).then(|| Locator::from_u64(row.delta)),
             takes_state: false,
+            touches_tree: true,
             changes: 0,
             counts: row.counts.map(OnceLock::from).unwrap_or_default(),
             trie: StateSlot::default(),
@@ -418,12 +399,48 @@ impl Records {
         Ok(gap.1)
     }
 
+    /// Adds the records of a batch to the index, unless the index already contains their digests. `objects` are the key
+    /// paths and digests of the object records. `is_new` states that history had none of these objects when the writer
+    /// staged them.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(super) fn add_all(
+        &self,
+        batch: &Batch,
+        objects: &[(KeyPath, ObjectDigest)],
+        is_new: bool,
+    ) -> Result<()> {
+        let of_kind = |record: &&Record| record.kind == RecordKind::Object;
+        let records = batch.records.iter().filter(of_kind).zip(objects);
+        // A record whose digest may be known. `add` reads the known record to find out.
+        let mut doubtful = Vec::new();
+        if is_new || self.base.is_none() {
+            let mut index = self.objects.write();
+            for (record, (_, digest)) in records {
+                if !index.insert_first(digest.as_bytes(), record.locator, record.batch) {
+                    doubtful.push((record, *digest));
+                }
+            }
+        } else {
+            doubtful.extend(records.map(|(record, (_, digest))| (record, *digest)));
+        }
+        for (record, digest) in doubtful {
+            self.add(record, Some(digest))?;
+        }
+        let mut others = batch
+            .records
+            .iter()
+            .filter(|record| record.kind != RecordKind::Object);
+        others.try_for_each(|record| self.add(record, None))
+    }
+
     /// Adds a record to the index, unless the index already contains its digest. Adds only objects, contents, texts and
     /// erasure markers. `object` is the digest of an object record, if it is known.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(super) fn add(&self, record: &Record, object: Option<ObjectDigest>) -> Result<()> {
+    fn add(&self, record: &Record, object: Option<ObjectDigest>) -> Result<()> {
         let digest = match record.kind {
             RecordKind::Object => object.map(|object| *object.as_bytes()),
             RecordKind::Content | RecordKind::Text => None,
@@ -436,22 +453,6 @@ impl Records {
             table.write().insert(&digest, record.locator, record.batch);
         }
         Ok(())
-    }
-
-    /// Adds the record of a version that history did not have when the writer staged it. Another batch of the same group
-    /// may have added the version since.
-    ///
-    /// # Errors
-    /// The errors of [`Self::add`].
-    pub(super) fn add_new(&self, record: &Record, digest: ObjectDigest) -> Result<()> {
-        if self
-            .objects
-            .write()
-            .insert_first(digest.as_bytes(), record.locator, record.batch)
-        {
-            return Ok(());
-        }
-        self.add(record, Some(digest))
     }
 
     fn add_erased(&self, record: &Record) -> Result<()> {
@@ -468,6 +469,21 @@ impl Records {
         self.lost.fetch_add(u64::from(lost), Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// Returns whether a record has this kind and digest. RCS-1: the index contains only the first bytes of digests, so this
+/// hashes the record.
+fn is_of(record: &Record, kind: RecordKind, digest: &[u8; DIGEST_LEN], suite: HashSuite) -> bool {
+    record.kind == kind && digest_of(record, suite) == *digest
+}
+
+/// Returns the erasure marker in a record, if it replaces the record with this digest.
+fn erased_in(record: &Record, digest: &[u8; DIGEST_LEN]) -> Result<Option<Erased>> {
+    if record.kind != RecordKind::Erased {
+        return Ok(None);
+    }
+    let erased = Erased::decode(&record.body).map_err(|error| unreadable(record, &error))?;
+    Ok((erased.digest == *digest).then_some(erased))
 }
 
 /// Computes the digest of an object, a content or a text from its record.

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::codec::{self, DecodeError};
-use crate::digest::{CommitDigest, HashSuite, KeyPath, ObjectDigest, Root};
+use crate::digest::{CommitDigest, Domain, HashBatch, HashSuite, KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Reference};
@@ -18,12 +18,14 @@ use crate::threads::{beside, processors};
 use crate::trie::{Entry, NodeSource, Shape, Trie};
 
 use super::checkpoint::FirstWritten;
-use super::commits::Gap;
+use super::commits::{Gap, StateSlot};
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
 use super::{CommitEntry, Store};
 
 /// The minimal number of records for each thread that decodes a batch.
 const RECORDS_A_THREAD: usize = 2_048;
+/// The number of objects that are hashed together. Their bytes fit into a processor's second cache.
+const HASHED_TOGETHER: usize = 256;
 
 /// The state after a batch and the objects of the batch, which the writer computed before it wrote the batch.
 pub(crate) struct StagedState {
@@ -132,7 +134,9 @@ impl Decoded {
     /// Iterates the changes of ids. Each item contains the key path, the new version (`None` if the id is removed), the
     /// locator of the version's record and the time of the id's first write. The locator and the time are `None` if the
     /// batch does not contain them.
-    fn changes(&self) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
+    pub(super) fn changes(
+        &self,
+    ) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
         let objects = self.links_of_objects.iter();
         let objects = objects.map(|&(key, digest, place)| (key, Some(digest), Some(place), None));
         let links = self.links.iter();
@@ -173,18 +177,16 @@ pub(super) fn apply(
         }
         None => (None, None),
     };
-    let mut contents = decode(store, batch, known, true)?;
-    contents.check()?;
+    let is_new = known.is_some();
+    let objects = match known {
+        Some(known) => known,
+        None => hashed(batch, store.suite)?,
+    };
+    let mut contents = decode(batch, &objects, store.suite)?;
+    store.records.add_all(batch, &objects, is_new)?;
     let head = store.head.load_full();
-    let mut applied = None;
-    if let Some(record) = contents.commit.take() {
-        if record.digest != batch.commit {
-            let (named, found) = (batch.commit, record.digest);
-            return Err(Error::corrupt(format!(
-                "the seal names commit {named}, but the batch contains commit {found}"
-            )));
-        }
-        let mut history = check_chain(store, head.as_deref(), &contents, &record.commit)?;
+    let next = next_commit(store, head.as_deref(), batch, &mut contents)?;
+    let applied = next.map(|(entry, history)| -> Result<_> {
         let before = head.as_ref().map(|head| store.state(head)).transpose()?;
         let of_root = |root| store.by_root(root)?.map(|entry| store.state(&entry)).transpose();
         if contents.changes_state() {
@@ -195,36 +197,62 @@ pub(super) fn apply(
             store,
             before,
             &of_root,
-            (batch.number, &contents),
-            &record.commit,
+            &contents,
+            (&entry.commit, batch.number),
             state,
         )?;
-        history.append(&record.digest);
-        let entry = Arc::new(CommitEntry {
-            digest: record.digest,
-            commit: record.commit,
-            batch: batch.number,
-            place: record.place,
-            map_record: contents.map_record.as_ref().map(|map_record| map_record.place),
-            takes_state: !contents.changes_state(),
-            changes: contents.changes().count() as u64,
-            counts: OnceLock::new(),
+        let entry = CommitEntry {
+            touches_tree,
             trie: trie.into(),
-        });
-        applied = Some((entry, history, unlinked));
-    }
+            ..entry
+        };
+        Ok((Arc::new(entry), history, unlinked))
+    });
+    Ok(publish(store, batch.number, contents, applied.transpose()?))
+}
 
-    Ok(publish(store, batch.number, contents, applied, touches_tree))
+/// Checks a batch against the chain of commits (STO-1, except for the root). Returns its commit without a state, and the
+/// history tree up to the commit.
+pub(super) fn next_commit(
+    store: &Store,
+    head: Option<&CommitEntry>,
+    batch: &Batch,
+    contents: &mut Decoded,
+) -> Result<Option<(CommitEntry, HistoryTree)>> {
+    contents.check()?;
+    let Some(record) = contents.commit.take() else {
+        return Ok(None);
+    };
+    if record.digest != batch.commit {
+        let (named, found) = (batch.commit, record.digest);
+        return Err(Error::corrupt(format!(
+            "the seal names commit {named}, but the batch contains commit {found}"
+        )));
+    }
+    let mut history = check_chain(store, head, contents, &record.commit)?;
+    history.append(&record.digest);
+    let entry = CommitEntry {
+        digest: record.digest,
+        commit: record.commit,
+        batch: batch.number,
+        place: record.place,
+        map_record: contents.map_record.as_ref().map(|map_record| map_record.place),
+        takes_state: !contents.changes_state(),
+        touches_tree: true,
+        changes: contents.changes().count() as u64,
+        counts: OnceLock::new(),
+        trie: StateSlot::default(),
+    };
+    Ok(Some((entry, history)))
 }
 
 /// Adds a checked batch to the catalog, completely: no step can fail. `applied` is its commit, with the ids that the
-/// commit removed. `touches_tree` tells whether its changes may change the tree of parents.
+/// commit removed.
 pub(super) fn publish(
     store: &Store,
     batch: u64,
     contents: Decoded,
     applied: Option<(Arc<CommitEntry>, HistoryTree, Unlinked)>,
-    touches_tree: bool,
 ) -> Option<Arc<CommitEntry>> {
     let head = store.head.load_full();
     let mut catalog = store.catalog.write();
@@ -236,7 +264,7 @@ pub(super) fn publish(
             catalog.note_unlinked(batch, FirstWritten { key, created });
         }
         let left = head.filter(|head| entry.takes_state && head.commit.root != entry.commit.root);
-        if left.is_some() || touches_tree && !entry.takes_state {
+        if left.is_some() || entry.touches_tree && !entry.takes_state {
             catalog.tree_changed = batch;
         }
         if let Some(left) = left {
@@ -252,63 +280,73 @@ pub(super) fn publish(
     entry
 }
 
-/// Decodes a batch. If `register` is true, also adds the records to the index by digest.
-fn decode(
-    store: &Store,
+/// The key path and the digest of each object record of a batch, in order.
+pub(super) type Hashed = Vec<(KeyPath, ObjectDigest)>;
+
+/// Decodes a batch, whose object records have the key paths and digests `objects`.
+pub(super) fn decode(
     batch: &Batch,
-    known: Option<Vec<(KeyPath, ObjectDigest)>>,
-    register: bool,
+    objects: &[(KeyPath, ObjectDigest)],
+    suite: HashSuite,
 ) -> Result<Decoded> {
     let mut decoded = Decoded::default();
-    let is_new = known.is_some();
-    let objects = match known {
-        Some(known) => known,
-        None => decode_objects(&batch.records, store.suite, processors())?,
-    };
-    let mut objects = objects.into_iter();
+    let mut objects = objects.iter();
     for record in &batch.records {
-        let object = (record.kind == RecordKind::Object).then(|| objects.next());
-        if object == Some(None) {
-            return Err(Error::internal("a batch has more objects than the staged ones"));
+        let mut object = None;
+        if record.kind == RecordKind::Object {
+            let known = objects.next();
+            object =
+                Some(*known.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))?);
         }
-        let object = object.flatten();
         decoded
-            .add(record, store.suite, object)
+            .add(record, suite, object)
             .map_err(|error| unreadable(record, &error))?;
-        match object {
-            _ if !register => {}
-            Some((_, digest)) if is_new => store.records.add_new(record, digest)?,
-            _ => store.records.add(record, object.map(|(_, digest)| digest))?,
-        }
     }
     Ok(decoded)
 }
 
-/// Returns the key path and the digest of each object record, in order. Decodes a large batch in several threads.
-fn decode_objects(
-    records: &[Record],
-    suite: HashSuite,
-    threads: usize,
-) -> Result<Vec<(KeyPath, ObjectDigest)>> {
+/// Checks and hashes the objects of a batch. Divides a large batch among several threads.
+fn hashed(batch: &Batch, suite: HashSuite) -> Result<Hashed> {
+    let is_object = |record: &&Record| record.kind == RecordKind::Object;
+    let objects: Vec<_> = batch.records.iter().filter(is_object).collect();
+    hash_objects(&objects, suite, processors())
+}
+
+/// Checks the objects in these records, and returns their key paths and digests. Divides many records among `threads`
+/// threads, and hashes many objects together.
+pub(super) fn hash_objects(records: &[&Record], suite: HashSuite, threads: usize) -> Result<Hashed> {
     if threads > 1 && records.len() >= 2 * RECORDS_A_THREAD {
         let (low, high) = records.split_at(records.len() / 2);
         let (low, high) = beside(
-            || decode_objects(low, suite, threads / 2),
-            || decode_objects(high, suite, threads - threads / 2),
+            || hash_objects(low, suite, threads / 2),
+            || hash_objects(high, suite, threads - threads / 2),
         );
         let mut objects = low?;
         objects.append(&mut high?);
         return Ok(objects);
     }
-    let objects = records.iter().filter(|record| record.kind == RecordKind::Object);
-    let decode = |record| key_and_digest(record, suite).map_err(|error| unreadable(record, &error));
-    objects.map(decode).collect()
+    let (mut batch, mut digests) = (
+        HashBatch::new(suite, Domain::Object),
+        Vec::with_capacity(records.len()),
+    );
+    let mut keys = Vec::with_capacity(records.len());
+    for together in records.chunks(HASHED_TOGETHER) {
+        let mut ids = Vec::with_capacity(together.len());
+        for record in together {
+            ids.push(Object::check(&record.body).map_err(|error| unreadable(record, &error))?);
+            batch.push_bytes(&record.body);
+        }
+        batch.finish(&mut digests);
+        keys.append(&mut suite.key_paths(ids.into_iter()));
+    }
+    let digests = digests.into_iter().map(ObjectDigest::from_bytes);
+    Ok(keys.into_iter().zip(digests).collect())
 }
 
 /// Decodes the object in a record. Returns the object's key path and digest.
 fn key_and_digest(record: &Record, suite: HashSuite) -> Result<(KeyPath, ObjectDigest), DecodeError> {
-    let object = Object::decode(record.body.clone(), suite)?;
-    Ok((suite.key_path(object.id().as_str()), object.digest()))
+    let id = Object::check(&record.body)?;
+    Ok((suite.key_path(id), Object::hash(&record.body, suite)))
 }
 
 /// Replays the batches after `from` up to number `upto`. `trie` is the state at `from`. Returns the state of each
@@ -327,7 +365,7 @@ pub(super) fn states_behind(
     let mut by_root: HashMap<Root, Trie> = HashMap::new();
     let mut trie = trie;
     store.records.reader().batches(from, upto, &mut |batch| {
-        let mut contents = decode(store, &batch, None, false)?;
+        let mut contents = decode(&batch, &hashed(&batch, store.suite)?, store.suite)?;
         let Some(record) = contents.commit.take() else {
             return Ok(());
         };
@@ -340,8 +378,8 @@ pub(super) fn states_behind(
             store,
             before,
             &of_root,
-            (batch.number, &contents),
-            &record.commit,
+            &contents,
+            (&record.commit, batch.number),
             None,
         )?;
         by_root.insert(record.commit.root, trie.clone());
@@ -395,13 +433,13 @@ pub(crate) type Unlinked = Vec<(KeyPath, i64)>;
 /// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
 /// root that the commit names. The batch of a rollback contains no changes. The state after such a batch is the state
 /// of the newest kept commit with the same root, which `of_root` returns. `staged` is the result, if the writer has
-/// computed it. No entry of the state names a record behind the batch.
+/// computed it.
 fn state_after(
     store: &Store,
     before: Trie,
     of_root: &dyn Fn(Root) -> Result<Option<Trie>>,
-    (batch, contents): (u64, &Decoded),
-    commit: &Commit,
+    contents: &Decoded,
+    (commit, batch): (&Commit, u64),
     staged: Option<(Trie, Unlinked)>,
 ) -> Result<(Trie, Unlinked)> {
     let seq = commit.seq;
@@ -413,7 +451,7 @@ fn state_after(
             Ok(written.unwrap_or_else(|| commit.time.as_micros()))
         };
         let place = |digest| {
-            let place = store.records.find_trace_upto(digest, batch)?;
+            let place = store.records.find_trace(digest, batch)?;
             Ok(place.ok_or_else(|| missing_version(digest))?.to_u64())
         };
         with_changes(before, contents, store, &created, &place)?

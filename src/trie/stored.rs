@@ -179,7 +179,7 @@ fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result
 }
 
 /// Checks that the loaded node is the requested node.
-fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<()> {
+pub(super) fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<()> {
     if *digest != node.digest {
         let what = format!(
             "the digest of the node is {} instead of {}",
@@ -193,32 +193,6 @@ fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<(
         return Err(damaged(node, what));
     }
     Ok(())
-}
-
-/// Loads a branch, verifies it, and returns the branches directly below it (TRI-4). Keeps no node in memory.
-pub(super) fn verify_branch(
-    node: &StoredNode,
-    level: usize,
-    source: &dyn NodeSource,
-) -> Result<Vec<(usize, StoredNode)>> {
-    let mut below = Vec::new();
-    let bytes = source.load(node)?;
-    let mut read = || {
-        let mut reader = Reader::new(&bytes);
-        if reader.u8()? != BRANCH {
-            return Err(DecodeError::Invalid("the node is not a branch"));
-        }
-        let read = read_branch(&mut reader, level, NodeHasher::of(source), &mut |digit, slot| {
-            if let Slot::Branch(node) = slot {
-                below.push((digit, node));
-            }
-        })?;
-        reader.finish()?;
-        Ok(read)
-    };
-    let read = read().map_err(|error| damaged(node, error))?;
-    compare(node, &read.digest, read.count)?;
-    Ok(below)
 }
 
 /// The number of bytes of a branch in a branch.
@@ -311,7 +285,7 @@ fn decode_branch(
     hasher: NodeHasher,
 ) -> Result<(Child, [u8; DIGEST_LEN]), DecodeError> {
     let mut children = Children::default();
-    let read = read_branch(reader, level, hasher, &mut |digit, slot| {
+    let (read, digest) = read_branch(reader, level, hasher, &mut |digit, slot| {
         let child = match slot {
             Slot::Leaf(entry) => Child::leaf(entry),
             Slot::Branch(node) => stored_child(node, hasher),
@@ -320,21 +294,21 @@ fn decode_branch(
     })?;
     let child = children.into_branch(read.count);
     if let Kind::Branch(branch) = child.get() {
-        branch.cache_digest(hasher.kind(), &read.digest);
+        branch.cache_digest(hasher.kind(), &digest);
     }
-    Ok((child, read.digest))
+    Ok((child, digest))
 }
 
 /// The child at one digit of a branch in storage.
-enum Slot {
+pub(super) enum Slot {
     Leaf(Entry),
     Branch(StoredNode),
 }
 
 /// The header of a branch in storage.
-struct ReadBranch {
-    count: u64,
-    digest: [u8; DIGEST_LEN],
+pub(super) struct ReadBranch {
+    pub(super) bitmap: u16,
+    pub(super) count: u64,
 }
 
 /// Decodes the bytes of a branch after its kind byte. Passes each child with its digit to `visit`, and computes the
@@ -343,6 +317,42 @@ fn read_branch(
     reader: &mut Reader<'_>,
     level: usize,
     hasher: NodeHasher,
+    visit: &mut dyn FnMut(usize, Slot),
+) -> Result<(ReadBranch, [u8; DIGEST_LEN]), DecodeError> {
+    let mut digests = Gathered::new();
+    let read = read_slots(reader, level, &mut |digit, slot| {
+        digests.push(match &slot {
+            Slot::Leaf(entry) => hasher.leaf(&entry.key, &entry.digest),
+            Slot::Branch(node) => node.digest,
+        });
+        visit(digit, slot);
+    })?;
+    let digest = hasher.branch(level, read.bitmap, read.count, digests.as_slice());
+    Ok((read, digest))
+}
+
+/// Decodes a whole branch, and passes each child with its digit to `visit`. Verifies no digest.
+pub(super) fn read_whole(
+    node: &StoredNode,
+    level: usize,
+    bytes: &[u8],
+    visit: &mut dyn FnMut(usize, Slot),
+) -> Result<ReadBranch> {
+    let mut reader = Reader::new(bytes);
+    let mut read = || {
+        if reader.u8()? != BRANCH {
+            return Err(DecodeError::Invalid("the node is not a branch"));
+        }
+        read_slots(&mut reader, level, visit)
+    };
+    let read = read().and_then(|read| reader.finish().map(|()| read));
+    read.map_err(|error| damaged(node, error))
+}
+
+/// Decodes the bytes of a branch after its kind byte. Passes each child with its digit to `visit`.
+fn read_slots(
+    reader: &mut Reader<'_>,
+    level: usize,
     visit: &mut dyn FnMut(usize, Slot),
 ) -> Result<ReadBranch, DecodeError> {
     if usize::from(reader.u8()?) != level || level >= LEVELS {
@@ -353,7 +363,6 @@ fn read_branch(
     if leaves & !bitmap != 0 {
         return Err(DecodeError::Invalid("a branch has a leaf outside of its bitmap"));
     }
-    let mut digests = Gathered::new();
     let mut count = 0_u64;
     for digit in (0..16).filter(|digit| bitmap & (1 << digit) != 0) {
         if leaves & (1 << digit) != 0 {
@@ -363,7 +372,6 @@ fn read_branch(
                     "a branch has a leaf at a digit that differs from the key path of the leaf",
                 ));
             }
-            digests.push(hasher.leaf(&entry.key, &entry.digest));
             count += 1;
             visit(digit, Slot::Leaf(entry));
         } else {
@@ -373,7 +381,6 @@ fn read_branch(
                     "a branch is too deep, or counts too few or impossibly many leaves",
                 ));
             }
-            digests.push(node.digest);
             count += node.count;
             visit(digit, Slot::Branch(node));
         }
@@ -383,8 +390,5 @@ fn read_branch(
             "a branch has fewer than two leaves, or impossibly many",
         ));
     }
-    Ok(ReadBranch {
-        count,
-        digest: hasher.branch(level, bitmap, count, digests.as_slice()),
-    })
+    Ok(ReadBranch { bitmap, count })
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use crate::digest::{DIGEST_LEN, to_hex};
 use crate::error::{Cause, Finding, Result, Severity};
 use crate::log::{Batch, Locator, RecordKind, segment_name};
-use crate::object::{Commit, Reference, ReferenceName};
+use crate::object::{Commit, Object, Reference, ReferenceName};
 use crate::store::{Store, object_of};
 
 use crate::engine::write::newest_references;
@@ -27,13 +27,13 @@ pub(crate) struct Dangling {
 }
 
 impl Dangling {
-    /// Adds the records that a newly applied batch names.
-    pub(crate) fn add(&mut self, store: &Store, batch: &Batch) {
+    /// Adds the records that a batch names.
+    pub(crate) fn add(&mut self, batch: &Batch) {
         for record in &batch.records {
             let mut texts = [None, None];
             let mut content = None;
             match record.kind {
-                RecordKind::Object => content = object_of(record, store.suite).content_digest(),
+                RecordKind::Object => content = Object::content_digest_in(&record.body),
                 RecordKind::Commit => {
                     if let Ok(commit) = Commit::decode(&record.body) {
                         texts = [commit.reason, commit.source];

@@ -1,21 +1,21 @@
 //! Verification: reads the whole store from the disk and reports damage.
 //!
-//! Verification makes two passes, and reads everything from the disk again. The first pass checks the files: frames,
-//! checksums, seals and the chain of segments. The second pass rebuilds the store and checks each digest, each root and
-//! the chain of commits.
+//! Verification reads everything from the disk again. It checks the files: frames, checksums, seals and the chain of
+//! segments. From the same bytes it rebuilds the store, many batches at a time, and checks each digest, each root and the
+//! chain of commits. If it finds damage, it reads the log a second time and rebuilds the store batch by batch, because the
+//! report names the first wrong batch.
 //!
 //! # Layer
 //! Layer 5.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::digest::HashSuite;
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
-use crate::log::{self, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
-use crate::store::{self, CommitEntry, LogId, Store};
+use crate::log::{self, Batch, CheckItem, Log, LogOptions, LogReader, Mode, RecordKind, segment_name};
+use crate::store::{self, Bulk, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
 use super::{Dangling, not_regular, open_log, places_of};
@@ -91,36 +91,40 @@ pub(crate) fn examine(
     let total =
         Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()).map_or(0, |log| log.size().1);
     let tell = |doing: &'static str, done: u64| options.tell(doing, done, total);
-    let files = || {
-        let report = check_files(disk, options, &|done| tell("verify files", done))?;
-        tell("verify files", total);
-        Ok(report)
-    };
-    if depth == VerifyDepth::Quick {
-        return files();
-    }
-    // The two passes run in parallel. The progress of the second pass is reported only after the first pass has ended.
-    let files_done = AtomicBool::new(false);
+    let built = OnceLock::new();
+    let mut rebuilding = (depth == VerifyDepth::Full).then(|| Rebuilding::new(&built));
+    let mut report = check_log(
+        disk,
+        options,
+        &|done| tell("verify files", done),
+        rebuilding.as_mut(),
+    )?;
+    let is_intact = report.damage.is_empty();
     let step = |done| {
-        if files_done.load(Ordering::Acquire) {
-            tell("verify contents", done);
-        }
+        tell("verify contents", done);
         options.check_stop()
     };
-    let (report, rebuilt) = beside(
-        || files().inspect(|_| files_done.store(true, Ordering::Release)),
-        || rebuild(disk, known, &step),
+    let (derived, rebuilt) = beside(
+        || check_derived(disk, options, &mut report),
+        || {
+            let together = rebuilding?.finish(known, is_intact);
+            Some(together.map_or_else(|| rebuild(disk, known, &step), Ok))
+        },
     );
-    let mut report = report?;
+    derived?;
+    tell("verify files", total);
+    report.ok = report.damage.is_empty();
+    let Some(rebuilt) = rebuilt else {
+        return Ok(report);
+    };
     match rebuilt {
-        Ok((store, missing)) => {
-            report.damage.extend(missing);
-            report.commits = store.kept() as u64;
-            report.versions = store.records.versions();
-            // The replay started at the first batch, so this number includes all lost versions.
-            report.lost = store.records.lost_since();
-            report.erased = store.records.erased() - report.lost;
-            report.thinned = store.gaps().iter().map(|gap| gap.count).sum();
+        Ok(rebuilt) => {
+            report.damage.extend(rebuilt.missing);
+            report.commits = rebuilt.commits;
+            report.versions = rebuilt.versions;
+            report.lost = rebuilt.lost;
+            report.erased = rebuilt.erased;
+            report.thinned = rebuilt.thinned;
         }
         // Damage that the first pass found also stops the rebuild. The report contains that damage only once.
         Err(error) if error.is_damage() && !report.damage.is_empty() => {}
@@ -138,25 +142,44 @@ pub(crate) fn examine(
     Ok(report)
 }
 
-/// Checks the files of the log and its checkpoints. Passes the number of bytes of batches checked so far to `tell`.
-fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
+/// Checks the files of the log. Passes the number of bytes of batches checked so far to `tell`, and the batches to
+/// `rebuilding`.
+fn check_log(
+    disk: &Arc<dyn Disk>,
+    options: &Settings,
+    tell: &dyn Fn(u64),
+    mut rebuilding: Option<&mut Rebuilding<'_>>,
+) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let mut done = 0;
     let visit = &mut |item| {
-        match item {
-            CheckItem::Batch(batch) => {
-                let count = |kind| batch.records.iter().filter(|record| record.kind == kind).count() as u64;
-                report.commits += count(RecordKind::Commit);
-                report.versions += count(RecordKind::Object);
-                done += body_bytes(&batch);
-                tell(done);
-                options.check_stop()?;
+        let (batch, is_seen) = match item {
+            CheckItem::Batch(batch) => (batch, true),
+            CheckItem::Unproven(batch) => (batch, false),
+            CheckItem::Reader(reader) => {
+                if let Some(rebuilding) = &mut rebuilding {
+                    rebuilding.start(reader);
+                }
+                return Ok(());
             }
             CheckItem::Finding(found) => {
                 let is_damage = found.severity == Severity::Damage;
                 let (damage, derived) = (&mut report.damage, &mut report.derived);
                 if is_damage { damage } else { derived }.push(found);
+                return Ok(());
             }
+        };
+        let count = |kind| batch.records.iter().filter(|record| record.kind == kind).count() as u64;
+        report.commits += count(RecordKind::Commit);
+        report.versions += count(RecordKind::Object);
+        done += body_bytes(&batch);
+        tell(done);
+        options.check_stop()?;
+        if let Some(rebuilding) = rebuilding
+            .as_mut()
+            .filter(|_| is_seen && report.damage.is_empty())
+        {
+            rebuilding.add(batch);
         }
         Ok(())
     };
@@ -173,8 +196,6 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
         }
         Err(error) => return Err(error),
     }
-    check_derived(disk, options, &mut report)?;
-    report.ok = report.damage.is_empty();
     Ok(report)
 }
 
@@ -247,13 +268,82 @@ fn of_error(error: &Error) -> Finding {
     }
 }
 
-/// Replays the log into a new store, and reads the files without mapping them. Also returns findings for records that
-/// are named but missing.
+/// What verification reports of a rebuilt store.
+struct Rebuilt {
+    commits: u64,
+    versions: u64,
+    lost: u64,
+    erased: u64,
+    thinned: u64,
+    /// The records that are named but missing.
+    missing: Vec<Finding>,
+}
+
+impl Rebuilt {
+    /// Examines a store that has read the whole log. `known` is a commit that the log must contain.
+    fn of(store: &Store, dangling: Dangling, known: Option<&CommitEntry>) -> Result<Self> {
+        store.head()?;
+        if let Some(known) = known
+            && store.by_digest(known.digest)?.is_none()
+        {
+            let seq = known.seq();
+            return Err(Error::corrupt(format!(
+                "commit {seq} was acknowledged but is missing from the log: the end of the log was lost or replaced"
+            )));
+        }
+        // The replay started at the first batch, so this number includes all lost versions.
+        let lost = store.records.lost_since();
+        Ok(Self {
+            commits: store.kept() as u64,
+            versions: store.records.versions(),
+            lost,
+            erased: store.records.erased() - lost,
+            thinned: store.gaps().iter().map(|gap| gap.count).sum(),
+            missing: dangling.missing(store)?,
+        })
+    }
+}
+
+/// Rebuilds the store from the batches that the check of the files reads.
+struct Rebuilding<'s> {
+    store: &'s OnceLock<Store>,
+    /// The batches so far. `None` before the log is open, and after an error.
+    bulk: Option<Bulk<'s>>,
+    dangling: Dangling,
+}
+
+impl<'s> Rebuilding<'s> {
+    fn new(store: &'s OnceLock<Store>) -> Self {
+        Self {
+            store,
+            bulk: None,
+            dangling: Dangling::default(),
+        }
+    }
+
+    fn start(&mut self, reader: LogReader) {
+        let store = self.store.get_or_init(|| Store::new(reader.suite(), reader));
+        self.bulk = Bulk::new(store).ok();
+    }
+
+    fn add(&mut self, batch: Batch) {
+        self.dangling.add(&batch);
+        self.bulk.take_if(|bulk| bulk.add(batch).is_err());
+    }
+
+    /// Returns what to report. Returns `None` if a batch is wrong, or if the log is not intact.
+    fn finish(self, known: Option<&CommitEntry>, is_intact: bool) -> Option<Rebuilt> {
+        self.bulk.filter(|_| is_intact)?.finish().ok()?;
+        Rebuilt::of(self.store.get()?, self.dangling, known).ok()
+    }
+}
+
+/// Replays the log batch by batch into a new store, and reads the files without mapping them.
 fn rebuild(
     disk: &Arc<dyn Disk>,
     known: Option<&CommitEntry>,
     step: &(dyn Fn(u64) -> Result<()> + Sync),
-) -> Result<(Store, Vec<Finding>)> {
+) -> Result<Rebuilt> {
     let log_options = LogOptions {
         map: false,
         ..LogOptions::default()
@@ -271,19 +361,9 @@ fn rebuild(
             None => error,
         };
         store.apply(&batch, None).map_err(at_batch)?;
-        dangling.add(&store, &batch);
+        dangling.add(&batch);
         Ok(())
     })?;
     step(u64::MAX)?;
-    store.head()?;
-    if let Some(known) = known
-        && store.by_digest(known.digest)?.is_none()
-    {
-        let seq = known.seq();
-        return Err(Error::corrupt(format!(
-            "commit {seq} was acknowledged but is missing from the log: the end of the log was lost or replaced"
-        )));
-    }
-    let missing = dangling.missing(&store)?;
-    Ok((store, missing))
+    Rebuilt::of(&store, dangling, known)
 }

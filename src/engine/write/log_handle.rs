@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 use crate::log::{self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, WriteLock};
-use crate::store::Store;
+use crate::store::{Bulk, Store};
 
 use crate::engine::opened::Opened;
 use crate::engine::read::Source;
@@ -213,7 +213,7 @@ impl LogHandle {
         }
         let store = source.opened.store();
         match read_on(&source.opened, &mut self.log, &mut |batch| {
-            take_in(&source.opened, &store, batch)
+            take_in(&source.opened, &store, &batch)
         }) {
             Err(error) if error.code() == ErrorCode::Rewritten => self.load(source),
             Err(error) => Err(error),
@@ -236,13 +236,11 @@ impl LogHandle {
         let log = &mut self.log;
         (self.tail_bytes, self.proven) = (0, false);
         let mut read = || -> Result<(Store, bool, u64)> {
-            log.reopen()?;
-            let store = newest_store(&source.opened, log)?;
-            let is_covered = store.head().is_ok();
-            let bytes = read_on(&source.opened, log, &mut |batch| {
-                store.apply(batch, None).map(drop)
-            })?;
-            Ok((store, is_covered, bytes))
+            match read_store(&source.opened, log, !source.opened.settings.degraded) {
+                // The batches one by one show the first wrong one.
+                Err(error) if error.is_corruption() => read_store(&source.opened, log, false),
+                read => read,
+            }
         };
         let mut loaded = read();
         // Another process may rewrite the log again during the read.
@@ -281,6 +279,22 @@ pub(crate) fn body_bytes(batch: &Batch) -> u64 {
     batch.records.iter().map(|record| record.body.len() as u64).sum()
 }
 
+/// Reads the log, from the newest checkpoint or the start, into a new store: all batches together, or one by one. Also
+/// returns whether there is a checkpoint, and the size of the records in bytes.
+fn read_store(opened: &Opened, log: &mut Log, together: bool) -> Result<(Store, bool, u64)> {
+    log.reopen()?;
+    let store = newest_store(opened, log)?;
+    let is_covered = store.head().is_ok();
+    if !together {
+        let bytes = read_on(opened, log, &mut |batch| store.apply(&batch, None).map(drop))?;
+        return Ok((store, is_covered, bytes));
+    }
+    let mut bulk = Bulk::new(&store)?;
+    let bytes = read_on(opened, log, &mut |batch| bulk.add(batch))?;
+    bulk.finish()?;
+    Ok((store, is_covered, bytes))
+}
+
 fn take_in(opened: &Opened, store: &Store, batch: &Batch) -> Result<()> {
     if let Some(entry) = store.apply(batch, None)? {
         opened.notify(&entry);
@@ -290,14 +304,14 @@ fn take_in(opened: &Opened, store: &Store, batch: &Batch) -> Result<()> {
 
 /// Passes the new batches to `visit`, and records damage at which reading stopped. Returns the size of the batches'
 /// records in bytes.
-fn read_on(opened: &Opened, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
+fn read_on(opened: &Opened, log: &mut Log, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<u64> {
     let (mut done, total) = (0, log.size().1);
     let tell = |done: u64| opened.settings.tell("open", done, total);
     let mut is_refused = false;
     let read = log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
         tell(done);
-        visit(&batch).inspect_err(|_| is_refused = true)
+        visit(batch).inspect_err(|_| is_refused = true)
     });
     let tail = match read {
         // The batch refers to damaged bytes, for example a damaged version that the batch restores. A degraded handle

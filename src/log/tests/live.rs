@@ -73,6 +73,17 @@ fn damage_behind_a_mark_that_went_back_is_damage() {
     }
 }
 
+/// Returns the number of batches that a check passes on as batches that readers see.
+fn seen_by_check(disk: &SimDisk) -> usize {
+    let mut seen = 0;
+    Log::check(shared(disk), LogOptions::default(), None, &mut |item| {
+        seen += usize::from(matches!(item, CheckItem::Batch(_)));
+        Ok(())
+    })
+    .unwrap();
+    seen
+}
+
 #[test]
 fn a_group_that_is_being_written_is_no_sign_of_it() {
     let disk = SimDisk::new(2);
@@ -86,6 +97,11 @@ fn a_group_that_is_being_written_is_no_sign_of_it() {
         let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, LogOptions::default()).unwrap();
         assert_eq!(texts.len(), 1, "CAT-2");
         assert!(tail.proven);
+        assert_eq!(
+            seen_by_check(&disk),
+            1,
+            "a check tells which batches no reader has seen"
+        );
     }
     log.sync(&lock).unwrap();
     assert_eq!(
@@ -134,6 +150,7 @@ fn a_large_batch_behind_a_mark_that_went_back_hides_no_seal() {
     let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, LogOptions::default()).unwrap();
     let lengths: Vec<usize> = texts.iter().map(String::len).collect();
     assert_eq!(lengths, [7, 6000, 6000, 100]);
+    assert_eq!(seen_by_check(&disk), 4);
     assert!(!tail.proven);
 }
 

@@ -18,7 +18,7 @@ use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, 
 use crate::log::{Fixed, Locator, Log};
 use crate::store::commits::Gap;
 use crate::threads::processors;
-use crate::trie::{StoredNode, check_stored};
+use crate::trie::{StoredNode, Verified, check_stored};
 
 /// Verifies every checkpoint file of a store, and reports unfinished files.
 ///
@@ -27,7 +27,10 @@ use crate::trie::{StoredNode, check_stored};
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let files = list(disk)?;
+    // Each file contains only what is new, so a node that an older file contains was verified with that file.
+    let mut verified = Verified::default();
     let newest = files.iter().rposition(|file| file.is_finished);
+    let mut is_damaged = false;
     for (index, file) in files.into_iter().enumerate() {
         if !file.is_finished {
             findings.push(Finding::new(Severity::Harmless, &file.name, 0, Cause::Unfinished));
@@ -36,7 +39,11 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
         match open_chain(disk, &file, true) {
             Ok(chain) => {
                 findings.extend(other_log(&chain, log));
-                findings.extend(check_content(&chain, Some(index) != newest, progress)?);
+                // Damage of an older file must not hide damage of this one.
+                let verified = (!is_damaged || Some(index) == newest).then_some(&mut verified);
+                let found = check_content(&chain, verified, progress)?;
+                is_damaged |= !found.is_empty();
+                findings.extend(found);
             }
             // The file is gone, because another process has written newer checkpoints and removed this file.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -121,7 +128,7 @@ pub(super) fn verify_file(
     let mut found = check_part(&part, progress)?;
     found.extend(
         check_states(&part)
-            .and_then(|tops| check_nodes(&chain, &tops, true))
+            .and_then(|tops| check_new_nodes(&chain, &tops))
             .err()
             .map(|error| {
                 let nodes = part.header().extent(Section::Nodes).offset;
@@ -137,15 +144,22 @@ pub(super) fn verify_file(
     }
 }
 
-/// Checks the newest file of a checkpoint, and the nodes of its states. If `newest_only` is false, includes the nodes in
-/// earlier files.
-fn check_content(chain: &Checkpoint, newest_only: bool, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
+/// Checks the newest file of a checkpoint, and the nodes of its states: those that were not `verified` before, or only
+/// those in the newest file.
+fn check_content(
+    chain: &Checkpoint,
+    verified: Option<&mut Verified>,
+    progress: &mut Progress<'_>,
+) -> Result<Vec<Finding>> {
     let part = chain.newest();
     let mut findings = check_part(part, progress)?;
     let causes = findings.iter().map(|found| &found.damage.cause);
     let is_readable = |cause: &Cause| !matches!(cause, Cause::BlockChecksums { .. } | Cause::TableChecksum);
     if causes.into_iter().all(is_readable) {
-        let checked = check_states(part).and_then(|tops| check_nodes(chain, &tops, newest_only));
+        let checked = check_states(part).and_then(|tops| match verified {
+            Some(verified) => check_stored(&tops, chain, &|_| false, verified, processors()),
+            None => check_new_nodes(chain, &tops),
+        });
         // The check of an earlier file reports the damage of that file.
         let is_own = |error: &Error| error.damage().is_none_or(|damage| damage.file == part.name());
         let nodes = part.header().extent(Section::Nodes).offset;
@@ -273,15 +287,14 @@ fn check_states(one: &Part) -> Result<Vec<StoredNode>> {
     Ok(tops)
 }
 
-/// Checks that every node below `tops` has the digest that its parent node contains. If `newest_only` is true, checks
-/// only the nodes in the newest file.
-fn check_nodes(chain: &Checkpoint, tops: &[StoredNode], newest_only: bool) -> Result<()> {
+/// Checks that every node of the newest file below `tops` has the digest that its parent node contains.
+fn check_new_nodes(chain: &Checkpoint, tops: &[StoredNode]) -> Result<()> {
     let newest = chain.newest();
-    let is_known = |node: &StoredNode| newest_only && newest.node_offset(node.place).is_none();
+    let is_known = |node: &StoredNode| newest.node_offset(node.place).is_none();
     let tops: Vec<_> = tops
         .iter()
         .filter(|top| top.count == 0 || !is_known(top))
         .copied()
         .collect();
-    check_stored(&tops, chain, &is_known, processors())
+    check_stored(&tops, chain, &is_known, &mut Verified::default(), processors())
 }

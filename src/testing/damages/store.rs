@@ -222,7 +222,7 @@ impl Whole {
         };
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         Log::check(disk, LogOptions::default(), None, &mut |item| {
-            if let CheckItem::Batch(batch) = item {
+            if let CheckItem::Batch(batch) | CheckItem::Unproven(batch) = item {
                 batch.records.iter().for_each(&mut add);
             }
             Ok(())

@@ -3,7 +3,7 @@
 use super::stored::Storage;
 use super::*;
 use crate::error::ErrorCode;
-use crate::trie::check::check_stored;
+use crate::trie::check::{Verified, check_stored};
 
 /// Returns two states that share most nodes, large enough for three threads.
 fn two_states() -> (Storage, Vec<StoredNode>) {
@@ -18,11 +18,32 @@ fn two_states() -> (Storage, Vec<StoredNode>) {
     (storage, tops)
 }
 
+fn check(tops: &[StoredNode], storage: &Storage, threads: usize) -> Result<()> {
+    check_stored(tops, storage, &|_| false, &mut Verified::default(), threads)
+}
+
+#[test]
+fn nodes_that_were_verified_before_are_not_loaded_again() {
+    let (mut storage, tops) = two_states();
+    let mut verified = Verified::default();
+    for top in &tops {
+        check_stored(&[*top], &storage, &|_| false, &mut verified, 2).unwrap();
+    }
+    assert_eq!(storage.loads(), storage.nodes.len());
+    // A check that fails leaves nothing verified, because it did not reach all nodes below those that it met.
+    let leaves_only = |bytes: &&mut Vec<u8>| bytes[4..6] == bytes[2..4];
+    storage.nodes.values_mut().find(leaves_only).unwrap()[6 + 40] ^= 1;
+    let mut verified = Verified::default();
+    for _ in 0..2 {
+        assert!(check_stored(&tops, &storage, &|_| false, &mut verified, 2).is_err());
+    }
+}
+
 #[test]
 fn each_node_is_loaded_once_on_any_number_of_threads() {
     let (storage, tops) = two_states();
     for (round, threads) in (1..).zip([0, 1, 2, 3, 16, 1_000]) {
-        check_stored(&tops, &storage, &|_| false, threads).unwrap();
+        check(&tops, &storage, threads).unwrap();
         assert_eq!(storage.loads(), storage.nodes.len() * round, "{threads} threads");
     }
 }
@@ -35,7 +56,7 @@ fn damage_gets_the_same_answer_on_any_number_of_threads() {
         for place in pair {
             *storage.nodes.get_mut(place).unwrap().last_mut().unwrap() ^= 1;
         }
-        let damage = [1, 2, 16].map(|threads| check_stored(&tops, &storage, &|_| false, threads));
+        let damage = [1, 2, 16].map(|threads| check(&tops, &storage, threads));
         for place in pair {
             *storage.nodes.get_mut(place).unwrap().last_mut().unwrap() ^= 1;
         }
@@ -60,14 +81,14 @@ fn a_changed_leaf_and_a_wrong_count_are_found_anywhere() {
     assert!(of_leaves.len() > 1_000);
     for place in of_leaves.into_iter().step_by(211) {
         storage.nodes.get_mut(&place).unwrap()[6 + 40] ^= 1;
-        let error = check_stored(&tops, &storage, &|_| false, 2).unwrap_err();
+        let error = check(&tops, &storage, 2).unwrap_err();
         assert_eq!(error.code(), ErrorCode::CheckpointDamaged);
         assert!(error.message().contains(&format!("place {place} ")), "{error}");
         storage.nodes.get_mut(&place).unwrap()[6 + 40] ^= 1;
     }
     tops[1].count += 1;
     assert_eq!(
-        check_stored(&tops, &storage, &|_| false, 2).unwrap_err().code(),
+        check(&tops, &storage, 2).unwrap_err().code(),
         ErrorCode::CheckpointDamaged
     );
 }
@@ -77,10 +98,10 @@ fn tries_of_one_entry_and_of_none_are_checked_too() {
     let mut storage = Storage::default();
     let one = trie_of(Random::new(3).entries(1));
     let tops = storage.save_all(&[&Trie::new(), &one]);
-    check_stored(&tops, &storage, &|_| false, 1).unwrap();
+    check(&tops, &storage, 1).unwrap();
     storage.nodes.get_mut(&tops[1].place).unwrap()[40] ^= 1;
     assert_eq!(
-        check_stored(&tops, &storage, &|_| false, 1).unwrap_err().code(),
+        check(&tops, &storage, 1).unwrap_err().code(),
         ErrorCode::CheckpointDamaged
     );
 }

@@ -5,6 +5,7 @@ mod diff;
 mod edit;
 mod inspect;
 mod memory;
+mod parts;
 mod proof;
 mod save;
 mod stored;

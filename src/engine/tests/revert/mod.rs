@@ -9,6 +9,8 @@ mod rewritten;
 mod thinned;
 mod tree;
 
+pub(super) use model::act;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;

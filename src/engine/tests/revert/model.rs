@@ -159,7 +159,7 @@ fn one_of(random: &mut SplitMix64, names: &[&'static str]) -> &'static str {
 }
 
 /// Makes one random change. A change that the engine refuses is left out.
-pub(super) fn act(
+pub(crate) fn act(
     memory: &Memory,
     random: &mut SplitMix64,
     with_parents: bool,

@@ -1,0 +1,461 @@
+//! Takes many batches into a store at once: the log at opening, and the whole log during verification.
+//!
+//! [`super::Store::apply`] computes the state of each commit as a value that readers may use. At opening, only the
+//! newest state is needed, and of the states before it only their roots. So this file decodes many batches together,
+//! and then edits one trie in place from commit to commit. Each thread edits and hashes a part of the key paths, and the
+//! digests of the parts give the root of each commit.
+//!
+//! # Layer
+//! Layer 4.
+//!
+//! # Invariants
+//! - BLK-1: the store afterwards gives the same answers as a store that applied the batches one by one, and each root was
+//!   compared (STO-1). The states of earlier commits are not in memory, and [`super::Store::state`] computes them.
+//! - BLK-2: an error leaves a store that must not be used. The caller applies the batches one by one instead, to find
+//!   the first wrong batch.
+
+use std::collections::{BTreeSet, HashMap, btree_set};
+use std::iter::Peekable;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::digest::{HashSuite, KeyPath, ObjectDigest, Root};
+use crate::error::{Error, Result};
+use crate::log::{Batch, Locator, Record, RecordKind};
+use crate::threads::{beside, processors};
+use crate::trie::{Entry, PARTS, PartDigest, PartDigests, Trie, roots_of};
+
+use super::checkpoint::FirstWritten;
+use super::replay::{Decoded, Hashed, decode, hash_objects, missing_version, next_commit, publish};
+use super::{CommitEntry, Store};
+
+/// The number of records that are decoded together.
+const RECORDS_TOGETHER: usize = 1 << 15;
+/// The minimal number of records for each thread that decodes batches.
+const RECORDS_A_THREAD: usize = 512;
+/// The minimal number of changes that justify one more thread.
+const CHANGES_A_THREAD: usize = 1 << 12;
+/// The number of roots that are computed together.
+const ROOTS_TOGETHER: usize = 256;
+
+/// The change of an id in a commit.
+struct Change {
+    /// The number of the commit in the bulk.
+    step: usize,
+    key: KeyPath,
+    /// The new version; `None` if the commit removes the id.
+    digest: Option<ObjectDigest>,
+    place: u64,
+    /// The time of the first write of the id, if the batch contains it.
+    created: Option<i64>,
+}
+
+/// A state from which a commit continues.
+#[derive(Clone)]
+enum State {
+    /// The state of a commit in the bulk.
+    Of(usize),
+    /// A state of the checkpoint, or the empty state.
+    Known(Trie),
+}
+
+/// A commit whose state does not continue the state of the commit before it: a rollback, or the whole map of a
+/// rewritten log.
+struct Jump {
+    step: usize,
+    to: State,
+}
+
+/// Batches that become part of a store together.
+pub(crate) struct Bulk<'a> {
+    store: &'a Store,
+    /// The state before the first commit.
+    start: Trie,
+    waiting: Vec<Batch>,
+    waiting_records: usize,
+    /// The commits, with the roots that they name.
+    commits: Vec<Arc<CommitEntry>>,
+    /// The newest commit with each root.
+    by_root: HashMap<Root, usize>,
+    /// The changes of the commits by the first digit of their key paths, in the order of the log.
+    changes: [Vec<Change>; PARTS],
+    jumps: Vec<Jump>,
+}
+
+impl<'a> Bulk<'a> {
+    /// Starts to add batches to a store that has read the log up to the first of them.
+    ///
+    /// # Errors
+    /// The errors of [`Store::state`].
+    pub(crate) fn new(store: &'a Store) -> Result<Self> {
+        store.flush()?;
+        let head = store.head.load_full();
+        let start = head.map_or(Ok(Trie::new()), |head| store.state(&head))?;
+        Ok(Self {
+            store,
+            start,
+            waiting: Vec::new(),
+            waiting_records: 0,
+            commits: Vec::new(),
+            by_root: HashMap::new(),
+            changes: Default::default(),
+            jumps: Vec::new(),
+        })
+    }
+
+    /// Adds the next batch of the log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if this batch or an earlier one of the bulk is not valid.
+    pub(crate) fn add(&mut self, batch: Batch) -> Result<()> {
+        self.waiting_records += batch.records.len();
+        self.waiting.push(batch);
+        if self.waiting_records < RECORDS_TOGETHER {
+            return Ok(());
+        }
+        self.take_in()
+    }
+
+    /// Decodes the waiting batches, and adds everything but their states to the store.
+    fn take_in(&mut self) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let threads = processors().min(self.waiting_records / RECORDS_A_THREAD + 1);
+        self.waiting_records = 0;
+        let decoded = decode_all(&waiting, self.store.suite, threads)?;
+        for (batch, (contents, objects)) in waiting.iter().zip(decoded) {
+            let added = self.add_decoded(batch, contents, &objects);
+            added.map_err(|error| error.context(format!("batch {}", batch.number)))?;
+        }
+        Ok(())
+    }
+
+    fn add_decoded(
+        &mut self,
+        batch: &Batch,
+        mut contents: Decoded,
+        objects: &[(KeyPath, ObjectDigest)],
+    ) -> Result<()> {
+        let store = self.store;
+        store.records.add_all(batch, objects, false)?;
+        let head = store.head.load_full();
+        let Some((entry, history)) = next_commit(store, head.as_deref(), batch, &mut contents)? else {
+            publish(store, batch.number, contents, None);
+            return Ok(());
+        };
+        let (step, root) = (self.commits.len(), entry.commit.root);
+        if contents.changes_state() {
+            if contents.map_record.as_ref().is_some_and(|map| map.whole) {
+                self.jumps.push(Jump {
+                    step,
+                    to: State::Known(Trie::new()),
+                });
+            }
+            for (key, digest, place, created) in contents.changes() {
+                let place = match (place, digest) {
+                    (Some(place), _) => place.to_u64(),
+                    (None, Some(digest)) => self.place_of(digest, batch.number)?.to_u64(),
+                    (None, None) => 0,
+                };
+                self.changes[key.nibble(0)].push(Change {
+                    step,
+                    key,
+                    digest,
+                    place,
+                    created,
+                });
+            }
+        } else {
+            let to = self.state_with(root, entry.seq())?;
+            self.jumps.push(Jump { step, to });
+        }
+        let entry = Arc::new(entry);
+        publish(
+            store,
+            batch.number,
+            contents,
+            Some((Arc::clone(&entry), history, Vec::new())),
+        );
+        self.by_root.insert(root, step);
+        self.commits.push(Arc::clone(&entry));
+        store.head.store(Some(entry));
+        Ok(())
+    }
+
+    fn place_of(&self, digest: ObjectDigest, batch: u64) -> Result<Locator> {
+        let place = self.store.records.find_trace(digest, batch)?;
+        place.ok_or_else(|| missing_version(digest))
+    }
+
+    /// Returns the state of the newest commit with this root before commit `seq`.
+    fn state_with(&self, root: Root, seq: u64) -> Result<State> {
+        if let Some(step) = self.by_root.get(&root) {
+            return Ok(State::Of(*step));
+        }
+        match self.store.by_root(root)? {
+            Some(covered) => Ok(State::Known(self.store.state(&covered)?)),
+            None if seq == 0 => Ok(State::Known(Trie::new())),
+            None => Err(Error::corrupt(format!(
+                "commit {seq} reuses the root {root}, which no earlier commit has"
+            ))),
+        }
+    }
+
+    /// Checks the roots of all commits, and completes the store with the state of the newest commit.
+    ///
+    /// # Errors
+    /// The errors of [`Self::add`]. `Corrupt` if a root differs.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.take_in()?;
+        let Some(head) = self.commits.last() else {
+            return Ok(());
+        };
+        let changes: usize = self.changes.iter().map(Vec::len).sum();
+        let threads = processors().min(changes / CHANGES_A_THREAD + 1);
+        let parts = self.edit_parts(0..PARTS, threads)?;
+        self.check_roots(&parts)?;
+        let mut catalog = self.store.catalog.write();
+        // The parts have found every id that a rollback removed.
+        catalog.left.clear();
+        let mut tries = [const { None }; PARTS];
+        for (trie, part) in tries.iter_mut().zip(parts) {
+            for (key, created) in part.unlinked {
+                catalog.note_unlinked(head.batch, FirstWritten { key, created });
+            }
+            *trie = Some(part.trie);
+        }
+        drop(catalog);
+        let trie = Trie::joined(&tries.map(Option::unwrap_or_default), self.store)?;
+        head.trie.set(&trie);
+        Ok(())
+    }
+
+    /// Edits the parts with these digits.
+    fn edit_parts(&self, digits: Range<usize>, threads: usize) -> Result<Vec<Part>> {
+        if threads > 1 && digits.len() > 1 {
+            let middle = digits.start.midpoint(digits.end);
+            let (low, high) = beside(
+                || self.edit_parts(digits.start..middle, threads / 2),
+                || self.edit_parts(middle..digits.end, threads - threads / 2),
+            );
+            let mut parts = low?;
+            parts.append(&mut high?);
+            return Ok(parts);
+        }
+        digits.map(|digit| Editor::new(self, digit)?.run()).collect()
+    }
+
+    /// Compares the root of each commit with the digests of the parts.
+    fn check_roots(&self, parts: &[Part]) -> Result<()> {
+        let suite = self.store.suite;
+        let digests_of = |trie: &Trie| -> Result<PartDigests> {
+            let mut digests = PartDigests::default();
+            for (digit, digest) in digests.iter_mut().enumerate() {
+                *digest = trie.part(digit, self.store)?.part_digest(suite, self.store)?;
+            }
+            Ok(digests)
+        };
+        let mut next = [0; PARTS];
+        let (mut current, mut known) = (digests_of(&self.start)?, HashMap::new());
+        let targets = self.targets();
+        let (mut jumps, mut waiting) = (self.jumps.iter().peekable(), Vec::new());
+        for step in 0..self.commits.len() {
+            if let Some(jump) = jumps.next_if(|jump| jump.step == step) {
+                current = match &jump.to {
+                    State::Of(older) => known.get(older).copied().unwrap_or_default(),
+                    State::Known(trie) => digests_of(trie)?,
+                };
+            }
+            for (digit, part) in parts.iter().enumerate() {
+                if let Some((_, digest)) = part.digests.get(next[digit]).filter(|(at, _)| *at == step) {
+                    current[digit] = *digest;
+                    next[digit] += 1;
+                }
+            }
+            if targets.contains(&step) {
+                known.insert(step, current);
+            }
+            waiting.push(current);
+            if waiting.len() == ROOTS_TOGETHER || step + 1 == self.commits.len() {
+                self.compare(step + 1 - waiting.len(), &waiting)?;
+                waiting.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the roots of the commits from number `first` on.
+    fn compare(&self, first: usize, digests: &[PartDigests]) -> Result<()> {
+        for (entry, root) in self.commits[first..]
+            .iter()
+            .zip(roots_of(digests, self.store.suite))
+        {
+            let (seq, named) = (entry.seq(), entry.commit.root);
+            if root != named {
+                return Err(Error::corrupt(format!(
+                    "commit {seq} names root {named}, but its changes result in root {root}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the commits to whose states later commits jump, in order.
+    fn targets(&self) -> BTreeSet<usize> {
+        let targets = self.jumps.iter().filter_map(|jump| match jump.to {
+            State::Of(step) => Some(step),
+            State::Known(_) => None,
+        });
+        targets.collect()
+    }
+}
+
+/// The key path, and what was decoded, of each batch.
+type DecodedBatch = (Decoded, Hashed);
+
+/// Decodes batches on at most `threads` threads. Hashes the objects of several batches together.
+fn decode_all(batches: &[Batch], suite: HashSuite, threads: usize) -> Result<Vec<DecodedBatch>> {
+    if threads > 1 && batches.len() > 1 {
+        let records: usize = batches.iter().map(|batch| batch.records.len()).sum();
+        let mut before = 0;
+        let middle = batches.iter().position(|batch| {
+            before += batch.records.len();
+            2 * before > records
+        });
+        let middle = middle.unwrap_or_default().clamp(1, batches.len() - 1);
+        let (low, high) = beside(
+            || decode_all(&batches[..middle], suite, threads / 2),
+            || decode_all(&batches[middle..], suite, threads - threads / 2),
+        );
+        let mut decoded = low?;
+        decoded.append(&mut high?);
+        return Ok(decoded);
+    }
+    let is_object = |record: &&Record| record.kind == RecordKind::Object;
+    let records = batches.iter().flat_map(|batch| &batch.records);
+    let objects: Vec<_> = records.filter(is_object).collect();
+    let mut hashed = hash_objects(&objects, suite, threads)?.into_iter();
+    let decode = |batch: &Batch| {
+        let count = batch.records.iter().filter(is_object).count();
+        let objects: Hashed = hashed.by_ref().take(count).collect();
+        Ok((decode(batch, &objects, suite)?, objects))
+    };
+    batches.iter().map(decode).collect()
+}
+
+/// A part of the states: the ids with one first digit of the key path.
+struct Part {
+    /// The newest state.
+    trie: Trie,
+    /// The digest of the part after each commit that changes it.
+    digests: Vec<(usize, Option<PartDigest>)>,
+    /// The ids that commits removed, with the times of their first writes.
+    unlinked: HashMap<KeyPath, i64>,
+}
+
+/// Edits one part from commit to commit.
+struct Editor<'a> {
+    bulk: &'a Bulk<'a>,
+    digit: usize,
+    part: Part,
+    /// The states to which later commits jump.
+    known: HashMap<usize, Trie>,
+    targets: Peekable<btree_set::IntoIter<usize>>,
+}
+
+impl<'a> Editor<'a> {
+    fn new(bulk: &'a Bulk<'a>, digit: usize) -> Result<Self> {
+        Ok(Self {
+            bulk,
+            digit,
+            part: Part {
+                trie: bulk.start.part(digit, bulk.store)?,
+                digests: Vec::new(),
+                unlinked: HashMap::new(),
+            },
+            known: HashMap::new(),
+            targets: bulk.targets().into_iter().peekable(),
+        })
+    }
+
+    fn run(mut self) -> Result<Part> {
+        let mut jumps = self.bulk.jumps.iter().peekable();
+        for changes in self.bulk.changes[self.digit].chunk_by(|one, next| one.step == next.step) {
+            let step = changes[0].step;
+            while let Some(jump) = jumps.next_if(|jump| jump.step <= step) {
+                self.jump(jump)?;
+            }
+            self.pass_to(step);
+            self.edit(step, changes)?;
+        }
+        jumps.try_for_each(|jump| self.jump(jump))?;
+        Ok(self.part)
+    }
+
+    /// Keeps the present state for the jumps to the commits before `step`.
+    fn pass_to(&mut self, step: usize) {
+        while let Some(target) = self.targets.next_if(|target| *target < step) {
+            self.known.insert(target, self.part.trie.clone());
+        }
+    }
+
+    fn jump(&mut self, jump: &Jump) -> Result<()> {
+        self.pass_to(jump.step);
+        let store = self.bulk.store;
+        let trie = match &jump.to {
+            State::Of(step) => self.known.get(step).cloned().unwrap_or_default(),
+            State::Known(trie) => trie.part(self.digit, store)?,
+        };
+        for change in self.part.trie.diff(&trie, store) {
+            let change = change?;
+            if let (Some(old), None) = (change.old, change.new) {
+                note(&mut self.part.unlinked, change.key, old.created);
+            }
+        }
+        self.part.trie = trie;
+        Ok(())
+    }
+
+    fn edit(&mut self, step: usize, changes: &[Change]) -> Result<()> {
+        let store = self.bulk.store;
+        let mut sorted: Vec<&Change> = changes.iter().collect();
+        // The sort is stable, so the last change of a key, which counts, is the last of its group.
+        sorted.sort_by_key(|change| change.key);
+        let groups = sorted.chunk_by(|one, next| one.key == next.key);
+        let sorted: Vec<&Change> = groups.filter_map(|group| group.last().copied()).collect();
+        let keys: Vec<KeyPath> = sorted.iter().map(|change| change.key).collect();
+        let unlinked = &mut self.part.unlinked;
+        let time = self.bulk.commits[step].commit.time.as_micros();
+        let mut change = |index: usize, old: Option<&Entry>| {
+            let change = sorted[index];
+            let mut created = change.created.or(old.map(|old| old.created));
+            let Some(digest) = change.digest else {
+                if let Some(created) = created {
+                    note(unlinked, change.key, created);
+                }
+                return Ok(None);
+            };
+            if created.is_none() {
+                created = match unlinked.get(&change.key) {
+                    Some(created) => Some(*created),
+                    None => store.first_written(&change.key)?,
+                };
+            }
+            Ok(Some(Entry {
+                key: change.key,
+                digest: *digest.as_bytes(),
+                place: change.place,
+                created: created.unwrap_or(time),
+            }))
+        };
+        self.part.trie = std::mem::take(&mut self.part.trie).updated(&keys, store, &mut change)?;
+        let digest = self.part.trie.part_digest(store.suite, store)?;
+        self.part.digests.push((step, digest));
+        Ok(())
+    }
+}
+
+/// Notes the time of the first write of an id that a commit removed.
+fn note(unlinked: &mut HashMap<KeyPath, i64>, key: KeyPath, created: i64) {
+    let known = unlinked.entry(key).or_insert(created);
+    *known = (*known).min(created);
+}
