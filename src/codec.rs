@@ -232,8 +232,11 @@ impl<'a> FieldWriter<'a> {
         self.put(tag, &[]);
         let start = self.out.len();
         encode(self.out)?;
-        let length = length_bytes(self.out.len() - start);
-        self.out[start - length.len()..start].copy_from_slice(&length);
+        let length = length_bytes(self.out.len().saturating_sub(start));
+        let (before, _) = self.out.split_at_mut(start);
+        if let Some(written) = before.last_chunk_mut() {
+            *written = length;
+        }
         Ok(())
     }
 

@@ -240,7 +240,7 @@ fn first_word(digest: &[u8; DIGEST_LEN]) -> (u64, &[u8]) {
     let (first, rest) = digest
         .split_first_chunk()
         .expect("a digest has more than 8 bytes");
-    (u64::from_be_bytes(*first), rest)
+    (u64::from_le_bytes(*first).swap_bytes(), rest)
 }
 
 /// Hashes the digests in a hash table: a table of digests needs no stronger mixing than the digests already have.

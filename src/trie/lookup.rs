@@ -43,11 +43,9 @@ pub(super) fn get_together(
         // All nodes of the next level are touched before one of them is used.
         ends.iter().flatten().for_each(|child| child.touch());
     }
-    let entry = |(end, key): (&Option<&Child>, &KeyPath)| {
-        end.and_then(Child::entry)
-            .filter(|entry| entry.key == *key)
-            .copied()
-    };
-    entries.extend(ends.iter().zip(keys).map(entry));
+    for (end, key) in ends.iter().zip(keys) {
+        let entry = end.and_then(Child::entry).filter(|entry| entry.key == *key);
+        entries.push(entry.copied());
+    }
     Ok(())
 }

@@ -284,7 +284,7 @@ impl Memory {
         let room = (count | 1).min(CHILDREN_MAX) as u8;
         // SAFETY: the layout is not empty.
         let memory = unsafe { alloc(layout(room)) };
-        let Some(head) = NonNull::new(memory.cast::<Head>()) else {
+        let Some(head) = NonNull::new(memory).map(NonNull::cast::<Head>) else {
             handle_alloc_error(layout(room))
         };
         let empty = Head {
