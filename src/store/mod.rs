@@ -56,10 +56,9 @@ pub(crate) use checkpointing::{Cut, Work};
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
 pub(crate) use id_changes::{IdChange, IdChanges};
-pub(crate) use known::Known;
+pub(crate) use known::{Known, StagedState, Unlinked};
 pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
-pub(crate) use replay::{StagedState, Unlinked};
 pub(crate) use rewrite::{Erasure, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
 #[cfg(feature = "cli")]
@@ -439,7 +438,7 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::apply`].
     pub(crate) fn apply_known(&self, batch: &Batch, known: Known) -> Result<Option<Arc<CommitEntry>>> {
-        let applied = known::apply(self, batch, known).and_then(|applied| match applied {
+        let applied = replay::apply_known(self, batch, known).and_then(|applied| match applied {
             Ok(entry) => Ok(entry),
             Err(known) => replay::apply(self, batch, known.state),
         });

@@ -19,6 +19,7 @@ use crate::trie::{Entry, NodeSource, Shape, Trie};
 
 use super::checkpoint::FirstWritten;
 use super::commits::{Gap, StateSlot};
+use super::known::{self, Counts, Known, StagedState, Unlinked};
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
 use super::{CommitEntry, Store};
 
@@ -26,20 +27,6 @@ use super::{CommitEntry, Store};
 const RECORDS_A_THREAD: usize = 2_048;
 /// The number of objects that are hashed together. Their bytes fit into a processor's second cache.
 const HASHED_TOGETHER: usize = 256;
-
-/// The state after a batch and the objects of the batch, which the writer computed before it wrote the batch.
-pub(crate) struct StagedState {
-    /// The state after the batch. The locators of its new entries are valid if the batch begins at `start`.
-    pub(crate) trie: Trie,
-    /// The locator at which the writer expected the first record of the batch.
-    pub(crate) start: Locator,
-    /// The ids that the batch removes, each with the time of its first write.
-    pub(crate) unlinked: Unlinked,
-    /// Whether the batch may change the tree of parents.
-    pub(crate) touches_tree: bool,
-    /// The key path and digest of each object record, in the order of the batch. History has none of these versions.
-    pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
-}
 
 /// The commit record of a batch.
 struct CommitRecord {
@@ -209,6 +196,87 @@ pub(super) fn apply(
         Ok((Arc::new(entry), history, unlinked))
     });
     Ok(publish(store, batch.number, contents, applied.transpose()?))
+}
+
+/// The commit of a batch, with the history tree and the ids that it removed.
+type Applied = (Arc<CommitEntry>, HistoryTree, Unlinked);
+
+/// Applies a batch. Returns `known` if the writer does not know the whole batch; nothing is changed then.
+///
+/// # Errors
+/// `Corrupt` or `Io` if a record cannot be read.
+pub(super) fn apply_known(
+    store: &Store,
+    batch: &Batch,
+    mut known: Known,
+) -> Result<std::result::Result<Option<Arc<CommitEntry>>, Known>> {
+    let counts = Counts::of(&batch.records);
+    if !known::is_whole(batch, &known, &counts) {
+        return Ok(Err(known));
+    }
+    let has_commit = known.commit.is_some();
+    let applied = known_commit(store, batch, &mut known, &counts)?;
+    if has_commit && applied.is_none() {
+        return Ok(Err(known));
+    }
+    let objects = known.state.map(|state| state.objects).unwrap_or_default();
+    store.records.add_all(batch, &objects, true)?;
+    let contents = Decoded {
+        references: known.references,
+        ..Decoded::default()
+    };
+    Ok(Ok(publish(store, batch.number, contents, applied)))
+}
+
+/// Takes the commit out of `known`. Returns `None` and takes nothing if there is no commit, if it does not continue the
+/// chain of commits (STO-1), or if its state is not known.
+fn known_commit(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts) -> Result<Option<Applied>> {
+    let Some((commit, history)) = &known.commit else {
+        return Ok(None);
+    };
+    let head = store.head()?;
+    let continues = commit.parents.first() == Some(&head.digest)
+        && commit.seq == head.seq() + 1
+        && commit.time > head.commit.time
+        && history.size() == commit.seq + 1;
+    let place = batch
+        .records
+        .iter()
+        .find(|record| record.kind == RecordKind::Commit);
+    let Some(place) = place.filter(|_| continues).map(|record| record.locator) else {
+        return Ok(None);
+    };
+    let touches_tree = known.state.as_ref().is_some_and(|state| state.touches_tree);
+    let (state, unlinked): (Option<Trie>, Unlinked) = match &mut known.state {
+        Some(state) => (
+            Some(std::mem::take(&mut state.trie)),
+            std::mem::take(&mut state.unlinked),
+        ),
+        None => {
+            let same = store.by_root(commit.root)?;
+            let state = same.map(|same| store.state(&same)).transpose()?;
+            (state, Vec::new())
+        }
+    };
+    let Some((state, (commit, history))) = state.and_then(|state| Some((state, known.commit.take()?))) else {
+        return Ok(None);
+    };
+    if counts.changes > 0 {
+        store.flush()?;
+    }
+    let entry = CommitEntry {
+        digest: batch.commit,
+        commit,
+        batch: batch.number,
+        place,
+        map_record: None,
+        takes_state: counts.changes == 0,
+        touches_tree,
+        changes: counts.changes,
+        counts: OnceLock::new(),
+        trie: state.into(),
+    };
+    Ok(Some((Arc::new(entry), history, unlinked)))
 }
 
 /// Checks a batch against the chain of commits (STO-1, except for the root). Returns its commit without a state, and the
@@ -426,9 +494,6 @@ fn check_chain(
         commit.seq
     )))
 }
-
-/// The ids that a commit removed from the state, each with the time of its first write.
-pub(crate) type Unlinked = Vec<(KeyPath, i64)>;
 
 /// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
 /// root that the commit names. The batch of a rollback contains no changes. The state after such a batch is the state

@@ -119,6 +119,7 @@ fn check_below(
             waiting.push((level, later));
         }
         nodes.retain(|node| !is_known(node) && met.insert((node.place, node.digest)));
+        // INVARIANT CHE-2: the nodes below a node are verified only after the node itself, which has their digests.
         let below = hashes.verify(&nodes, level, source)?;
         if !below.is_empty() {
             waiting.push((level + 1, below.into_iter().map(|(_, node)| node).collect()));

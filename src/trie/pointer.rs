@@ -275,9 +275,9 @@ fn children_of(head: NonNull<Head>) -> NonNull<Child> {
 }
 
 /// The memory of a branch that has no owner and no children.
-struct Memory(NonNull<Head>);
+struct Allocation(NonNull<Head>);
 
-impl Memory {
+impl Allocation {
     /// Allocates the memory for a branch of `count` children. The allocator rounds to 16 bytes, which leaves room for an
     /// odd number of children.
     fn for_children(count: usize) -> Self {
@@ -311,7 +311,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for Allocation {
     fn drop(&mut self) {
         // SAFETY: the memory was allocated with the layout of its room, and has no children.
         unsafe { dealloc(self.0.as_ptr().cast(), layout(self.room() as u8)) };
@@ -323,7 +323,7 @@ impl Drop for Memory {
 pub(super) struct Children {
     slots: [Option<Child>; CHILDREN_MAX],
     /// The memory of the branch from which the children were taken.
-    memory: Option<Memory>,
+    allocation: Option<Allocation>,
 }
 
 impl Children {
@@ -352,7 +352,7 @@ impl Children {
     /// The branch has no owner and nobody borrows it.
     unsafe fn taken_from(head: NonNull<Head>) -> Self {
         let mut children = Self {
-            memory: Some(Memory(head)),
+            allocation: Some(Allocation(head)),
             ..Self::default()
         };
         // SAFETY: the branch is alive, and each bit of its bitmap has a child (PTR-2), which is read once, because the
@@ -397,8 +397,8 @@ impl Children {
     /// branch from which the children were taken, if it fits.
     pub(super) fn into_branch(mut self, count: u64) -> Child {
         let children = self.iter().count();
-        let memory = self.memory.take().filter(|memory| memory.fits(children));
-        let memory = ManuallyDrop::new(memory.unwrap_or_else(|| Memory::for_children(children)));
+        let memory = self.allocation.take().filter(|memory| memory.fits(children));
+        let memory = ManuallyDrop::new(memory.unwrap_or_else(|| Allocation::for_children(children)));
         let (head, mut bitmap) = (memory.0, 0);
         let slots = self.slots.iter_mut().enumerate();
         let filled = slots.filter_map(|(digit, slot)| Some((digit, slot.take()?)));

@@ -237,7 +237,7 @@ impl LogHandle {
         (self.tail_bytes, self.proven) = (0, false);
         let mut read = || -> Result<(Store, bool, u64)> {
             match read_store(&source.opened, log, !source.opened.settings.degraded) {
-                // The batches one by one show the first wrong one.
+                // INVARIANT BLK-2: after an error the store is not used. The batches one by one show the first wrong one.
                 Err(error) if error.is_corruption() => read_store(&source.opened, log, false),
                 read => read,
             }
