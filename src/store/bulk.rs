@@ -10,16 +10,17 @@
 //!
 //! # Invariants
 //! - BLK-1: the store afterwards gives the same answers as a store that applied the batches one by one, and each root was
-//!   compared (STO-1). The states of earlier commits are not in memory, and [`super::Store::state`] computes them.
+//!   compared (STO-1). Of the states of earlier commits, only those that references name are in memory, and
+//!   [`super::Store::state`] computes the others.
 //! - BLK-2: an error leaves a store that must not be used. The caller applies the batches one by one instead, to find
 //!   the first wrong batch.
 
-use std::collections::{BTreeSet, HashMap, btree_set};
+use std::collections::{BTreeSet, HashMap, HashSet, btree_set};
 use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::digest::{HashSuite, KeyPath, ObjectDigest, Root};
+use crate::digest::{CommitDigest, HashSuite, KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, Locator, Record, RecordKind};
 use crate::threads::{beside, processors};
@@ -80,6 +81,8 @@ pub(crate) struct Bulk<'a> {
     /// The changes of the commits by the first digit of their key paths, in the order of the log.
     changes: [Vec<Change>; PARTS],
     jumps: Vec<Jump>,
+    /// The commits whose states stay in memory.
+    kept: BTreeSet<usize>,
 }
 
 impl<'a> Bulk<'a> {
@@ -100,6 +103,7 @@ impl<'a> Bulk<'a> {
             by_root: HashMap::new(),
             changes: Default::default(),
             jumps: Vec::new(),
+            kept: BTreeSet::new(),
         })
     }
 
@@ -211,8 +215,15 @@ impl<'a> Bulk<'a> {
         };
         let changes: usize = self.changes.iter().map(Vec::len).sum();
         let threads = processors().min(changes / CHANGES_A_THREAD + 1);
+        self.kept = self.named_commits();
         let parts = self.edit_parts(0..PARTS, threads)?;
         self.check_roots(&parts)?;
+        for &step in &self.kept {
+            let tries =
+                std::array::from_fn(|digit| parts[digit].states.get(&step).cloned().unwrap_or_default());
+            let trie = Trie::joined(&tries, self.store)?;
+            self.commits[step].trie.set(&trie);
+        }
         let mut catalog = self.store.catalog.write();
         // The parts have found every id that a rollback removed.
         catalog.left.clear();
@@ -227,6 +238,15 @@ impl<'a> Bulk<'a> {
         let trie = Trie::joined(&tries.map(Option::unwrap_or_default), self.store)?;
         head.trie.set(&trie);
         Ok(())
+    }
+
+    /// Returns the commits that references name. Their states stay in memory (CTL-4).
+    fn named_commits(&self) -> BTreeSet<usize> {
+        let references = self.store.references();
+        let named: HashSet<CommitDigest> = references.kept_commits().map(|(_, commit)| commit).collect();
+        let commits = self.commits.iter().enumerate();
+        let named = commits.filter(|(_, entry)| named.contains(&entry.digest));
+        named.map(|(step, _)| step).collect()
     }
 
     /// Edits the parts with these digits.
@@ -299,13 +319,14 @@ impl<'a> Bulk<'a> {
         Ok(())
     }
 
-    /// Returns the commits to whose states later commits jump, in order.
+    /// Returns the commits whose states are needed later, in order: those to whose states later commits jump, and those whose
+    /// states stay in memory.
     fn targets(&self) -> BTreeSet<usize> {
         let targets = self.jumps.iter().filter_map(|jump| match jump.to {
             State::Of(step) => Some(step),
             State::Known(_) => None,
         });
-        targets.collect()
+        targets.chain(self.kept.iter().copied()).collect()
     }
 }
 
@@ -350,6 +371,8 @@ struct Part {
     digests: Vec<(usize, Option<PartDigest>)>,
     /// The ids that commits removed, with the times of their first writes.
     unlinked: HashMap<KeyPath, i64>,
+    /// The states of the commits that are needed later.
+    states: HashMap<usize, Trie>,
 }
 
 /// Edits one part from commit to commit.
@@ -357,8 +380,6 @@ struct Editor<'a> {
     bulk: &'a Bulk<'a>,
     digit: usize,
     part: Part,
-    /// The states to which later commits jump.
-    known: HashMap<usize, Trie>,
     targets: Peekable<btree_set::IntoIter<usize>>,
 }
 
@@ -371,8 +392,8 @@ impl<'a> Editor<'a> {
                 trie: bulk.start.part(digit, bulk.store)?,
                 digests: Vec::new(),
                 unlinked: HashMap::new(),
+                states: HashMap::new(),
             },
-            known: HashMap::new(),
             targets: bulk.targets().into_iter().peekable(),
         })
     }
@@ -388,13 +409,14 @@ impl<'a> Editor<'a> {
             self.edit(step, changes)?;
         }
         jumps.try_for_each(|jump| self.jump(jump))?;
+        self.pass_to(self.bulk.commits.len());
         Ok(self.part)
     }
 
-    /// Keeps the present state for the jumps to the commits before `step`.
+    /// Keeps the present state for the targets among the commits before `step`.
     fn pass_to(&mut self, step: usize) {
         while let Some(target) = self.targets.next_if(|target| *target < step) {
-            self.known.insert(target, self.part.trie.clone());
+            self.part.states.insert(target, self.part.trie.clone());
         }
     }
 
@@ -402,7 +424,7 @@ impl<'a> Editor<'a> {
         self.pass_to(jump.step);
         let store = self.bulk.store;
         let trie = match &jump.to {
-            State::Of(step) => self.known.get(step).cloned().unwrap_or_default(),
+            State::Of(step) => self.part.states.get(step).cloned().unwrap_or_default(),
             State::Known(trie) => trie.part(self.digit, store)?,
         };
         for change in self.part.trie.diff(&trie, store) {

@@ -8,8 +8,9 @@
 //! - CTL-1: kept commits are in the order of seq. Between two neighbours, either no commit is missing, or a gap
 //!   contains the thinned commits.
 //! - CTL-4: in memory are the states of the newest commits, of the commits that references name, and of some earlier
-//!   commits (marks). Between two marks are about as many changes as the state has objects, or 4,096. Other states are
-//!   computed from the log.
+//!   commits (marks). Between two marks are at most about as many changes as the state has objects, or 4,096; a commit that
+//!   reuses a state that is not recent is a mark, too. Other states are computed from the log. A store that read its log
+//!   at once (BLK-1) begins without marks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -249,11 +250,24 @@ impl Line {
             let entry = &self.kept[index];
             let Some(state) = entry.trie.get() else { continue };
             let marked = self.marks.last().map_or(0, |mark| self.changes[*mark]);
-            if self.changes[index] - marked < RECENT_CHANGES.max(state.len()) {
+            let is_far = self.changes[index] - marked >= RECENT_CHANGES.max(state.len());
+            if !is_far && !self.goes_far_back(index) {
                 return Some(Arc::clone(entry));
             }
             self.marks.push(index);
         }
+    }
+
+    /// Returns whether a commit reuses a state that was no longer recent. A replay over such a commit would first replay
+    /// the log before that state.
+    fn goes_far_back(&self, index: usize) -> bool {
+        let entry = &self.kept[index];
+        if !entry.takes_state {
+            return false;
+        }
+        let mut older = self.kept[..index].iter();
+        let target = older.rposition(|older| older.commit.root == entry.commit.root);
+        target.is_none_or(|target| self.changes[index] - self.changes[target] >= RECENT_CHANGES)
     }
 
     /// Returns the commit with this digest, if its state is neither recent nor a mark.

@@ -35,6 +35,8 @@ pub(crate) struct StagedState {
 pub(crate) struct Known {
     /// The state after the batch. `None` if the batch does not change the state, or if the state is not known.
     pub(crate) state: Option<StagedState>,
+    /// The older state that the commit reuses, if the writer has it.
+    pub(crate) reused: Option<Trie>,
     /// The commit, with the history tree up to it.
     pub(crate) commit: Option<(Commit, HistoryTree)>,
     /// The references, in the order of the batch.

@@ -253,8 +253,13 @@ fn known_commit(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts
             std::mem::take(&mut state.unlinked),
         ),
         None => {
-            let same = store.by_root(commit.root)?;
-            let state = same.map(|same| store.state(&same)).transpose()?;
+            let state = match known.reused.take() {
+                Some(reused) => Some(reused),
+                None => {
+                    let same = store.by_root(commit.root)?;
+                    same.map(|same| store.state(&same)).transpose()?
+                }
+            };
             (state, Vec::new())
         }
     };

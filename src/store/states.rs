@@ -23,20 +23,12 @@ use super::replay;
 
 /// The maximal number of cached runs. A run contains the states that one replay computed.
 const RUNS_KEPT: usize = 4;
+/// The maximal number of states in the cached runs, besides those of the newest run.
+const STATES_KEPT: usize = 1_024;
 /// The maximal number of cached commits that the checkpoint covers.
 const COMMITS_KEPT: usize = 8_192;
 
-/// A size that no allocator serves from a list of blocks of one size.
-const LARGE_BYTES: usize = 32 << 10;
-
-/// Lets the allocator tidy up much freed memory now. The allocator of glibc sorts freed blocks at the next allocation for
-/// which it has no block of that size, however small. That would often be the next snapshot or rollback: sorting is most
-/// of its cost then.
-pub(crate) fn settle() {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
-}
-
-/// The cached commits and states that the checkpoint covers.
+/// The cached commits that the checkpoint covers, and the states that replays computed.
 #[derive(Default)]
 pub(super) struct Loaded {
     commits: HashMap<usize, Arc<CommitEntry>>,
@@ -77,7 +69,11 @@ impl Store {
                 "the root of the state of commit {seq} differs from the root in the commit"
             )));
         }
-        entry.trie.set(&trie);
+        // Another store may share a commit that is not in this cache, and could not load the stored nodes of this store.
+        let cached = self.loaded.lock();
+        if cached.commits.values().any(|known| std::ptr::eq(&**known, entry)) {
+            entry.trie.set(&trie);
+        }
         Ok(trie)
     }
 
@@ -118,6 +114,11 @@ impl Store {
     fn keep_run(&self, seq: u64, run: HashMap<u64, Trie>) -> Result<Trie> {
         let found = run.get(&seq).cloned();
         let mut loaded = self.loaded.lock();
+        let mut states = 0;
+        loaded.runs.retain(|run| {
+            states += run.len();
+            states <= STATES_KEPT
+        });
         loaded.runs.push_front(run);
         loaded.runs.truncate(RUNS_KEPT);
         found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the log")))
@@ -197,9 +198,6 @@ impl Store {
         let outdated = self.catalog.write().outdated();
         for entry in &outdated {
             drop(entry.trie.take());
-        }
-        if !outdated.is_empty() {
-            settle();
         }
         // Does not hold the lock while it compares states, so readers can continue. Only the writer calls this
         // function, so no rollback changes `left` meanwhile.

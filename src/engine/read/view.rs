@@ -100,10 +100,22 @@ impl View {
 
     /// Returns the state of the newest commit that this process has read.
     pub(crate) fn head(source: &Arc<Source>) -> Self {
-        let store = source.opened.store();
-        let head = store.head();
-        let view = head.and_then(|head| Self::new(source, &store, head));
-        view.expect("an open memory always has a head, whose state is in memory")
+        loop {
+            let store = source.opened.store();
+            let head = store.head().expect("an open memory always has a head");
+            let digest = head.digest;
+            match Self::new(source, &store, head) {
+                Ok(view) => return view,
+                // Many commits may have followed since, and the state has left memory. Then there is a newer head.
+                Err(_)
+                    if source
+                        .opened
+                        .store()
+                        .head()
+                        .is_ok_and(|head| head.digest != digest) => {}
+                Err(error) => panic!("the state of the head is in memory, but: {error}"),
+            }
+        }
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -160,3 +160,60 @@ fn ctl_4_the_states_of_snapshots_and_of_the_newest_commits_stay_in_memory() -> R
     assert!(left < there, "{left} of {there} states are in memory");
     Ok(())
 }
+
+/// Returns the seqs of the commits whose states are in memory.
+fn in_memory(memory: &Memory) -> Result<Vec<u64>> {
+    let (store, head) = (memory.inner.store(), memory.view().commit().commit.seq);
+    let mut there = Vec::new();
+    for seq in 0..=head {
+        if store.by_seq(seq)?.is_some_and(|commit| commit.has_state()) {
+            there.push(seq);
+        }
+    }
+    Ok(there)
+}
+
+fn commit(memory: &Memory, objects: usize, text: &str) -> Result<()> {
+    let mut draft = memory.draft(&Writer::user());
+    draft.put_all((0..objects).map(|number| note(&format!("o/{number}"), text)))?;
+    memory.commit(draft, "put").map(drop)
+}
+
+#[test]
+fn ctl_4_named_states_are_in_memory_after_the_log_is_read() -> Result<()> {
+    let (disk, writer) = (SimDisk::new(1), Writer::user());
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    for round in 1..=6 {
+        commit(&memory, 30, &format!("round {round}"))?;
+        if round % 3 == 0 {
+            memory.snapshot(Some(&format!("round-{round}")), &writer)?;
+        }
+    }
+    commit(&memory, 30, "last")?;
+    let expected = told(&memory.at("round-3".parse::<Revision>()?)?);
+    drop(memory);
+    let reader = on_disk(&disk, options(HOUR).read_only(true).checkpoints(false), false)?;
+    assert_eq!(in_memory(&reader)?, [3, 6, 7]);
+    assert_eq!(told(&reader.at("round-3".parse::<Revision>()?)?), expected);
+    Ok(())
+}
+
+#[test]
+fn ctl_4_a_commit_that_goes_far_back_keeps_its_state() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    commit(&memory, 200, "first")?;
+    // A rollback over few changes is no mark, and one over many is.
+    for (rollback, rounds) in [(3, 1), (7, 3)] {
+        for round in 0..rounds {
+            commit(&memory, 20, &format!("before {rollback}: {round}"))?;
+        }
+        memory.rollback("seq:1").by(&Writer::user())?;
+        assert_eq!(memory.view().commit().commit.seq, rollback);
+    }
+    for round in 0..4 {
+        commit(&memory, 20, &format!("after {round}"))?;
+    }
+    let there = in_memory(&memory)?;
+    assert!(there.contains(&7) && !there.contains(&3), "{there:?}");
+    Ok(())
+}

@@ -149,7 +149,9 @@ impl Inner {
         let mut batch = BatchBuilder::new();
         let (trie, root) = (store.state(target)?, target.commit.root);
         let time = self.time_after(tip.time);
-        let known = self.add_commit(&mut batch, &mut tip, trie, root, time, &note)?;
+        let mut known = self.add_commit(&mut batch, &mut tip, trie.clone(), root, time, &note)?;
+        // The store need not look for the state after the batch is durable.
+        known.reused = Some(trie);
         self.write_one(writing, Ready::of(batch, tip.mark, known))
     }
 
