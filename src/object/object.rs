@@ -117,7 +117,8 @@ impl Object {
     }
 
     /// Returns the digests of many canonical object bytes, in their order.
-    pub(crate) fn hash_all<'a>(all: impl Iterator<Item = &'a [u8]>, suite: HashSuite) -> Vec<ObjectDigest> {
+    #[doc(hidden)]
+    pub fn hash_all<'a>(all: impl Iterator<Item = &'a [u8]>, suite: HashSuite) -> Vec<ObjectDigest> {
         let mut batch = HashBatch::new(suite, Domain::Object);
         all.for_each(|bytes| batch.push_bytes(bytes));
         let mut digests = Vec::new();

@@ -98,6 +98,13 @@ pub const WORKS: &[Work] = &[
         Ratio(1.5),
     ),
     less(
+        "get-all",
+        "get 64 ids at once and read the texts, per object",
+        "ns",
+        Named("hashbrown"),
+        Ratio(1.0),
+    ),
+    less(
         "get-durable",
         "the same get, beside durable stores",
         "ns",
@@ -112,6 +119,13 @@ pub const WORKS: &[Work] = &[
         Value(100.0),
     ),
     less("snapshot", "durable snapshot", "us", Limit, Ratio(1.15)),
+    less(
+        "snapshots",
+        "durable snapshots, one after the other",
+        "us",
+        Limit,
+        Ratio(1.15),
+    ),
     less(
         "rollback",
         "durable rollback of a change of 1 %",
@@ -140,6 +154,13 @@ pub const WORKS: &[Work] = &[
         "us",
         Named("imbl OrdMap"),
         Ratio(0.5),
+    ),
+    less(
+        "digests",
+        "digests of 10,000 objects at once, each",
+        "ns",
+        Limit,
+        Ratio(0.12),
     ),
     less(
         "root-1",

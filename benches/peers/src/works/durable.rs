@@ -13,6 +13,7 @@ pub fn measure(run: &mut Run, n: u64) {
     let kinds = run.maps(&[maps::PLAIN, maps::PERSISTENT], n);
     let maps: Vec<_> = kinds.iter().map(|kind| (kind.name, kind.filled(n))).collect();
     reads::get(run, n, &stores, &maps);
+    reads::get_all(run, n, &stores, &maps);
     threads::readers(run, n, &stores);
     finding::find(run, n, &stores);
     commits::measure(run, n, &stores);

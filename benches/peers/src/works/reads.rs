@@ -1,6 +1,6 @@
 //! Reads by id and of all objects.
 
-use treering::Id;
+use treering::{Id, View};
 
 use super::Run;
 use super::stores::Stores;
@@ -62,6 +62,33 @@ pub fn get(run: &mut Run, n: u64, stores: &Stores, maps: &[(&'static str, Box<dy
         });
     }
     race.run(ROUNDS).record(["get", "get-durable"], n, &mut run.table);
+}
+
+/// Measures gets of 64 ids at once, beside maps that get one id after the other.
+pub fn get_all(run: &mut Run, n: u64, stores: &Stores, maps: &[(&'static str, Box<dyn Map>)]) {
+    run.progress.at("get-all", n, 1, 1);
+    let queries = Queries::new(n, GETS, ROUNDS);
+    let mut race = Race::new();
+    race.enter("Treering", Role::Treering, |round| {
+        let view = stores.treering.memory.view();
+        [queries.nanos(round, |ids| read_all(&view, ids))]
+    });
+    for (name, map) in maps {
+        race.enter(*name, Role::Peer, |round| {
+            [queries.nanos(round, |ids| map.read(ids))]
+        });
+    }
+    race.run(ROUNDS).record(["get-all"], n, &mut run.table);
+}
+
+fn read_all(view: &View, ids: &[Id]) -> Seen {
+    let mut seen = Seen::default();
+    for ids in ids.chunks(64) {
+        for object in view.get_all(ids).unwrap() {
+            seen.add_object(&object.unwrap());
+        }
+    }
+    seen
 }
 
 /// Measures gets in the last snapshot, which differs by 1 % from the head. The maps hold the first versions, as the

@@ -1,16 +1,20 @@
-//! The root of a state after a number of changes, beside BLAKE3 of as many objects, one at a time.
+//! Digests of many objects, and the root of a state after a number of changes, beside BLAKE3 of as many objects, one at
+//! a time.
 
 use std::collections::BTreeMap;
 
+use treering::Object;
 use treering::testing::digest::KeyPath;
 use treering::testing::trie::{Entry, NoSource, Shape, Trie};
 
 use super::Run;
-use crate::objects::{CANONICAL, SUITE, id};
-use crate::race::{Race, micros, timed};
+use crate::objects::{CANONICAL, SUITE, encode, id, object};
+use crate::race::{Race, micros, nanos, timed};
 use crate::table::Role;
 
 const ROUNDS: usize = 21;
+/// The number of objects that are hashed together.
+const HASHED: u64 = 10_000;
 /// The works, and the numbers of changes.
 const WORKS: [(&str, u64); 2] = [("root-1", 1), ("root-10000", 10_000)];
 
@@ -42,8 +46,34 @@ fn changed(state: &Trie, n: u64, count: u64, round: u64) -> Trie {
     state.clone().updated(&keys, &NoSource, &mut change).unwrap()
 }
 
-/// Measures the root alone, without the changes. The state keeps the digests of all unchanged nodes.
+/// Measures the digests of many objects.
+fn digests(run: &mut Run, n: u64) {
+    run.progress.at("digests", n, 1, 1);
+    let all: Vec<_> = (0..HASHED.min(n))
+        .map(|number| encode(&object(number, 0)))
+        .collect();
+    let expected: Vec<_> = all.iter().map(|one| one.digest).collect();
+    let each = |time| [nanos(time) / all.len() as f64];
+    let mut race = Race::new();
+    race.enter("Treering", Role::Treering, |_| {
+        let (time, found) = timed(|| Object::hash_all(all.iter().map(|one| &one.bytes[..]), SUITE));
+        assert_eq!(found, expected, "the digests");
+        each(time)
+    });
+    race.enter("BLAKE3, one by one", Role::Limit, |_| {
+        let hash_all = || {
+            for one in &all {
+                std::hint::black_box(blake3::hash(std::hint::black_box(&one.bytes)));
+            }
+        };
+        each(timed(hash_all).0)
+    });
+    race.run(ROUNDS).record(["digests"], n, &mut run.table);
+}
+
+/// Measures the digests of many objects, and then the root alone, without the changes. The state keeps the digests of all unchanged nodes.
 pub fn measure(run: &mut Run, n: u64) {
+    digests(run, n);
     run.progress.at("root", n, 1, 1);
     let state = Trie::from_entries((0..n).map(|number| entry(number, 0)).collect());
     root(&state);

@@ -3,11 +3,14 @@
 use super::Run;
 use super::stores::Stores;
 use crate::objects::{encode, id, object, objects, one_percent};
+use crate::peers::Store as _;
 use crate::peers::raw::{self, RawFile};
 use crate::race::{Race, micros, timed};
 use crate::table::Role;
 
 const ROUNDS: usize = 21;
+/// The number of snapshots that follow each other.
+const SNAPSHOTS: usize = 201;
 /// The version of the objects that this work writes is this number plus the round.
 const VERSIONS: u64 = 1 << 24;
 
@@ -44,8 +47,23 @@ pub fn measure(run: &mut Run, n: u64, mut stores: Stores) -> Stores {
     });
     race.run(ROUNDS)
         .record(["snapshot", "rollback"], n, &mut run.table);
+    one_after_the_other(run, n, &mut stores, &mut raw);
     for (_, _, store) in stores.all() {
         store.put(objects(one_percent(n, 1), VERSIONS));
     }
     stores
+}
+
+/// Makes snapshots in turns with appends, so that nothing else happens between them.
+fn one_after_the_other(run: &mut Run, n: u64, stores: &mut Stores, raw: &mut RawFile) {
+    run.progress.at("snapshots", n, 1, 1);
+    let bytes = encode(&object(0, 0)).bytes;
+    let mut race = Race::new();
+    race.enter("Treering", Role::Treering, |_| {
+        [micros(timed(|| stores.treering.snapshot()).0)]
+    });
+    race.enter(raw::NAME, Role::Limit, |_| {
+        [micros(timed(|| raw.append(&bytes)).0)]
+    });
+    race.run(SNAPSHOTS).record(["snapshots"], n, &mut run.table);
 }
