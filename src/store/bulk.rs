@@ -31,13 +31,13 @@ use super::replay::{Decoded, Hashed, decode, hash_objects, missing_version, next
 use super::{CommitEntry, Store};
 
 /// The number of records that are decoded together. The tests of the engine reach the smaller numbers.
-const RECORDS_TOGETHER: usize = if cfg!(test) { 32 } else { 1 << 15 };
+const RECORDS_TOGETHER: usize = if cfg!(test) { 64 } else { 1 << 15 };
 /// The number of bytes of records from which on they are decoded, so that they do not stay in memory.
 const BYTES_TOGETHER: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
 /// The minimal number of records for each thread that decodes batches.
-const RECORDS_A_THREAD: usize = if cfg!(test) { 8 } else { 512 };
+const RECORDS_A_THREAD: usize = if cfg!(test) { 48 } else { 512 };
 /// The minimal number of changes that justify one more thread.
-const CHANGES_A_THREAD: usize = if cfg!(test) { 8 } else { 1 << 12 };
+const CHANGES_A_THREAD: usize = if cfg!(test) { 32 } else { 1 << 12 };
 /// The number of roots that are computed together.
 const ROOTS_TOGETHER: usize = if cfg!(test) { 4 } else { 256 };
 
