@@ -13,8 +13,10 @@
 //! - SCN-1: a scan returns only complete batches.
 //! - SCN-2: the number of scanned bytes limits the use of memory. Lengths in damaged headers do not increase it.
 //! - RUN-1: all bytes of a complete batch are in one extent.
-//! - WLK-1: the batches of a walk, and the byte at which it stops, do not depend on the number of threads.
 //! - RUN-2: an extent contains only pages with nonzero bytes, and pages within a frame whose header is valid.
+//! - WLK-1: the batches of a walk, and the byte at which it stops, do not depend on the number of threads.
+//! - WLK-2: a walk reads ahead at most as many bytes as it has passed, and one batch. So damage never makes the walks of a
+//!   check read a segment many times.
 //!
 //! # Format
 //! docs/format.md, "Batch and seal".
@@ -97,7 +99,19 @@ struct Outline {
     seal: Seal,
 }
 
-/// The number of bytes for each thread that a walk checks together.
+#[cfg(test)]
+thread_local! {
+    /// The number of batches that walks of this thread followed.
+    pub(super) static FOLLOWED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts a followed batch, for the tests of the cost.
+fn count_followed() {
+    #[cfg(test)]
+    FOLLOWED.with(|followed| followed.set(followed.get() + 1));
+}
+
+/// The maximal number of bytes for each thread that a walk checks together.
 const AHEAD_BYTES: u64 = 4 << 20;
 /// The minimal number of bytes that justify one more thread.
 const BYTES_A_THREAD: u64 = 256 << 10;
@@ -106,6 +120,8 @@ const BYTES_A_THREAD: u64 = 256 << 10;
 /// an error.
 pub(super) struct Batches<'a> {
     window: &'a Window,
+    /// The offset of the first batch.
+    start: u64,
     /// The offset of the next batch.
     pub(super) at: u64,
     end: u64,
@@ -115,6 +131,8 @@ pub(super) struct Batches<'a> {
     upto: u64,
     /// The next batches, which were checked together.
     ahead: VecDeque<Scanned>,
+    /// Whether the batch after `ahead` is not valid.
+    ends: bool,
     stopped: bool,
 }
 
@@ -128,16 +146,21 @@ impl Batches<'_> {
     fn read_ahead(&mut self) {
         let (mut at, mut chain, mut found) = (self.at, self.chain, Vec::new());
         let threads = processors();
-        let limit = self.end.min(at.saturating_add(AHEAD_BYTES * threads as u64));
+        // INVARIANT WLK-2: reads ahead at most as many bytes as the walk has passed, and one batch.
+        let bytes = (at - self.start).clamp(1, AHEAD_BYTES * threads as u64);
+        let limit = self.end.min(at.saturating_add(bytes));
         while at < limit && chain.batch < self.upto {
             let Ok(outline) = self.window.outline(at, chain, FrameHeader::parse) else {
+                self.ends = true;
                 break;
             };
+            count_followed();
             (at, chain) = (outline.scanned.end, outline.scanned.chain());
             found.push(outline);
         }
         let more = (at - self.at) / BYTES_A_THREAD;
         let intact = self.window.intact(&found, threads.min(more as usize + 1));
+        self.ends |= intact < found.len();
         found.truncate(intact);
         self.ahead
             .extend(found.into_iter().map(|outline| outline.scanned));
@@ -151,7 +174,7 @@ impl Iterator for Batches<'_> {
         if self.stopped || self.at >= self.end {
             return None;
         }
-        if self.ahead.is_empty() {
+        if self.ahead.is_empty() && !self.ends {
             self.read_ahead();
         }
         let found = match self.ahead.pop_front() {
@@ -182,11 +205,13 @@ impl Window {
     pub(super) fn batches(&self, between: Range<u64>, chain: Chain) -> Batches<'_> {
         Batches {
             window: self,
+            start: between.start,
             at: between.start,
             end: between.end,
             chain,
             upto: u64::MAX,
             ahead: VecDeque::new(),
+            ends: false,
             stopped: false,
         }
     }

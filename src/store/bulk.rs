@@ -14,6 +14,7 @@
 //!   [`super::Store::state`] computes the others.
 //! - BLK-2: an error leaves a store that must not be used. The caller applies the batches one by one instead, to find
 //!   the first wrong batch.
+//! - BLK-3: the records that wait to be decoded have a limited number of bytes, and nothing keeps their bytes afterwards.
 
 use std::collections::{BTreeSet, HashMap, HashSet, btree_set};
 use std::iter::Peekable;
@@ -30,14 +31,16 @@ use super::checkpoint::FirstWritten;
 use super::replay::{Decoded, Hashed, decode, hash_objects, missing_version, next_commit, publish};
 use super::{CommitEntry, Store};
 
-/// The number of records that are decoded together.
-const RECORDS_TOGETHER: usize = 1 << 15;
+/// The number of records that are decoded together. The tests of the engine reach the smaller numbers.
+const RECORDS_TOGETHER: usize = if cfg!(test) { 64 } else { 1 << 15 };
+/// The number of bytes of records from which on they are decoded, so that they do not stay in memory.
+const BYTES_TOGETHER: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
 /// The minimal number of records for each thread that decodes batches.
-const RECORDS_A_THREAD: usize = 512;
+const RECORDS_A_THREAD: usize = if cfg!(test) { 48 } else { 512 };
 /// The minimal number of changes that justify one more thread.
-const CHANGES_A_THREAD: usize = 1 << 12;
+const CHANGES_A_THREAD: usize = if cfg!(test) { 32 } else { 1 << 12 };
 /// The number of roots that are computed together.
-const ROOTS_TOGETHER: usize = 256;
+const ROOTS_TOGETHER: usize = if cfg!(test) { 4 } else { 256 };
 
 /// The change of an id in a commit.
 struct Change {
@@ -74,6 +77,7 @@ pub(crate) struct Bulk<'a> {
     start: Trie,
     waiting: Vec<Batch>,
     waiting_records: usize,
+    waiting_bytes: usize,
     /// The commits, with the roots that they name.
     commits: Vec<Arc<CommitEntry>>,
     /// The newest commit with each root.
@@ -99,6 +103,7 @@ impl<'a> Bulk<'a> {
             start,
             waiting: Vec::new(),
             waiting_records: 0,
+            waiting_bytes: 0,
             commits: Vec::new(),
             by_root: HashMap::new(),
             changes: Default::default(),
@@ -113,10 +118,13 @@ impl<'a> Bulk<'a> {
     /// `Corrupt` or `Io` if this batch or an earlier one of the bulk is not valid.
     pub(crate) fn add(&mut self, batch: Batch) -> Result<()> {
         self.waiting_records += batch.records.len();
+        let bodies = batch.records.iter().map(|record| record.body.len());
+        self.waiting_bytes += bodies.sum::<usize>();
         self.waiting.push(batch);
-        if self.waiting_records < RECORDS_TOGETHER {
+        if self.waiting_records < RECORDS_TOGETHER && self.waiting_bytes < BYTES_TOGETHER {
             return Ok(());
         }
+        // INVARIANT BLK-3: takes the records in before their bytes are too many.
         self.take_in()
     }
 
@@ -124,7 +132,7 @@ impl<'a> Bulk<'a> {
     fn take_in(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         let threads = processors().min(self.waiting_records / RECORDS_A_THREAD + 1);
-        self.waiting_records = 0;
+        (self.waiting_records, self.waiting_bytes) = (0, 0);
         let decoded = decode_all(&waiting, self.store.suite, threads)?;
         for (batch, (contents, objects)) in waiting.iter().zip(decoded) {
             let added = self.add_decoded(batch, contents, &objects);
@@ -330,7 +338,7 @@ impl<'a> Bulk<'a> {
     }
 }
 
-/// The key path, and what was decoded, of each batch.
+/// What was decoded of a batch, with the key path and the digest of each of its objects.
 type DecodedBatch = (Decoded, Hashed);
 
 /// Decodes batches on at most `threads` threads. Hashes the objects of several batches together.

@@ -54,6 +54,18 @@ pub(crate) fn check_stored(
     verified: &mut Verified,
     threads: usize,
 ) -> Result<()> {
+    let checked = check_tops(tops, source, is_known, verified, threads);
+    // After an error, nodes below the nodes that were met may be unverified.
+    checked.inspect_err(|_| *verified = Verified::default())
+}
+
+fn check_tops(
+    tops: &[StoredNode],
+    source: &dyn NodeSource,
+    is_known: &IsKnown<'_>,
+    verified: &mut Verified,
+    threads: usize,
+) -> Result<()> {
     let mut by_digit = ByDigit::default();
     let mut entries = 0;
     let mut hashes = Hashes::of(source);
@@ -62,21 +74,18 @@ pub(crate) fn check_stored(
             restore(*top, source)?;
         } else if verified.tops.insert((top.place, top.digest)) {
             entries += top.count;
-            let below = hashes.verify(&[*top], 0, source);
-            for (digit, node) in below.inspect_err(|_| verified.tops.clear())? {
+            for (digit, node) in hashes.verify(&[*top], 0, source)? {
                 by_digit[digit].push(node);
             }
         }
     }
-    let checked = check_digits(
+    check_digits(
         &by_digit,
         source,
         is_known,
         &mut verified.by_digit,
         threads.min((entries / ENTRIES_A_THREAD) as usize + 1),
-    );
-    // After an error, nodes below the nodes that were met may be unverified.
-    checked.inspect_err(|_| *verified = Verified::default())
+    )
 }
 
 fn check_digits(

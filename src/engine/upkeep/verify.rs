@@ -126,7 +126,7 @@ pub(crate) fn examine(
             report.erased = rebuilt.erased;
             report.thinned = rebuilt.thinned;
         }
-        // Damage that the first pass found also stops the rebuild. The report contains that damage only once.
+        // Damage that the check of the files found also stops the rebuild. The report contains that damage only once.
         Err(error) if error.is_damage() && !report.damage.is_empty() => {}
         // The host stopped the rebuild, or the rebuild could not read the store.
         Err(error)

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::disk::FileDisk;
+use crate::log::walk::FOLLOWED;
 use crate::testing::sim_disk::SimDisk;
 
 /// Creates a store of several small segments. Returns the store with the number of its batches.
@@ -144,6 +145,33 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
     let checked = Checked::of(shared(&disk), SMALL, None).unwrap();
     assert_eq!(checked.damages().len(), 2);
     assert_eq!(checked.numbers.len(), count - 2, "{:?}", checked.numbers);
+}
+
+#[test]
+fn wlk_2_a_check_follows_each_batch_of_a_damaged_segment_a_few_times() {
+    const BATCHES: usize = 2_000;
+    for (distance, most) in [(usize::MAX, 1), (1, 1), (2, 2), (50, 3), (700, 3)] {
+        let disk = SimDisk::new(3);
+        let mut log = create(&shared(&disk), LogOptions::default());
+        let texts: Vec<String> = (2..=BATCHES).map(|number| format!("batch {number:5}")).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let batches = append(&mut log, &texts).unwrap();
+        let damaged: Vec<&Batch> = batches.iter().skip(1).step_by(distance).collect();
+        for batch in &damaged {
+            // A byte of a body, which only the check of the whole batch finds.
+            let at = batch.records[1].locator.offset() as usize + 40;
+            disk.overwrite(&active(&disk), |bytes| bytes[at] ^= 1);
+        }
+        FOLLOWED.set(0);
+        let checked = Checked::of(shared(&disk), LogOptions::default(), None).unwrap();
+        assert_eq!(checked.damages().len(), damaged.len());
+        assert_eq!(checked.numbers.len(), BATCHES - damaged.len());
+        let followed = FOLLOWED.get();
+        assert!(
+            followed <= most * BATCHES + damaged.len(),
+            "one of {distance} batches damaged: {followed} followed"
+        );
+    }
 }
 
 #[test]

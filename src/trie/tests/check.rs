@@ -40,6 +40,26 @@ fn nodes_that_were_verified_before_are_not_loaded_again() {
 }
 
 #[test]
+fn a_damaged_top_of_any_size_leaves_nothing_verified() {
+    let (mut storage, tops) = two_states();
+    let leaves_only = |bytes: &&mut Vec<u8>| bytes[4..6] == bytes[2..4];
+    storage.nodes.values_mut().find(leaves_only).unwrap()[6 + 40] ^= 1;
+    for count in [0, 1, 2] {
+        let damaged = StoredNode {
+            digest: [1; 32],
+            count,
+            ..tops[0]
+        };
+        let mut verified = Verified::default();
+        // The first check fails at the top that it reads last, so it verifies nothing below the others.
+        for tops in [&[tops[0], tops[1], damaged][..], &tops] {
+            let found = check_stored(tops, &storage, &|_| false, &mut verified, 2);
+            assert!(found.is_err(), "a top of {count} entries");
+        }
+    }
+}
+
+#[test]
 fn each_node_is_loaded_once_on_any_number_of_threads() {
     let (storage, tops) = two_states();
     for (round, threads) in (1..).zip([0, 1, 2, 3, 16, 1_000]) {

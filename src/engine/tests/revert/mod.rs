@@ -9,7 +9,7 @@ mod rewritten;
 mod thinned;
 mod tree;
 
-pub(super) use model::act;
+pub(super) use model::{SESSIONS, act};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};

@@ -15,7 +15,7 @@ use crate::object::{Id, Op};
 use crate::testing::random::SplitMix64;
 use crate::{ErrorCode, Result, Revision};
 
-const SESSIONS: [&str; 4] = ["day", "night", "eve", "owner"];
+pub(crate) const SESSIONS: [&str; 4] = ["day", "night", "eve", "owner"];
 const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 const TEXTS: [&str; 4] = ["1", "2", "3", "4"];
 
