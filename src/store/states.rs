@@ -71,7 +71,8 @@ impl Store {
         }
         // Another store may share a commit that is not in this cache, and could not load the stored nodes of this store.
         let cached = self.loaded.lock();
-        if cached.commits.values().any(|known| std::ptr::eq(&**known, entry)) {
+        let mut known = cached.commits.values();
+        if known.any(|known| std::ptr::eq(Arc::as_ptr(known), entry)) {
             entry.trie.set(&trie);
         }
         Ok(trie)
