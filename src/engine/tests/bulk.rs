@@ -105,7 +105,7 @@ fn told(store: &Store) -> Told {
     let lacking = keys.difference(&head);
     let place_of = |digest| {
         let found = store.records.find_place(ObjectDigest::from_bytes(digest));
-        found.unwrap().map(|place| place.to_u64())
+        found.unwrap().map(Locator::to_u64)
     };
     Told {
         commits,
