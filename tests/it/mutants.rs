@@ -218,9 +218,9 @@ const MUTANTS: [Mutant; 33] = [
         "no check of a batch's digest",
         "src/log/walk.rs",
         [
-            "seal.digest(self.origin.suite, frames) != digest",
-            "seal.digest(self.origin.suite, frames) != digest",
-            "false",
+            "seal.digest(self.origin.suite, frames.unwrap_or_default()) == stated",
+            "seal.digest(self.origin.suite, frames.unwrap_or_default()) == stated",
+            "true",
         ],
         DAMAGE,
     ),
