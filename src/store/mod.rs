@@ -65,8 +65,8 @@ pub(crate) use rewritten::Erased;
 pub(crate) use rewritten::MAP_ENTRY_BYTES;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
-pub(crate) use states::BothStores;
 use states::Loaded;
+pub(crate) use states::{BothStores, settle};
 
 /// The state that all readers and the one writer of this process share.
 pub(crate) struct Store {

@@ -28,6 +28,16 @@ const STATES_KEPT: usize = 1_024;
 /// The maximal number of cached commits that the checkpoint covers.
 const COMMITS_KEPT: usize = 8_192;
 
+/// A size that no allocator serves from a list of blocks of one size.
+const LARGE_BYTES: usize = 32 << 10;
+
+/// Lets the allocator tidy up much freed memory now. The allocator of glibc sorts freed blocks at the next allocation for
+/// which it has no block of that size, however small. That would often be the next snapshot or rollback: sorting is most
+/// of its cost then.
+pub(crate) fn settle() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
+}
+
 /// The cached commits that the checkpoint covers, and the states that replays computed.
 #[derive(Default)]
 pub(super) struct Loaded {
@@ -199,6 +209,9 @@ impl Store {
         let outdated = self.catalog.write().outdated();
         for entry in &outdated {
             drop(entry.trie.take());
+        }
+        if !outdated.is_empty() {
+            settle();
         }
         // Does not hold the lock while it compares states, so readers can continue. Only the writer calls this
         // function, so no rollback changes `left` meanwhile.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::store::CommitEntry;
+use crate::store::{CommitEntry, settle};
 use crate::threads::{Condvar, Mutex};
 
 use super::Draft;
@@ -70,6 +70,9 @@ impl Answer {
 const PATIENCE: u32 = 2;
 /// A group does not wait if its patience is shorter than this, because waking a thread takes about as long.
 const PATIENCE_MIN: Duration = Duration::from_micros(20);
+
+/// A draft with this many changes leaves so much freed memory that the next snapshot or rollback would notice.
+const SETTLED_CHANGES: usize = 256;
 
 /// The drafts that wait for the next group commit.
 #[derive(Default)]
@@ -168,6 +171,13 @@ impl Group<'_> {
             .into_iter();
         for request in &requests {
             request.answer.give(results.next().unwrap_or_else(without_result));
+        }
+        if requests
+            .iter()
+            .any(|request| request.draft.staged.len() >= SETTLED_CHANGES)
+        {
+            drop(requests);
+            settle();
         }
     }
 }
