@@ -338,7 +338,7 @@ impl<'a> Bulk<'a> {
     }
 }
 
-/// What was decoded of a batch, with the key path and the digest of each of its objects.
+/// A decoded batch, with the key path and the digest of each of its objects.
 type DecodedBatch = (Decoded, Hashed);
 
 /// Decodes batches on at most `threads` threads. Hashes the objects of several batches together.

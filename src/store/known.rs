@@ -1,5 +1,5 @@
-//! What the writer of a batch knows about it, so that the store applies the batch without decoding or hashing its records
-//! again.
+//! The parts of a batch that its writer still has in memory. With them, the store applies the batch without decoding or
+//! hashing its records again.
 //!
 //! # Layer
 //! Layer 4.
@@ -30,7 +30,7 @@ pub(crate) struct StagedState {
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
 }
 
-/// What the writer of a batch knows about it.
+/// The parts of a batch that its writer still has in memory.
 #[derive(Default)]
 pub(crate) struct Known {
     /// The state after the batch. `None` if the batch does not change the state, or if the state is not known.

@@ -150,7 +150,7 @@ impl Child {
         unsafe { self.0.byte_sub(self.tag()).as_ref() }
     }
 
-    /// Returns whether this is the only owner. Nobody can add an owner while the caller has the only one by value.
+    /// Returns whether this is the only owner. If the caller has it by value, no other thread can clone it.
     #[inline]
     fn is_only_owner(&self) -> bool {
         self.owners().load(Ordering::Acquire) == 1
@@ -235,7 +235,7 @@ impl Drop for Child {
 impl<'a> Branch<'a> {
     #[inline]
     pub(super) fn head(self) -> &'a Head {
-        // SAFETY: the owner keeps the branch for 'a. Nobody changes its head meanwhile, except for atomics (PTR-3).
+        // SAFETY: the owner keeps the branch for 'a. Until then, no thread changes its head, except the atomic fields (PTR-3).
         unsafe { self.head.as_ref() }
     }
 

@@ -1,5 +1,6 @@
 //! A state that is no longer in memory is the same when it is computed again (CTL-4).
 
+use super::covering::cover;
 use super::gc::{HOUR, on_disk, options};
 use super::staged::entries_of;
 use super::{id, note};
@@ -202,7 +203,7 @@ fn ctl_4_named_states_are_in_memory_after_the_log_is_read() -> Result<()> {
 fn ctl_4_a_commit_that_goes_far_back_keeps_its_state() -> Result<()> {
     let memory = Memory::in_memory()?;
     commit(&memory, 200, "first")?;
-    // A rollback over few changes is no mark, and one over many is.
+    // Only the second rollback goes back over enough changes to keep its state.
     for (rollback, rounds) in [(3, 1), (7, 3)] {
         for round in 0..rounds {
             commit(&memory, 20, &format!("before {rollback}: {round}"))?;
@@ -215,5 +216,22 @@ fn ctl_4_a_commit_that_goes_far_back_keeps_its_state() -> Result<()> {
     }
     let there = in_memory(&memory)?;
     assert!(there.contains(&7) && !there.contains(&3), "{there:?}");
+    Ok(())
+}
+
+#[test]
+fn a_commit_gets_no_state_with_the_stored_nodes_of_another_store() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    commit(&memory, 200, "first")?;
+    for round in 2..=9 {
+        commit(&memory, 20, &format!("round {round}"))?;
+    }
+    let outdated = memory.inner.store().by_seq(3)?.expect("no commit is thinned");
+    assert!(!outdated.has_state());
+    cover(&memory);
+    let reader = on_disk(&disk, options(HOUR).read_only(true), false)?;
+    assert_eq!(reader.inner.store().state(&outdated)?.len(), 200);
+    assert!(!outdated.has_state(), "the other store could not load its nodes");
     Ok(())
 }
