@@ -30,12 +30,21 @@ const COMMITS_KEPT: usize = 8_192;
 
 /// A size that no allocator serves from a list of blocks of one size.
 const LARGE_BYTES: usize = 32 << 10;
+/// The number of changes whose freed blocks one allocation sorts: glibc sorts at most 10,000 blocks in each, and a change
+/// leaves about six.
+const CHANGES_SORTED: u64 = 1_000;
+/// Fewer changes than this leave too little freed memory to matter.
+const CHANGES_MIN: u64 = 256;
 
-/// Lets the allocator tidy up much freed memory now. The allocator of glibc sorts freed blocks at the next allocation for
-/// which it has no block of that size, however small. That would often be the next snapshot or rollback: sorting is most
-/// of its cost then.
-pub(crate) fn settle() {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
+/// Lets the allocator tidy up the memory that `changes` changes have freed. The allocator of glibc sorts freed blocks at
+/// the next allocations for which it has no block of that size, however small. That would often be the next snapshot or
+/// rollback: sorting is most of its cost then.
+pub(crate) fn settle(changes: u64) {
+    if changes >= CHANGES_MIN {
+        for _ in 0..changes.div_ceil(CHANGES_SORTED) {
+            drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
+        }
+    }
 }
 
 /// The cached commits that the checkpoint covers, and the states that replays computed.
@@ -210,9 +219,7 @@ impl Store {
         for entry in &outdated {
             drop(entry.trie.take());
         }
-        if !outdated.is_empty() {
-            settle();
-        }
+        settle(outdated.iter().map(|entry| entry.changes).sum());
         // Does not hold the lock while it compares states, so readers can continue. Only the writer calls this
         // function, so no rollback changes `left` meanwhile.
         let left = self.catalog.read_recursive().left.clone();

@@ -256,6 +256,22 @@ pub const WORKS: &[Work] = &[
         Named("git"),
         Ratio(0.001),
     ),
+    #[cfg(feature = "memvid")]
+    less(
+        "memvid-put",
+        "put and commit one more object",
+        "us",
+        Named("memvid"),
+        Ratio(0.001),
+    ),
+    #[cfg(feature = "memvid")]
+    less(
+        "memvid-remember",
+        "remember one more memory, compared with all before",
+        "us",
+        Named("memvid"),
+        Ratio(0.001),
+    ),
     Work {
         name: "turn",
         title: "a turn of an agent: recall, remember, snapshot, rollback",

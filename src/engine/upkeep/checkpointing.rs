@@ -32,9 +32,11 @@ use crate::engine::read::Source;
 use crate::engine::write::LogHandle;
 
 /// A commit asks for a checkpoint if at least this many bytes of records were written since the last request, and at least
-/// this part of the log. With smaller parts, the thread would spend more time than it saves after a crash.
+/// this part of the log. With smaller parts, the thread would spend more time than it saves after a crash. A part is
+/// never larger than the maximum, because a closing handle writes the last part itself.
 const DUE_BYTES: u64 = 4 << 20;
 const DUE_PART: u64 = 32;
+const DUE_MAX_BYTES: u64 = 8 << 20;
 /// A closing handle writes a checkpoint if at least this many bytes of records were written since the newest
 /// checkpoint. Reading them when the store is opened takes about as long as the rest of the opening.
 const DUE_AT_CLOSE_BYTES: u64 = 16 << 10;
@@ -191,7 +193,7 @@ fn checkpoint_after_commit(source: &Source, writing: &mut LogHandle) -> Result<(
     if is_heavy && is_ahead {
         rest(source, writing)?;
     }
-    let due = DUE_BYTES.max(writing.log.batch_bytes() / DUE_PART);
+    let due = (writing.log.batch_bytes() / DUE_PART).clamp(DUE_BYTES, DUE_MAX_BYTES);
     let is_due = tail - writing.checkpoints.requested_bytes >= due || (is_heavy && !is_ahead);
     if is_due && can_cover(opened, writing) {
         // After a failure, a later commit tries again.

@@ -71,9 +71,6 @@ const PATIENCE: u32 = 2;
 /// A group does not wait if its patience is shorter than this, because waking a thread takes about as long.
 const PATIENCE_MIN: Duration = Duration::from_micros(20);
 
-/// A draft with this many changes leaves so much freed memory that the next snapshot or rollback would notice.
-const SETTLED_CHANGES: usize = 256;
-
 /// The drafts that wait for the next group commit.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -172,13 +169,12 @@ impl Group<'_> {
         for request in &requests {
             request.answer.give(results.next().unwrap_or_else(without_result));
         }
-        if requests
+        let changes = requests
             .iter()
-            .any(|request| request.draft.staged.len() >= SETTLED_CHANGES)
-        {
-            drop(requests);
-            settle();
-        }
+            .map(|request| request.draft.staged.len() as u64)
+            .sum();
+        drop(requests);
+        settle(changes);
     }
 }
 

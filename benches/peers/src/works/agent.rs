@@ -13,7 +13,7 @@ const ROUNDS: usize = 51;
 /// The number of hits of a recall.
 const HITS: usize = 10;
 
-fn text(number: u64) -> String {
+pub fn text(number: u64) -> String {
     let topics = ["the build", "the release", "tea", "the office", "the database"];
     let (topic, week) = (topics[number as usize % topics.len()], number % 52);
     format!("Fact {number} about {topic}: in week {week} the team decided to keep it as it was.")
@@ -23,18 +23,23 @@ fn line(number: u64) -> Vec<u8> {
     format!(r#"{{"id":"fact/{number}","text":"{}"}}"#, text(number)).into_bytes()
 }
 
-/// Measures turns on `n` memories. The rollback takes back what the turn remembered, so each turn starts alike.
-pub fn measure(run: &mut Run, n: u64) {
-    run.progress.at("turn", n, 1, 1);
-    let folder = run.folder("turn-");
-    let memory = Memory::create(folder.path().join("treering")).unwrap();
-    let agent = Agent::new(memory, Settings::default());
+/// Stores the first `n` memories.
+pub fn remember_all(agent: &Agent, n: u64) {
     let lines = (0..n).map(|number| Ok((number + 1, line(number))));
     let stored = agent
         .remember_lines(lines, &LinesOptions::default(), &Writer::user())
         .unwrap()
         .stored;
     assert_eq!(stored, n, "all memories are stored");
+}
+
+/// Measures turns on `n` memories. The rollback takes back what the turn remembered, so each turn starts alike.
+pub fn measure(run: &mut Run, n: u64) {
+    run.progress.at("turn", n, 1, 1);
+    let folder = run.folder("turn-");
+    let memory = Memory::create(folder.path().join("treering")).unwrap();
+    let agent = Agent::new(memory, Settings::default());
+    remember_all(&agent, n);
     let before = agent.memory().view().len();
     let turn = |round: u64| {
         let query = RecallQuery::new(text(round * 7_919 % n).as_str(), Reach::All).limit(HITS);

@@ -8,6 +8,8 @@ mod git;
 mod history;
 mod load;
 mod maps;
+#[cfg(feature = "memvid")]
+mod memvid;
 mod opening;
 pub mod ram;
 mod reads;
@@ -118,6 +120,12 @@ pub const GROUPS: &[Group] = &[
         name: "git",
         measure: git::measure,
         most: 100_000,
+    },
+    #[cfg(feature = "memvid")]
+    Group {
+        name: "memvid",
+        measure: memvid::measure,
+        most: 10_000,
     },
 ];
 
