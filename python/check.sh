@@ -28,6 +28,6 @@ rm -f "$wheels"/treering-*.whl
 
 cargo fmt --check
 cargo clippy --release --locked --all-targets -- -D warnings
-"$bin/python" -m pytest tests
+"$bin/pytest" tests
 "$bin/python" -m mypy --strict treering ../examples/python bench.py
 "$bin/python" -m pyright --pythonpath "$bin/python" treering ../examples/python bench.py

@@ -6,7 +6,7 @@ an answer as a table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -70,7 +70,8 @@ class _Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the answer as a dict. Answers inside it become dicts, too."""
-        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+        names: dict[str, Any] = getattr(self, "__dataclass_fields__")
+        return {name: _plain(getattr(self, name)) for name in names}
 
     def _repr_html_(self) -> str:
         return _html_of(self)

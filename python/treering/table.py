@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 __all__ = ["Table"]
 
-T = TypeVar("T", covariant=True)
+T_co = TypeVar("T_co", covariant=True)
 
 _ROWS_MAX = 100
 _CHARS_MAX = 160
 
 
-class Table(tuple[T, ...]):
+class Table(tuple[T_co, ...]):
     """A tuple of rows. A notebook shows it as a table with one line for each row."""
 
     __slots__ = ()
