@@ -270,7 +270,7 @@ impl Memory {
         Draft::new(py, &store.handle, draft, Mode::Attempt { op, checks })
     }
 
-    /// Opens a saved draft, such as one that another process saved.
+    /// Opens a saved draft, such as one that another process saved, or a refused one (``"rejected/…"``).
     #[pyo3(signature = (name, *, op="put", writer=None))]
     fn open_draft(
         slf: &Bound<'_, Self>,
@@ -280,7 +280,8 @@ impl Memory {
     ) -> PyResult<Draft> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
-        let draft = run(py, || memory.open_draft(name, &writer))?;
+        let name = draft_named(name);
+        let draft = run(py, || memory.open_draft(&name, &writer))?;
         Draft::new(py, &store.handle, draft, Mode::Plain(op.to_owned()))
     }
 
@@ -289,7 +290,8 @@ impl Memory {
     fn delete_draft(slf: &Bound<'_, Self>, name: &str, writer: Option<&Bound<'_, Writer>>) -> PyResult<()> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
-        run(py, || memory.delete_draft(name, &writer))
+        let name = draft_named(name);
+        run(py, || memory.delete_draft(&name, &writer))
     }
 
     /// Thins history and frees disk space. Each duration is a number of seconds; one that is not given keeps its default.
@@ -371,6 +373,11 @@ impl Memory {
             Err(_) => "Memory(closed)".to_owned(),
         }
     }
+}
+
+/// Returns the whole name of a draft: without a class, that of a saved one.
+fn draft_named(name: &str) -> String {
+    if name.contains('/') { name.to_owned() } else { format!("drafts/{name}") }
 }
 
 /// Checks that every check can be called.

@@ -205,7 +205,7 @@ def test_snapshots_are_listed_and_deleted(memory: Memory) -> None:
 
 def test_a_name_is_taken_once(memory: Memory) -> None:
     memory.snapshot("one")
-    with pytest.raises(treering.ConflictError) as caught:
+    with pytest.raises(treering.InvalidInputError) as caught:
         memory.snapshot("one")
     assert caught.value.code == "name_taken"
 

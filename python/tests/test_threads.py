@@ -17,11 +17,15 @@ import treering
 from treering import Agent, Memory
 
 
+# A folder without the source of the package, which Python would import.
+HOME = Path(__file__).resolve().anchor
+
+
 def run(code: str, *arguments: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Runs a program in a new interpreter."""
     command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(code)]
     return subprocess.run(
-        command + [str(one) for one in arguments], capture_output=True, text=True, timeout=timeout, check=False
+        command + [str(one) for one in arguments], capture_output=True, text=True, timeout=timeout, check=False, cwd=HOME
     )
 
 
@@ -208,7 +212,7 @@ def test_multiprocessing(folder: Path, tmp_path: Path, method: str) -> None:
         )
     )
     command = [sys.executable, str(program), str(folder), method]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     check(done, "0 0 0 30")
 
 
@@ -275,7 +279,7 @@ def test_a_call_releases_the_gil(folder: Path) -> None:
     """
     Memory.create(folder).close()
     command = [sys.executable, "-c", textwrap.dedent(code), str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME) as holder:
         assert holder.stdout is not None and holder.stdin is not None
         assert holder.stdout.readline() == "locked\n"
         memory = Memory.open(folder, wait=20.0)
@@ -302,7 +306,7 @@ def test_a_lock_that_stays_taken_is_busy(folder: Path) -> None:
     """
     Memory.create(folder).close()
     command = [sys.executable, "-c", textwrap.dedent(code), str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME) as holder:
         assert holder.stdout is not None and holder.stdin is not None
         holder.stdout.readline()
         with pytest.raises(treering.BusyError) as caught:

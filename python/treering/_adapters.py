@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 import struct
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -22,6 +21,10 @@ INLINE_BYTES_MAX = 4096
 """Data up to this size is stored in the object that refers to it."""
 _CHUNK_BYTES = 64 << 10
 _CHUNK_BYTES_MAX = 384 << 10
+# On average, every fourth element of a list ends a chunk, and every eighth name of a chunk.
+_ELEMENTS_MASK = 3
+_DIGESTS_MASK = 7
+_DIGESTS_MAX = 32
 _FRAME = struct.Struct("<HQ")
 
 
@@ -69,7 +72,8 @@ class Chunks:
     """Stores values as frames of bytes in chunks that are named by their content.
 
     The elements of a list are frames of their own, and a chunk ends at an element that its content chooses. So two lists
-    that begin alike share chunks: a conversation that grows by one message stores about that message.
+    that begin alike share chunks: a conversation that grows by one message stores a few messages. The names of many chunks
+    are stored in chunks in the same way, so that a long list has a short value.
     """
 
     def __init__(self, prefix: str, scope: str) -> None:
@@ -84,33 +88,64 @@ class Chunks:
         packed = [_packed(kind, data) for kind, data in frames]
         if sum(map(len, packed)) <= INLINE_BYTES_MAX:
             return {"inline": base64.b64encode(b"".join(packed)).decode()}
+        digests, depth = self._put_chunks(draft, _cut(packed, 1, _ELEMENTS_MASK)), 0
+        while len(digests) > _DIGESTS_MAX:
+            names = [_packed("", digest.encode()) for digest in digests]
+            digests, depth = self._put_chunks(draft, _cut(names, 2, _DIGESTS_MASK)), depth + 1
+        return {"chunks": digests, "depth": depth}
+
+    def _put_chunks(self, draft: Draft, chunks: Iterable[bytes]) -> list[str]:
         digests: list[str] = []
-        for chunk in _cut(packed):
+        for chunk in chunks:
             digest = hashlib.blake2b(chunk, digest_size=16).hexdigest()
             digests.append(digest)
             name = self.id_of(digest)
             if name not in draft:
                 data = base64.b64encode(chunk).decode()
                 draft.put(name, kind="chunk", scope=self.scope, attributes={"data": data})
-        return {"chunks": digests}
+        return digests
 
     def get_all(self, view: View, all_attributes: list[dict[str, Any]]) -> list[list[tuple[str, bytes]]]:
         """Returns the frames that each of the attributes finds."""
-        digests = list(dict.fromkeys(one for found in all_attributes for one in found.get("chunks", ())))
+        found: list[list[tuple[str, bytes]]] = []
+        chunks, _ = self._read(view, all_attributes)
+        for attributes, data in zip(all_attributes, chunks):
+            inline = attributes.get("inline")
+            found.append(list(_unpacked(data if inline is None else base64.b64decode(inline))))
+        return found
+
+    def ids_of(self, view: View, all_attributes: list[dict[str, Any]]) -> set[str]:
+        """Returns the ids of all chunks that the attributes refer to."""
+        return self._read(view, all_attributes)[1]
+
+    def _read(self, view: View, all_attributes: list[dict[str, Any]]) -> tuple[list[bytes], set[str]]:
+        """Returns the joined chunks of each of the attributes, and the ids of all chunks."""
+        wanted = [[str(one) for one in found.get("chunks", ())] for found in all_attributes]
+        depths = [int(found.get("depth", 0)) for found in all_attributes]
+        ids: set[str] = set()
+        joined = [b""] * len(wanted)
+        for depth in range(max(depths, default=0), -1, -1):
+            places = [place for place, one in enumerate(depths) if one == depth]
+            chunks = self._load(view, [digest for place in places for digest in wanted[place]])
+            ids.update(map(self.id_of, chunks))
+            for place in places:
+                data = b"".join(chunks[digest] for digest in wanted[place])
+                if depth:
+                    wanted[place] = [name.decode() for _, name in _unpacked(data)]
+                    depths[place] -= 1
+                else:
+                    joined[place] = data
+        return joined, ids
+
+    def _load(self, view: View, digests: list[str]) -> dict[str, bytes]:
+        digests = list(dict.fromkeys(digests))
         objects = view.get_all([self.id_of(digest) for digest in digests])
         chunks: dict[str, bytes] = {}
         for digest, chunk in zip(digests, objects):
             if chunk is None:
                 raise LookupError(f"the chunk {digest} is missing")
             chunks[digest] = base64.b64decode(chunk["data"])
-        found: list[list[tuple[str, bytes]]] = []
-        for attributes in all_attributes:
-            if "inline" in attributes:
-                data = base64.b64decode(attributes["inline"])
-            else:
-                data = b"".join(chunks[digest] for digest in attributes["chunks"])
-            found.append(list(_unpacked(data)))
-        return found
+        return chunks
 
 
 def _packed(kind: str, data: bytes) -> bytes:
@@ -129,14 +164,17 @@ def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
         place += length
 
 
-def _cut(packed: list[bytes]) -> Iterator[bytes]:
-    """Joins frames to chunks. About every sixteenth frame ends a chunk, and a large frame is split."""
+def _cut(packed: list[bytes], frames_min: int, mask: int) -> Iterator[bytes]:
+    """Joins frames to chunks. A frame whose digest has no bit of the mask ends a chunk, and a large frame is split."""
     open_frames: list[bytes] = []
     size = 0
     for frame in packed:
         open_frames.append(frame)
         size += len(frame)
-        if zlib.crc32(frame) & 15 == 0 or size >= _CHUNK_BYTES:
+        # A checksum such as CRC would not do: the checksums of similar texts have similar low bits.
+        number = hashlib.blake2b(frame, digest_size=1).digest()[0]
+        is_end = number & mask == 0 and len(open_frames) >= frames_min
+        if is_end or size >= _CHUNK_BYTES:
             yield from _split(b"".join(open_frames))
             open_frames, size = [], 0
     if open_frames:

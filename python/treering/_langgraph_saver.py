@@ -343,7 +343,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
         values = [blob["value"] for blob in view.get_all(blobs) if blob is not None]
         values += [write["value"] for write in writes] + [fields["body"], fields["metadata"]]
         ids = {one.id, *blobs, *(write.id for write in writes)}
-        return ids | {chunks.id_of(digest) for value in values for digest in value.get("chunks", ())}
+        return ids | chunks.ids_of(view, values)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         source, target = _Thread(str(source_thread_id)), _Thread(str(target_thread_id))

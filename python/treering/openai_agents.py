@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -92,7 +93,10 @@ class TreeringSession:
         return 0 if found is None else int(found["next"])
 
     def _set_next(self, draft: Draft, number: int) -> None:
-        draft.put(f"{self._prefix}head", kind="openai_session", scope=self._scope, attributes={"next": number})
+        # Two writers that add the same item at once would make the same change, which is no conflict. The random word makes
+        # their changes different, so that one of them tries again.
+        fields = {"next": number, "change": uuid.uuid4().hex}
+        draft.put(f"{self._prefix}head", kind="openai_session", scope=self._scope, attributes=fields)
 
     def _get(self, limit: int | None) -> list[TResponseInputItem]:
         view = self.memory.refresh()
