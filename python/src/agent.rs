@@ -35,14 +35,18 @@ pub(crate) struct Agent {
 
 /// The settings of an agent: the text of a settings file, or nothing.
 fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settings> {
-    text.map_or(Ok(Settings::default()), |text| Settings::from_toml(text).or_raise(py))
+    text.map_or(Ok(Settings::default()), |text| {
+        Settings::from_toml(text).or_raise(py)
+    })
 }
 
 /// Returns the place of the caller. Without a project, that is the project of the current folder.
 fn place_of(project: Option<String>, writer: &treering::Writer) -> Place {
     let project = match project {
         Some(project) => Some(project).filter(|project| !project.is_empty()),
-        None => std::env::current_dir().ok().and_then(|folder| Place::of_folder(&folder).project),
+        None => std::env::current_dir()
+            .ok()
+            .and_then(|folder| Place::of_folder(&folder).project),
     };
     Place {
         project,
@@ -107,7 +111,8 @@ fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citation>> {
         read.push(match one.cast::<PyDict>() {
             Ok(fields) => {
                 let field = |name: &str| fields.get_item(name);
-                let file = field("file")?.ok_or_else(|| pyo3::exceptions::PyValueError::new_err("a citation needs a file"))?;
+                let file = field("file")?
+                    .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("a citation needs a file"))?;
                 Citation {
                     file: file.extract()?,
                     line: field("line")?.map(|line| line.extract()).transpose()?.flatten(),
@@ -130,9 +135,16 @@ fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
     for one in given.try_iter()? {
         let one = one?;
         read.push(if let Ok(fields) = one.cast::<PyDict>() {
-            let field = |name: &str| fields.get_item(name).map(|value| value.filter(|value| !value.is_none()));
-            let text = field("text")?.ok_or_else(|| pyo3::exceptions::PyValueError::new_err("an entry needs a text"))?;
-            let trust = field("trust")?.map(|trust| trust.extract::<String>()).transpose()?;
+            let field = |name: &str| {
+                fields
+                    .get_item(name)
+                    .map(|value| value.filter(|value| !value.is_none()))
+            };
+            let text = field("text")?
+                .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("an entry needs a text"))?;
+            let trust = field("trust")?
+                .map(|trust| trust.extract::<String>())
+                .transpose()?;
             NewEntry {
                 text: text.extract()?,
                 speaker: field("speaker")?.map(|speaker| speaker.extract()).transpose()?,
@@ -173,7 +185,9 @@ fn embedder_of<'py>(
             "the embedder has no name",
             "give embedder_name, for example the name and version of the model",
         )),
-        _ => Err(pyo3::exceptions::PyTypeError::new_err("the embedder must be a function of a text")),
+        _ => Err(pyo3::exceptions::PyTypeError::new_err(
+            "the embedder must be a function of a text",
+        )),
     }
 }
 
@@ -275,7 +289,6 @@ impl Agent {
     /// Stores one statement. Look at ``status``: a quarantined text is not in the memory.
     #[pyo3(signature = (text, *, id=None, kind="fact", scope=None, tags=None, speaker=None, subject=None, session=None, order=None, time=None, expires=None, citations=None, confidence=None, sensitivity=None, source=None, pinned=false, supersedes=None, derived_from=None, attributes=None, trust=None, on_duplicate="warn", key=None, expected=None, quick=false, with_untrusted=false, writer=None))]
     #[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
-    #[expect(clippy::fn_params_excessive_bools, reason = "each field is a keyword")]
     fn remember<'py>(
         slf: &Bound<'py, Self>,
         text: String,
@@ -324,7 +337,10 @@ impl Agent {
             source,
             is_pinned: pinned,
             supersedes: ids(py, &texts(supersedes, "supersedes")?)?,
-            derived_from: sources.iter().map(|text| digest(py, text)).collect::<PyResult<_>>()?,
+            derived_from: sources
+                .iter()
+                .map(|text| digest(py, text))
+                .collect::<PyResult<_>>()?,
             origin: trust.map(origin).transpose()?,
             others: self::attributes(attributes)?,
             ..NewItem::new(text)
@@ -353,7 +369,10 @@ impl Agent {
         writer: Option<&Bound<'py, Writer>>,
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
-        let lines: Vec<String> = py.import("treering._lines")?.call_method1("lines", (items,))?.extract()?;
+        let lines: Vec<String> = py
+            .import("treering._lines")?
+            .call_method1("lines", (items,))?
+            .extract()?;
         let options = LinesOptions {
             place: slf.get().place.clone(),
             scope: slf.get().scope_of(py, scope)?,
@@ -363,7 +382,9 @@ impl Agent {
         };
         let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
         let done = run(py, || {
-            let lines = (1..).zip(lines).map(|(number, line)| Ok((number, line.into_bytes())));
+            let lines = (1..)
+                .zip(lines)
+                .map(|(number, line)| Ok((number, line.into_bytes())));
             agent.remember_lines(lines, &options, &writer)
         })?;
         answers::remembered_many(py, &done)
@@ -675,7 +696,13 @@ impl Agent {
         request.sensitivity_max = sensitivity(sensitivity_max)?;
         if let Some(word) = boundary {
             let boundary = treering::agent::Boundary::new(word);
-            let bad = || invalid(py, "the boundary breaks its rule", "give 16 to 64 ASCII letters and digits");
+            let bad = || {
+                invalid(
+                    py,
+                    "the boundary breaks its rule",
+                    "give 16 to 64 ASCII letters and digits",
+                )
+            };
             request.boundary = Some(boundary.ok_or_else(bad)?);
         }
         let (agent, view) = (store.handle.agent(py)?, view_at(py, &store.handle, at)?);
@@ -704,7 +731,9 @@ impl Agent {
     fn check<'py>(slf: &Bound<'py, Self>, draft: &Bound<'py, Draft>, policy: Option<&str>) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (agent, policy) = (store.handle.agent(py)?, policy_of(py, policy)?);
-        let found = draft.get().with(py, |staged| agent.check(&staged.draft, &Checks::new(policy)))?;
+        let found = draft
+            .get()
+            .with(py, |staged| agent.check(&staged.draft, &Checks::new(policy)))?;
         answers::report(py, &found)
     }
 
@@ -719,11 +748,7 @@ impl Agent {
 
     /// Commits a quarantined change because a person decided so. The writer must be a person.
     #[pyo3(signature = (name, *, writer=None))]
-    fn release<'py>(
-        slf: &Bound<'py, Self>,
-        name: &str,
-        writer: Option<&Bound<'py, Writer>>,
-    ) -> Answer<'py> {
+    fn release<'py>(slf: &Bound<'py, Self>, name: &str, writer: Option<&Bound<'py, Writer>>) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
         committed(py, &run(py, || agent.release(name, PersonSays::InHost, &writer))?)
@@ -816,6 +841,10 @@ impl Agent {
 /// Returns the session of a call: the given one, else that of the writer.
 fn session_of(py: Python<'_>, given: Option<String>, writer: &treering::Writer) -> PyResult<String> {
     given.or_else(|| writer.session.clone()).ok_or_else(|| {
-        invalid(py, "the call names no session", "give session=…, or use agent.with_session(…)")
+        invalid(
+            py,
+            "the call names no session",
+            "give session=…, or use agent.with_session(…)",
+        )
     })
 }

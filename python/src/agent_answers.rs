@@ -247,7 +247,11 @@ fn moved<'py>(py: Python<'py>, moved: &Move) -> Answer<'py> {
 }
 
 pub(crate) fn decayed<'py>(py: Python<'py>, done: &Decayed) -> Answer<'py> {
-    let commits: Vec<_> = done.commits.iter().map(|info| commit(py, info)).collect::<PyResult<_>>()?;
+    let commits: Vec<_> = done
+        .commits
+        .iter()
+        .map(|info| commit(py, info))
+        .collect::<PyResult<_>>()?;
     answer!(py, "Decayed" {
         now: datetime(py, done.now)?,
         items: done.items,

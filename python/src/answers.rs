@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
-use treering::blame::{BlamedPart, Bisected};
+use treering::blame::{Bisected, BlamedPart};
 use treering::revert::{KeptBecause, KeptObject, Reverted, RevertedObject};
 use treering::upkeep::{ErasedReport, Finding, GcReport, Severity, Stats, VerifyReport};
 use treering::{Change, CommitInfo, Committed, HeadMoved, HistoryEntry, SnapshotInfo};
@@ -18,7 +18,8 @@ pub(crate) type Answer<'py> = PyResult<Bound<'py, PyAny>>;
 /// Returns a class of `treering.answers`.
 pub(crate) fn class<'py>(py: Python<'py>, name: &Bound<'py, PyString>) -> Answer<'py> {
     let module = ANSWERS.get_or_try_init(py, || {
-        py.import("treering.answers").map(|module| module.into_any().unbind())
+        py.import("treering.answers")
+            .map(|module| module.into_any().unbind())
     })?;
     module.bind(py).getattr(name)
 }

@@ -55,7 +55,9 @@ fn run_checks(draft: &Bound<'_, Draft>, checks: &[Py<PyAny>]) -> PyResult<Vec<(S
     let mut results = Vec::new();
     for check in checks {
         let check = check.bind(py);
-        let name = check.getattr("__name__").and_then(|name| name.extract::<String>());
+        let name = check
+            .getattr("__name__")
+            .and_then(|name| name.extract::<String>());
         let name = name.unwrap_or_else(|_| "check".to_owned());
         let why = match check.call1((draft,)) {
             Ok(verdict) => refusal(&verdict)?,
@@ -90,15 +92,23 @@ pub(crate) fn attempted(draft: &Bound<'_, Draft>, op: &str, checks: &[Py<PyAny>]
         }
     };
     let memory = draft.get().handle.memory(py)?;
-    let Staged { draft: mut staged, .. } = draft.get().take(py)?;
-    let failed = results.into_iter().filter_map(|(name, why)| why.map(|why| format!("{name}: {why}")));
+    let Staged {
+        draft: mut staged, ..
+    } = draft.get().take(py)?;
+    let failed = results
+        .into_iter()
+        .filter_map(|(name, why)| why.map(|why| format!("{name}: {why}")));
     let failed: Vec<_> = failed.collect();
     if failed.is_empty() {
         staged.snapshot_before();
         return run(py, || memory.commit(staged, op));
     }
     let why = failed.join("; ");
-    let ids = staged.changes().iter().map(|change| change.id.to_string()).collect();
+    let ids = staged
+        .changes()
+        .iter()
+        .map(|change| change.id.to_string())
+        .collect();
     let kept = run(py, || memory.quarantine(&staged, &why))?;
     let hint = kept.map(|name| format!("nothing was changed; the staged change is saved as {name}"));
     let message = format!("the change was rejected: {why}");
@@ -147,19 +157,23 @@ fn outcome(
             }
             replay(steps, guard)
         };
-        let checks = results.into_iter().fold(Checks::new(policy), |checks, (name, why)| {
-            checks.and(name, move |_| why.clone().map_or(Ok(()), Err))
-        });
+        let checks = results
+            .into_iter()
+            .fold(Checks::new(policy), |checks, (name, why)| {
+                checks.and(name, move |_| why.clone().map_or(Ok(()), Err))
+            });
         agent.attempt(&writer, change, &checks)
     })?;
     Ok(match guarded {
-        Guarded::Kept { committed, report, .. } => (Ok(*committed), report),
+        Guarded::Kept {
+            committed, report, ..
+        } => (Ok(*committed), report),
         refused @ Guarded::Refused { .. } => {
             let report = match &refused {
                 Guarded::Refused { report, .. } => report.clone(),
                 Guarded::Kept { .. } => Report::default(),
             };
-            (refused.into_result().map(|(_, committed)| committed), report)
+            (refused.into_result().map(|((), committed)| committed), report)
         }
     })
 }

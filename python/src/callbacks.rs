@@ -22,7 +22,10 @@ impl HostEmbedder {
 impl Embedder for HostEmbedder {
     fn embed(&self, text: &str) -> Vec<f32> {
         Python::attach(|py| {
-            let vector = self.0.call1(py, (text,)).and_then(|vector| vector.extract::<Vec<f32>>(py));
+            let vector = self
+                .0
+                .call1(py, (text,))
+                .and_then(|vector| vector.extract::<Vec<f32>>(py));
             vector.unwrap_or_else(|error| {
                 error.write_unraisable(py, Some(self.0.bind(py)));
                 Vec::new()

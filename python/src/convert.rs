@@ -75,8 +75,13 @@ pub(crate) fn position(py: Python<'_>, text: &str) -> PyResult<Position> {
 }
 
 pub(crate) fn digest(py: Python<'_>, text: &str) -> PyResult<ObjectDigest> {
-    text.parse()
-        .map_err(|_| invalid(py, &format!("`{text}` is not a digest"), "give 64 hexadecimal digits"))
+    text.parse().map_err(|_| {
+        invalid(
+            py,
+            &format!("`{text}` is not a digest"),
+            "give 64 hexadecimal digits",
+        )
+    })
 }
 
 /// Reads a duration from a number of seconds.
@@ -95,7 +100,11 @@ fn choice<T: Copy + std::fmt::Display>(given: &str, what: &str, choices: &[T]) -
 }
 
 pub(crate) fn origin(given: &str) -> PyResult<Origin> {
-    let given = if given == "untrusted" { "tool_external" } else { given };
+    let given = if given == "untrusted" {
+        "tool_external"
+    } else {
+        given
+    };
     let all = [
         Origin::DirectUser,
         Origin::Host,
@@ -129,7 +138,11 @@ pub(crate) fn sensitivity(given: &str) -> PyResult<Sensitivity> {
 }
 
 pub(crate) fn conflicts(given: &str) -> PyResult<Conflicts> {
-    choice(given, "conflicts", &[Conflicts::Keep, Conflicts::Revert, Conflicts::Fail])
+    choice(
+        given,
+        "conflicts",
+        &[Conflicts::Keep, Conflicts::Revert, Conflicts::Fail],
+    )
 }
 
 /// Reads one text, or a sequence of texts.
@@ -163,7 +176,9 @@ pub(crate) fn attributes(given: Option<&Bound<'_, PyDict>>) -> PyResult<Attribut
 /// Reads a list of attributes with their values from a dict.
 pub(crate) fn conditions(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Value)>> {
     let pairs = given.into_iter().flatten();
-    pairs.map(|(name, value)| Ok((key(&name)?, value_of(&value, 1)?))).collect()
+    pairs
+        .map(|(name, value)| Ok((key(&name)?, value_of(&value, 1)?)))
+        .collect()
 }
 
 fn key(name: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -235,7 +250,7 @@ pub(crate) fn python_attributes<'py>(
     attributes: &Attributes,
 ) -> PyResult<Bound<'py, PyDict>> {
     let map = PyDict::new(py);
-    for (name, value) in attributes.iter() {
+    for (name, value) in attributes {
         map.set_item(name, python_value(py, value)?)?;
     }
     Ok(map)

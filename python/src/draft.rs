@@ -77,7 +77,12 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn new(py: Python<'_>, handle: &Arc<Handle>, draft: treering::Draft, mode: Mode) -> PyResult<Self> {
+    pub(crate) fn new(
+        py: Python<'_>,
+        handle: &Arc<Handle>,
+        draft: treering::Draft,
+        mode: Mode,
+    ) -> PyResult<Self> {
         handle.check(py)?;
         let writer = draft.writer().clone();
         let staged = Staged {
@@ -213,7 +218,17 @@ impl Draft {
         derived_from: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<&'static str> {
         let object = new_object(
-            py, id, content, kind, scope, parent, position, attributes, event_time, expires, derived_from,
+            py,
+            id,
+            content,
+            kind,
+            scope,
+            parent,
+            position,
+            attributes,
+            event_time,
+            expires,
+            derived_from,
         )?;
         Ok(self.stage(py, Step::Put(Box::new(object)))?.0)
     }
@@ -249,7 +264,11 @@ impl Draft {
     #[pyo3(signature = (id, *, recursive=false))]
     fn remove(&self, py: Python<'_>, id: &str, recursive: bool) -> PyResult<u64> {
         let id = self::id(py, id)?;
-        let step = if recursive { Step::RemoveRecursive(id) } else { Step::Remove(id) };
+        let step = if recursive {
+            Step::RemoveRecursive(id)
+        } else {
+            Step::Remove(id)
+        };
         Ok(self.stage(py, step)?.1)
     }
 

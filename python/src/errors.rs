@@ -56,7 +56,14 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 
 /// Returns the exception for input that only the bindings check.
 pub(crate) fn invalid(py: Python<'_>, message: &str, hint: &str) -> PyErr {
-    make(py, "InvalidInput", message, "invalid_input", Some(hint), Vec::new())
+    make(
+        py,
+        "InvalidInput",
+        message,
+        "invalid_input",
+        Some(hint),
+        Vec::new(),
+    )
 }
 
 /// Returns the exception for a change that a check of the caller refused.
@@ -72,7 +79,14 @@ pub(crate) fn unusable(py: Python<'_>, message: &str, code: &str, hint: &str) ->
 /// Returns the exception for a panic of the library.
 pub(crate) fn panicked(py: Python<'_>, text: &str) -> PyErr {
     let message = format!("Treering panicked: {text}");
-    make(py, "Internal", &message, "internal", Some("report this bug"), Vec::new())
+    make(
+        py,
+        "Internal",
+        &message,
+        "internal",
+        Some("report this bug"),
+        Vec::new(),
+    )
 }
 
 /// Converts the error of a result to an exception.

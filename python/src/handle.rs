@@ -15,10 +15,7 @@ use crate::errors::{OrRaise, panicked, unusable};
 static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 
 /// Calls the library without the GIL.
-pub(crate) fn run<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> treering::Result<T> + Send,
-) -> PyResult<T> {
+pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> treering::Result<T> + Send) -> PyResult<T> {
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(done) => done.or_raise(py),
         Err(panic) => {
@@ -107,7 +104,14 @@ impl Handle {
     }
 
     pub(crate) fn agent(&self, py: Python<'_>) -> PyResult<Agent> {
-        let missing = || unusable(py, "the handle has no agent", "closed", "open the store with `treering.open`");
+        let missing = || {
+            unusable(
+                py,
+                "the handle has no agent",
+                "closed",
+                "open the store with `treering.open`",
+            )
+        };
         self.opened(py)?.agent.ok_or_else(missing)
     }
 

@@ -21,6 +21,7 @@ use crate::view::{View, hash_named, view_at};
 use crate::writer::Writer;
 
 /// How a store is opened.
+#[expect(clippy::struct_excessive_bools, reason = "each option is a keyword")]
 pub(crate) struct Opening {
     pub(crate) create: bool,
     pub(crate) read_only: bool,
@@ -221,7 +222,17 @@ impl Memory {
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let object = new_object(
-            py, id, content, kind, scope, parent, position, attributes, event_time, expires, derived_from,
+            py,
+            id,
+            content,
+            kind,
+            scope,
+            parent,
+            position,
+            attributes,
+            event_time,
+            expires,
+            derived_from,
         )?;
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
         committed(py, &run(py, || memory.put(object, &writer))?)
@@ -377,7 +388,11 @@ impl Memory {
 
 /// Returns the whole name of a draft: without a class, that of a saved one.
 fn draft_named(name: &str) -> String {
-    if name.contains('/') { name.to_owned() } else { format!("drafts/{name}") }
+    if name.contains('/') {
+        name.to_owned()
+    } else {
+        format!("drafts/{name}")
+    }
 }
 
 /// Checks that every check can be called.
@@ -385,5 +400,7 @@ pub(crate) fn check_callables(py: Python<'_>, checks: &[Py<PyAny>]) -> PyResult<
     if checks.iter().all(|check| check.bind(py).is_callable()) {
         return Ok(());
     }
-    Err(pyo3::exceptions::PyTypeError::new_err("a check must be a function of the draft"))
+    Err(pyo3::exceptions::PyTypeError::new_err(
+        "a check must be a function of the draft",
+    ))
 }

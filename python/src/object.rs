@@ -19,7 +19,10 @@ impl Object {
         Ok(Bound::new(py, Self { object })?.into_any())
     }
 
-    pub(crate) fn maybe(py: Python<'_>, object: Option<treering::Object>) -> PyResult<Option<Bound<'_, Self>>> {
+    pub(crate) fn maybe(
+        py: Python<'_>,
+        object: Option<treering::Object>,
+    ) -> PyResult<Option<Bound<'_, Self>>> {
         object.map(|object| Bound::new(py, Self { object })).transpose()
     }
 }

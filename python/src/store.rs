@@ -10,8 +10,8 @@ use treering::upkeep::VerifyDepth;
 use treering::{Error, ErrorKind};
 
 use crate::answers::{
-    Answer, answer, bisected, blamed, change, commit, committed, head_moved, history_entry, reverted, snapshot,
-    stats, table, verified,
+    Answer, answer, bisected, blamed, change, commit, committed, head_moved, history_entry, reverted,
+    snapshot, stats, table, verified,
 };
 use crate::convert::{conflicts, id, maybe_time, seconds, texts};
 use crate::errors::OrRaise;
@@ -84,7 +84,10 @@ impl Store {
 
     /// Returns an earlier state: a snapshot by name, ``"@-3"``, ``"seq:7"``, a digest, or a time.
     fn at(&self, py: Python<'_>, revision: &Bound<'_, PyAny>) -> PyResult<View> {
-        Ok(View::new(&self.handle, view_at(py, &self.handle, Some(revision))?))
+        Ok(View::new(
+            &self.handle,
+            view_at(py, &self.handle, Some(revision))?,
+        ))
     }
 
     /// Names the newest state. Without a name, the snapshot joins the ring of the lane.
@@ -147,7 +150,11 @@ impl Store {
         let target = rollback_target(revision)?;
         let done = run(py, || {
             let rollback = memory.rollback(target);
-            let rollback = if across_lanes { rollback.across_lanes() } else { rollback };
+            let rollback = if across_lanes {
+                rollback.across_lanes()
+            } else {
+                rollback
+            };
             rollback.by(&writer)
         })?;
         committed(py, &done)
@@ -166,7 +173,11 @@ impl Store {
         let target = rollback_target(revision)?;
         let (info, counts) = run(py, || {
             let rollback = memory.rollback(target);
-            let rollback = if across_lanes { rollback.across_lanes() } else { rollback };
+            let rollback = if across_lanes {
+                rollback.across_lanes()
+            } else {
+                rollback
+            };
             rollback.preview(&writer)
         })?;
         answer!(py, "RollbackPreview" {
@@ -207,8 +218,16 @@ impl Store {
         let conflicts = self::conflicts(conflicts)?;
         let done = run(py, || {
             let revert = memory.revert(selection).conflicts(conflicts);
-            let revert = if with_derived { revert.with_derived() } else { revert };
-            if dry_run { revert.preview(&writer) } else { revert.by(&writer) }
+            let revert = if with_derived {
+                revert.with_derived()
+            } else {
+                revert
+            };
+            if dry_run {
+                revert.preview(&writer)
+            } else {
+                revert.by(&writer)
+            }
         })?;
         reverted(py, &done)
     }
@@ -240,7 +259,9 @@ impl Store {
     fn commits<'py>(&self, py: Python<'py>, limit: Option<usize>) -> Answer<'py> {
         let memory = self.handle.memory(py)?;
         let limit = limit.unwrap_or(usize::MAX);
-        let found = run(py, || memory.commits().take(limit).collect::<treering::Result<Vec<_>>>())?;
+        let found = run(py, || {
+            memory.commits().take(limit).collect::<treering::Result<Vec<_>>>()
+        })?;
         table(py, &found, commit)
     }
 
@@ -269,7 +290,9 @@ impl Store {
             memory.bisect(&good, &bad, |view| {
                 Python::attach(|py| {
                     let view = View::new(&handle, view.clone());
-                    let verdict = is_bad.call1(py, (view,)).and_then(|verdict| verdict.is_truthy(py));
+                    let verdict = is_bad
+                        .call1(py, (view,))
+                        .and_then(|verdict| verdict.is_truthy(py));
                     verdict.map_err(|error| {
                         if let Ok(mut raised) = raised.lock() {
                             *raised = Some(error);
@@ -299,7 +322,11 @@ impl Store {
     #[pyo3(signature = (*, files_only=false))]
     fn verify<'py>(&self, py: Python<'py>, files_only: bool) -> Answer<'py> {
         let memory = self.handle.memory(py)?;
-        let depth = if files_only { VerifyDepth::Quick } else { VerifyDepth::Full };
+        let depth = if files_only {
+            VerifyDepth::Quick
+        } else {
+            VerifyDepth::Full
+        };
         verified(py, &run(py, || memory.verify(depth))?)
     }
 
@@ -366,7 +393,7 @@ impl Watch {
     fn poll<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let receiver = self.receiver.get(py)?;
         self.handle.check(py)?;
-        let timeout = seconds(timeout, "the timeout")?.min(Duration::from_secs(86_400));
+        let timeout = seconds(timeout, "the timeout")?.min(Duration::from_hours(24));
         let moved = py.detach(|| receiver.recv_timeout(timeout).ok());
         moved.map(|moved| head_moved(py, &moved)).transpose()
     }

@@ -121,7 +121,10 @@ impl View {
     fn get_all<'py>(&self, py: Python<'py>, ids: Vec<String>) -> PyResult<Vec<Option<Bound<'py, Object>>>> {
         let (view, ids) = (self.open(py)?, crate::convert::ids(py, &ids)?);
         let found = run(py, || view.get_all(&ids))?;
-        found.into_iter().map(|object| Object::maybe(py, object)).collect()
+        found
+            .into_iter()
+            .map(|object| Object::maybe(py, object))
+            .collect()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, id: &str) -> Answer<'py> {
@@ -225,7 +228,12 @@ impl View {
         match self.open(py) {
             Ok(view) => {
                 let (commit, root) = (view.commit(), view.root().to_hex());
-                format!("View(seq={}, objects={}, root={})", commit.commit.seq, view.len(), &root[..8])
+                format!(
+                    "View(seq={}, objects={}, root={})",
+                    commit.commit.seq,
+                    view.len(),
+                    &root[..8]
+                )
             }
             Err(_) => "View(closed)".to_owned(),
         }
@@ -373,7 +381,11 @@ impl Proof {
         let hash = hash_named(py, hash)?;
         let given = root;
         let root: Root = root.parse().map_err(|_| {
-            invalid(py, &format!("`{given}` is not a root"), "give 64 hexadecimal digits")
+            invalid(
+                py,
+                &format!("`{given}` is not a root"),
+                "give 64 hexadecimal digits",
+            )
         })?;
         let id = self::id(py, id)?;
         match self.proof.verify(hash, &root, &id) {

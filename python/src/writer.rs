@@ -179,7 +179,7 @@ impl Writer {
         ];
         for (name, value) in named {
             if let Some(value) = value {
-                text.push_str(&format!(", {name}={value:?}"));
+                text = format!("{text}, {name}={value:?}");
             }
         }
         text + ")"

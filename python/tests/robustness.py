@@ -99,14 +99,16 @@ def call(seen: collections.Counter[str]) -> None:
     name = chosen.choice(names(one))
     if name in ("close", "_close_all") and chosen.random() > 0.1:
         return
-    # These wait or write files where the arguments say.
+    # These open files where the arguments say.
     if name in ("annotations", "open", "create"):
         given: list[Any] = [f"{pool.folder}/{chosen.randrange(3)}"] if chosen.random() < 0.5 else [chosen.choice([None, 1, b"", ["a"]])]
         named = {chosen.choice(KEYWORDS): chosen.choice(values())} if chosen.random() < 0.5 else {}
     else:
         given, named = arguments()
-    if named.get("timeout") in (math.inf,) or name == "poll" and any(isinstance(x, (int, float)) for x in given):
-        given, named = [0.0], {}
+    if name == "poll":
+        # A number is a time to wait.
+        given = [0.0 if isinstance(one, (int, float)) else one for one in given]
+        named = {key: 0.0 if isinstance(one, (int, float)) else one for key, one in named.items()}
     try:
         found = getattr(one, name)
         result = found(*given, **named) if callable(found) else found
