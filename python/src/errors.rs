@@ -33,7 +33,7 @@ fn make(
     let made = MAKE
         .get_or_try_init(py, || {
             let module = py.import("treering.errors")?;
-            module.getattr("_make").map(Bound::unbind)
+            module.getattr("make").map(Bound::unbind)
         })
         .and_then(|make| make.bind(py).call1((kind, message, code, hint, ids)));
     match made {

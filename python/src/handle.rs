@@ -156,7 +156,7 @@ impl Drop for Handle {
 
 /// Closes every handle of this process. The interpreter calls this function at its exit.
 #[pyfunction]
-pub(crate) fn _close_all(py: Python<'_>) {
+pub(crate) fn close_all(py: Python<'_>) {
     let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
     for handle in open.iter().filter_map(Weak::upgrade) {
         // A failure at the exit cannot be handled: acknowledged changes are durable in any case.

@@ -28,7 +28,7 @@ mod _treering {
     #[pymodule_export]
     use super::draft::Draft;
     #[pymodule_export]
-    use super::handle::_close_all;
+    use super::handle::close_all;
     #[pymodule_export]
     use super::memory::Memory;
     #[pymodule_export]

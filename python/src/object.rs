@@ -190,5 +190,5 @@ impl Object {
 /// Returns an object as a table of names and values.
 pub(crate) fn html_of(row: &Bound<'_, PyAny>) -> PyResult<String> {
     let module = row.py().import("treering.table")?;
-    module.getattr("_html_of")?.call1((row,))?.extract()
+    module.getattr("html_of")?.call1((row,))?.extract()
 }

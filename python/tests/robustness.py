@@ -90,14 +90,14 @@ class Pool:
 def arguments() -> tuple[list[Any], dict[str, Any]]:
     all_values = values() + pool.objects
     given = [chosen.choice(all_values) for _ in range(chosen.choice((0, 0, 1, 1, 1, 2, 3)))]
-    named = {chosen.choice(KEYWORDS): chosen.choice(all_values) for _ in range(chosen.choice((0, 0, 0, 1, 2)))}
+    named = {chosen.choice(KEYWORDS): chosen.choice(all_values) for _ in range(chosen.choice((0, 0, 0, 0, 0, 1, 2)))}
     return given, named
 
 
 def call(seen: collections.Counter[str]) -> None:
     one = chosen.choice(pool.objects)
     name = chosen.choice(names(one))
-    if name in ("close", "_close_all") and chosen.random() > 0.1:
+    if name in ("close", "close_all") and chosen.random() > 0.4:
         return
     # These open files where the arguments say.
     if name in ("annotations", "open", "create"):

@@ -30,14 +30,14 @@ from ._treering import (
     View,
     Watch,
     Writer,
-    _close_all,
 )
+from ._treering import close_all as _close_all
 from ._treering import __VERSION__ as __version__
 from .answers import *  # noqa: F403
 from .errors import *  # noqa: F403
 from .table import Table
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "Agent",
     "Draft",
     "Hit",
@@ -54,9 +54,9 @@ __all__ = [  # noqa: PLE0604
     "__version__",
     "in_memory",
     "open",
-    *_answers.__all__,
-    *_errors.__all__,
 ]
+__all__ += _answers.__all__
+__all__ += _errors.__all__
 
 open = Agent.open
 """Opens the memory of an agent in a folder, and creates it if there is none."""

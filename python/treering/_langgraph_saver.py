@@ -13,7 +13,7 @@ Each call of the saver is one commit in the lane of its thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import Any, cast
@@ -89,7 +89,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
     def _put_value(self, draft: Draft, chunks: Chunks, value: Any) -> dict[str, Any]:
         """Stages a value. The elements of a list are stored one by one, so that lists share their beginnings."""
         if type(value) is list:
-            elements = [self.serde.dumps_typed(one) for one in cast("list[Any]", value)]
+            elements = [self.serde.dumps_typed(one) for one in cast("Sequence[Any]", value)]
             return {"list": True, **chunks.put(draft, elements)}
         return {"list": False, **chunks.put(draft, self._frames(value))}
 
@@ -211,9 +211,9 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             for channel, version in new_versions.items():
                 if channel in values:
                     value = self._put_value(draft, chunks, values[channel])
-                    fields = {"channel": channel, "version": version, "value": value}
-                    self._put(draft, names.blob(ns, channel, version), "langgraph_value", fields)
-            fields = {
+                    stored = {"channel": channel, "version": version, "value": value}
+                    self._put(draft, names.blob(ns, channel, version), "langgraph_value", stored)
+            fields: dict[str, Any] = {
                 "thread": thread,
                 "ns": ns,
                 "checkpoint": new,
@@ -266,7 +266,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
     def _put_head(self, draft: Draft, names: _Thread, ns: str, checkpoint_id: str) -> None:
         self._put(draft, names.head(ns), "langgraph_head", {"checkpoint": checkpoint_id})
 
-    def _change(self, op: str, thread: str, stage: Any) -> None:
+    def _change(self, op: str, thread: str, stage: Callable[[Draft], None]) -> None:
         change(self.memory, op, stage, writer=session_writer(self._writer, thread))
 
     # -- removing
@@ -284,8 +284,12 @@ class TreeringSaver(BaseCheckpointSaver[str]):
         view = self.memory.refresh()
         found = view.query(kind=_KIND, prefix="langgraph/")
         threads = {str(one["thread"]) for one in found if one.get("run") in wanted}
+
+        def others(all: _Objects) -> _Objects:
+            return [one for one in all if one.get("run") not in wanted]
+
         for thread in sorted(threads):
-            self._keep(thread, lambda ns, all: [one for one in all if one.get("run") not in wanted])
+            self._keep(thread, others)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         if strategy not in ("keep_latest", "delete"):
@@ -296,7 +300,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             else:
                 self._keep(str(thread), self._needed)
 
-    def _needed(self, ns: str, all: _Objects) -> _Objects:
+    def _needed(self, all: _Objects) -> _Objects:
         """Returns the newest checkpoint, and the ancestors from which its delta channels are rebuilt."""
         newest = max(all, key=lambda one: str(one["checkpoint"]))
         view = self.memory.view()
@@ -311,7 +315,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             open_channels -= set(stored)
         return needed
 
-    def _keep(self, thread: str, choose: Any) -> None:
+    def _keep(self, thread: str, choose: Callable[[_Objects], _Objects]) -> None:
         """Keeps the chosen checkpoints of each namespace, and what they refer to. Removes the rest in one commit."""
         names = _Thread(thread)
 
@@ -322,7 +326,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
                 by_ns.setdefault(str(one["ns"]), []).append(one)
             referred: set[str] = set()
             for ns, all in by_ns.items():
-                kept: _Objects = choose(ns, all)
+                kept = choose(all)
                 for one in kept:
                     referred |= self._referred(view, names, ns, one)
                 if kept:

@@ -82,11 +82,12 @@ class TreeringStore(BaseStore):
         puts = {(op.namespace, op.key): op for op in all_ops if isinstance(op, PutOp)}
         if puts:
             now = datetime.now(timezone.utc).isoformat()
-            change(
-                self.agent.memory,
-                "store",
-                lambda draft: [self._write(draft, op, now) for op in puts.values()],
-            )
+
+            def stage(draft: Draft) -> None:
+                for op in puts.values():
+                    self._write(draft, op, now)
+
+            change(self.agent.memory, "store", stage)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -100,9 +101,7 @@ class TreeringStore(BaseStore):
             return cast("Result", self._search(view, op))
         if isinstance(op, ListNamespacesOp):
             return cast("Result", _namespaces(view, op))
-        if isinstance(op, PutOp):
-            return None
-        raise ValueError(f"the operation {type(op).__name__} is unknown")
+        return None
 
     def _write(self, draft: Draft, op: PutOp, now: str) -> None:
         name = _id(op.namespace, op.key)
@@ -200,10 +199,10 @@ def _equals(found: Any, wanted: Any) -> bool:
         fields = cast("dict[str, Any]", found)
         return all(_equals(fields.get(name), one) for name, one in conditions.items())
     if isinstance(wanted, (list, tuple)):
-        parts = cast("list[Any]", list(cast("Iterable[Any]", wanted)))
+        parts = list(cast("Iterable[Any]", wanted))
         if not isinstance(found, (list, tuple)):
             return False
-        others = cast("list[Any]", list(cast("Iterable[Any]", found)))
+        others = list(cast("Iterable[Any]", found))
         return len(parts) == len(others) and all(map(_equals, others, parts))
     return bool(found == wanted)
 

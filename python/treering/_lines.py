@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import cast
 
 
 def lines(items: Iterable[object]) -> list[str]:
@@ -18,7 +19,7 @@ def _line(item: object) -> str:
     if isinstance(item, str):
         return json.dumps({"text": item})
     if isinstance(item, Mapping):
-        return json.dumps(dict(item), default=_plain)
+        return json.dumps(dict(cast("Mapping[str, object]", item)), default=_plain)
     raise TypeError(f"an item must be a str or a dict, not {type(item).__name__}")
 
 

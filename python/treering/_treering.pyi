@@ -56,9 +56,28 @@ _Hash: TypeAlias = Literal["blake3", "sha256"]
 _Check: TypeAlias = Callable[[Draft], object]
 _Entry: TypeAlias = str | tuple[str, str] | Mapping[str, Any]
 
+__all__ = [
+    "Agent",
+    "Draft",
+    "Hit",
+    "Ids",
+    "Items",
+    "Memory",
+    "Object",
+    "Objects",
+    "Proof",
+    "Recalled",
+    "Store",
+    "View",
+    "Watch",
+    "Writer",
+    "__VERSION__",
+    "close_all",
+]
+
 __VERSION__: Final[str]
 
-def _close_all() -> None: ...
+def close_all() -> None: ...
 @final
 class Writer:
     """The writer of a change: its class of trust, actor, session, source and reason."""

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from . import _treering
-from ._treering import Draft, Memory, Store, Writer
+from ._treering import Agent, Draft, Memory, Store, Writer
 
 __all__ = ["AsyncAgent", "AsyncMemory", "in_memory", "open"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S", bound=Store)
+S_co = TypeVar("S_co", bound=Store, covariant=True)
 Self = TypeVar("Self", bound="_AsyncStore[Any]")
 
 
@@ -39,14 +38,19 @@ def _threaded(
     async def call(self: _AsyncStore[S], *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self.sync, *args, **kwargs)
 
-    return call
+    return cast("Callable[Concatenate[_AsyncStore[S], P], Coroutine[Any, Any, R]]", call)
 
 
-class _AsyncStore(Generic[S]):
-    """What ``AsyncAgent`` and ``AsyncMemory`` share. ``sync`` is the handle whose calls block."""
+class _AsyncStore(Generic[S_co]):
+    """What ``AsyncAgent`` and ``AsyncMemory`` share."""
 
-    def __init__(self, sync: S) -> None:
-        self.sync = sync
+    def __init__(self, sync: S_co) -> None:
+        self._sync = sync
+
+    @property
+    def sync(self) -> S_co:
+        """The handle whose calls block."""
+        return self._sync
 
     @property
     def closed(self) -> bool:
@@ -97,7 +101,7 @@ class AsyncMemory(_AsyncStore[Memory]):
     erase = _threaded(Memory.erase)
 
     @asynccontextmanager
-    async def draft(self, op: str = "put", *, writer: Writer | None = None) -> AsyncIterator[Draft]:
+    async def draft(self, op: str = "put", *, writer: Writer | None = None) -> AsyncGenerator[Draft, None]:
         """Begins a draft, commits it at the end, and discards it after an exception. Staging does not block for long."""
         draft = await asyncio.to_thread(self.sync.draft, op, writer=writer)
         async with _finished(draft):
@@ -106,14 +110,14 @@ class AsyncMemory(_AsyncStore[Memory]):
     @asynccontextmanager
     async def attempt(
         self, *checks: Callable[[Draft], object], op: str = "attempt", writer: Writer | None = None
-    ) -> AsyncIterator[Draft]:
+    ) -> AsyncGenerator[Draft, None]:
         """Begins a draft whose checks run, in a thread, before the commit."""
         draft = await asyncio.to_thread(self.sync.attempt, *checks, op=op, writer=writer)
         async with _finished(draft):
             yield draft
 
 
-class AsyncAgent(_AsyncStore[_treering.Agent]):
+class AsyncAgent(_AsyncStore[Agent]):
     """An ``Agent`` for asyncio."""
 
     @property
@@ -129,34 +133,34 @@ class AsyncAgent(_AsyncStore[_treering.Agent]):
         """Returns a handle of the same memory whose writer acts in this session."""
         return AsyncAgent(self.sync.with_session(session))
 
-    remember = _threaded(_treering.Agent.remember)
-    remember_many = _threaded(_treering.Agent.remember_many)
-    recall = _threaded(_treering.Agent.recall)
-    forget = _threaded(_treering.Agent.forget)
-    unforget = _threaded(_treering.Agent.unforget)
-    forgotten = _threaded(_treering.Agent.forgotten)
-    expire = _threaded(_treering.Agent.expire)
-    decay = _threaded(_treering.Agent.decay)
-    write_note = _threaded(_treering.Agent.write_note)
-    read_note = _threaded(_treering.Agent.read_note)
-    notes = _threaded(_treering.Agent.notes)
-    search_notes = _threaded(_treering.Agent.search_notes)
-    delete_note = _threaded(_treering.Agent.delete_note)
-    append = _threaded(_treering.Agent.append)
-    entries = _threaded(_treering.Agent.entries)
-    envelope = _threaded(_treering.Agent.envelope)
-    check = _threaded(_treering.Agent.check)
-    quarantined = _threaded(_treering.Agent.quarantined)
-    release = _threaded(_treering.Agent.release)
-    discard = _threaded(_treering.Agent.discard)
-    review = _threaded(_treering.Agent.review)
-    promote = _threaded(_treering.Agent.promote)
-    bisect = _threaded(_treering.Agent.bisect)
+    remember = _threaded(Agent.remember)
+    remember_many = _threaded(Agent.remember_many)
+    recall = _threaded(Agent.recall)
+    forget = _threaded(Agent.forget)
+    unforget = _threaded(Agent.unforget)
+    forgotten = _threaded(Agent.forgotten)
+    expire = _threaded(Agent.expire)
+    decay = _threaded(Agent.decay)
+    write_note = _threaded(Agent.write_note)
+    read_note = _threaded(Agent.read_note)
+    notes = _threaded(Agent.notes)
+    search_notes = _threaded(Agent.search_notes)
+    delete_note = _threaded(Agent.delete_note)
+    append = _threaded(Agent.append)
+    entries = _threaded(Agent.entries)
+    envelope = _threaded(Agent.envelope)
+    check = _threaded(Agent.check)
+    quarantined = _threaded(Agent.quarantined)
+    release = _threaded(Agent.release)
+    discard = _threaded(Agent.discard)
+    review = _threaded(Agent.review)
+    promote = _threaded(Agent.promote)
+    bisect = _threaded(Agent.bisect)
 
     @asynccontextmanager
     async def attempt(
         self, *checks: Callable[[Draft], object], policy: str | None = None, writer: Writer | None = None
-    ) -> AsyncIterator[Draft]:
+    ) -> AsyncGenerator[Draft, None]:
         """Begins a guarded turn. The policy and the checks run, in a thread, before the commit."""
         draft = await asyncio.to_thread(self.sync.attempt, *checks, policy=policy, writer=writer)
         async with _finished(draft):
@@ -164,7 +168,7 @@ class AsyncAgent(_AsyncStore[_treering.Agent]):
 
 
 @asynccontextmanager
-async def _finished(draft: Draft) -> AsyncIterator[None]:
+async def _finished(draft: Draft) -> AsyncGenerator[None, None]:
     try:
         yield
     except BaseException:
@@ -175,7 +179,7 @@ async def _finished(draft: Draft) -> AsyncIterator[None]:
 
 
 def _opened(
-    function: Callable[P, _treering.Agent],
+    function: Callable[P, Agent],
 ) -> Callable[P, Coroutine[Any, Any, AsyncAgent]]:
     @functools.wraps(function)
     async def call(*args: P.args, **kwargs: P.kwargs) -> AsyncAgent:
@@ -184,7 +188,7 @@ def _opened(
     return call
 
 
-open = _opened(_treering.Agent.open)
+open = _opened(Agent.open)
 """Opens the memory of an agent in a folder, and creates it if there is none."""
-in_memory = _opened(_treering.Agent.in_memory)
+in_memory = _opened(Agent.in_memory)
 """Creates the memory of an agent that ends with the process, for tests."""

@@ -6,12 +6,13 @@ an answer as a table.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ._treering import Hit, Object
-from .table import Table, _html_of
+from .table import Table, html_of
 
 __all__ = [
     "Alike",
@@ -74,14 +75,14 @@ class _Answer:
         return {name: _plain(getattr(self, name)) for name in names}
 
     def _repr_html_(self) -> str:
-        return _html_of(self)
+        return html_of(self)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (_Answer, Object, Hit)):
         return value.to_dict()
     if isinstance(value, (tuple, list)):
-        return [_plain(one) for one in value]
+        return [_plain(one) for one in cast("Iterable[Any]", value)]
     return value
 
 

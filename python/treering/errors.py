@@ -109,6 +109,6 @@ _KINDS: Final[dict[str, type[TreeringError]]] = {
 }
 
 
-def _make(kind: str, message: str, code: str, hint: str | None, ids: list[str]) -> TreeringError:
+def make(kind: str, message: str, code: str, hint: str | None, ids: list[str]) -> TreeringError:
     """Makes the exception of a kind. The native module calls this function."""
     return _KINDS.get(kind, InternalError)(message, code, hint, tuple(ids))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 __all__ = ["Table"]
 
@@ -30,9 +30,7 @@ class Table(tuple[T_co, ...]):
 def _fields(row: object) -> dict[str, Any]:
     to_dict = getattr(row, "to_dict", None)
     if callable(to_dict):
-        fields = to_dict()
-        if isinstance(fields, dict):
-            return fields
+        return cast("dict[str, Any]", to_dict())
     return {"value": row}
 
 
@@ -40,7 +38,7 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, (list, tuple, set, frozenset)):
-        text = ", ".join(str(part) for part in value)
+        text = ", ".join(map(str, cast("Iterable[object]", value)))
     elif isinstance(value, float):
         text = f"{value:.3g}"
     else:
@@ -63,7 +61,7 @@ def _html(rows: Sequence[object]) -> str:
     return f"<table>{more}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _html_of(row: object) -> str:
+def html_of(row: object) -> str:
     """Renders one row as a table of names and values. The native classes call this function."""
     lines = "".join(
         f"<tr><th>{escape(name)}</th><td>{_cell(value)}</td></tr>"
