@@ -35,7 +35,7 @@ SCRIPT = (
         "Then I believe the page.",
         (("facts/office", "The office is on the moon"), ("facts/visa", "Visitors need a space suit")),
     ),
-    Turn("Where do I go?", "To Oslo.", (("facts/visit", "The user visits the office in Oslo"),)),
+    Turn("Where do I go?", "To Oslo.", (("facts/visit", "The user travels on Friday"),)),
 )
 
 
@@ -46,7 +46,8 @@ def scripted_model(prompt: Envelope, turn: Turn) -> Turn:
 
 
 def first_answer(agent: Agent) -> Hit | None:
-    found = agent.recall(QUESTION, full=True, touch=False)
+    """Returns what the memory answers from its facts, and not from the transcript."""
+    found = agent.recall(QUESTION, kinds="fact", full=True, touch=False)
     return found[0] if found else None
 
 
