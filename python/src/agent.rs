@@ -6,12 +6,13 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use treering::agent::{
-    Append, Checks, Citation, EnvelopeRequest, Forgetting, LinesOptions, NewEntry, NewItem, NewNote, Pass,
-    PersonSays, Place, Policy, Reach, RecallQuery, RememberOptions, Replace, Settings, Summarizer,
+    Append, Checks, EnvelopeRequest, Forgetting, LinesOptions, NewItem, NewNote, Pass, PersonSays, Place,
+    Reach, RecallQuery, RememberOptions, Replace, Summarizer,
 };
 
 use crate::agent_answers as answers;
 use crate::answers::{Answer, committed, maybe_commit, table};
+use crate::arguments::{citations, embedder_of, entries, place_of, policy_of, session_of, settings_of};
 use crate::attempt::Mode;
 use crate::callbacks::{HostEmbedder, HostSummarizer};
 use crate::convert::{
@@ -31,28 +32,6 @@ use crate::writer::{Writer, writer as make_writer};
 #[pyclass(frozen, extends = Store, module = "treering", weakref)]
 pub(crate) struct Agent {
     place: Place,
-}
-
-/// The settings of an agent: the text of a settings file, or nothing.
-fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settings> {
-    text.map_or(Ok(Settings::default()), |text| {
-        Settings::from_toml(text).or_raise(py)
-    })
-}
-
-/// Returns the place of the caller. Without a project, that is the project of the current folder.
-fn place_of(project: Option<String>, writer: &treering::Writer) -> Place {
-    let project = match project {
-        Some(project) => Some(project).filter(|project| !project.is_empty()),
-        None => std::env::current_dir()
-            .ok()
-            .and_then(|folder| Place::of_folder(&folder).project),
-    };
-    Place {
-        project,
-        session: writer.session.clone(),
-        agent: writer.actor.clone(),
-    }
 }
 
 impl Agent {
@@ -97,97 +76,6 @@ impl Agent {
         }
         let found = words.iter().map(|word| self.place.scope(word).or_raise(py));
         found.collect::<PyResult<_>>().map(Reach::Scopes)
-    }
-}
-
-/// Reads citations from dicts with `file`, and maybe `line` and `note`, or from names of files.
-fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citation>> {
-    let mut read = Vec::new();
-    let Some(given) = given.filter(|given| !given.is_none()) else {
-        return Ok(read);
-    };
-    for one in given.try_iter()? {
-        let one = one?;
-        read.push(match one.cast::<PyDict>() {
-            Ok(fields) => {
-                let field = |name: &str| fields.get_item(name);
-                let file = field("file")?
-                    .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("a citation needs a file"))?;
-                Citation {
-                    file: file.extract()?,
-                    line: field("line")?.map(|line| line.extract()).transpose()?.flatten(),
-                    note: field("note")?.map(|note| note.extract()).transpose()?.flatten(),
-                }
-            }
-            Err(_) => Citation {
-                file: one.extract()?,
-                line: None,
-                note: None,
-            },
-        });
-    }
-    Ok(read)
-}
-
-/// Reads entries: texts, pairs of speaker and text, or dicts.
-fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
-    let mut read = Vec::new();
-    for one in given.try_iter()? {
-        let one = one?;
-        read.push(if let Ok(fields) = one.cast::<PyDict>() {
-            let field = |name: &str| {
-                fields
-                    .get_item(name)
-                    .map(|value| value.filter(|value| !value.is_none()))
-            };
-            let text = field("text")?
-                .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("an entry needs a text"))?;
-            let trust = field("trust")?
-                .map(|trust| trust.extract::<String>())
-                .transpose()?;
-            NewEntry {
-                text: text.extract()?,
-                speaker: field("speaker")?.map(|speaker| speaker.extract()).transpose()?,
-                time: maybe_time(field("time")?.as_ref())?,
-                order: field("order")?.map(|order| order.extract()).transpose()?,
-                origin: trust.map(|trust| origin(&trust)).transpose()?,
-            }
-        } else if let Ok((speaker, text)) = one.extract::<(String, String)>() {
-            NewEntry {
-                text,
-                speaker: Some(speaker),
-                ..NewEntry::default()
-            }
-        } else {
-            NewEntry {
-                text: one.extract()?,
-                ..NewEntry::default()
-            }
-        });
-    }
-    Ok(read)
-}
-
-fn policy_of(py: Python<'_>, text: Option<&str>) -> PyResult<Policy> {
-    text.map_or(Ok(Policy::default()), |text| Policy::parse(text).or_raise(py))
-}
-
-fn embedder_of<'py>(
-    py: Python<'py>,
-    name: Option<String>,
-    function: Option<Bound<'py, PyAny>>,
-) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
-    match (name, function) {
-        (_, None) => Ok(None),
-        (Some(name), Some(function)) if function.is_callable() => Ok(Some((name, function))),
-        (None, Some(_)) => Err(invalid(
-            py,
-            "the embedder has no name",
-            "give embedder_name, for example the name and version of the model",
-        )),
-        _ => Err(pyo3::exceptions::PyTypeError::new_err(
-            "the embedder must be a function of a text",
-        )),
     }
 }
 
@@ -836,15 +724,4 @@ impl Agent {
             Err(_) => "Agent(closed)".to_owned(),
         }
     }
-}
-
-/// Returns the session of a call: the given one, else that of the writer.
-fn session_of(py: Python<'_>, given: Option<String>, writer: &treering::Writer) -> PyResult<String> {
-    given.or_else(|| writer.session.clone()).ok_or_else(|| {
-        invalid(
-            py,
-            "the call names no session",
-            "give session=…, or use agent.with_session(…)",
-        )
-    })
 }

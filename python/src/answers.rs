@@ -76,6 +76,8 @@ pub(crate) fn commit<'py>(py: Python<'py>, info: &CommitInfo) -> Answer<'py> {
         actor: commit.actor.as_deref(),
         session: commit.session.as_deref(),
         trust: commit.trust.to_string(),
+        source_digest: commit.source.map(|digest| digest.to_hex()),
+        reason_digest: commit.reason.map(|digest| digest.to_hex()),
     })
 }
 

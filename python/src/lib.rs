@@ -7,6 +7,7 @@
 mod agent;
 mod agent_answers;
 mod answers;
+mod arguments;
 mod attempt;
 mod callbacks;
 mod convert;

@@ -309,7 +309,7 @@ impl Store {
         }
     }
 
-    /// Returns the digest of a text of a reason or a source as its text.
+    /// Returns the text of a reason or a source; ``Commit`` has their digests.
     fn text(&self, py: Python<'_>, digest: &str) -> PyResult<String> {
         let memory = self.handle.memory(py)?;
         let digest = digest.parse::<treering::TextDigest>().map_err(|_| {

@@ -391,6 +391,18 @@ def test_the_reason_of_a_commit_is_kept(memory: Memory) -> None:
     assert snapshot.reason == "before lunch" and snapshot.actor == "vera"
 
 
+def test_the_reason_and_the_source_of_a_commit_are_read_by_digest(memory: Memory) -> None:
+    writer = Writer.person("vera", reason="she said so", source="https://example.org/")
+    commit = memory.put("a", writer=writer).commit
+    assert commit.reason_digest is not None and memory.text(commit.reason_digest) == "she said so"
+    assert commit.source_digest is not None and memory.text(commit.source_digest) == "https://example.org/"
+    assert memory.put("b").commit.reason_digest is None
+    with pytest.raises(treering.InvalidInputError):
+        memory.text("not a digest")
+    with pytest.raises(treering.NotFoundError):
+        memory.text("0" * 64)
+
+
 def test_a_memory_without_objects_is_true(memory: Memory) -> None:
     assert memory and len(memory) == 0
 

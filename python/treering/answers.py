@@ -109,6 +109,10 @@ class Commit(_Answer):
     actor: str | None
     session: str | None
     trust: Origin
+    source_digest: str | None
+    """The digest of the source that the writer stated; ``text`` of the store returns it."""
+    reason_digest: str | None
+    """The digest of the reason that the writer stated; ``text`` of the store returns it."""
 
 
 @dataclass(frozen=True, slots=True)
