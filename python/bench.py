@@ -131,7 +131,7 @@ def in_processes(folder: Path, processes: int, calls: int) -> float:
     workers = [context.Process(target=worker, args=(str(folder), calls, start, rates)) for _ in range(processes)]
     for one in workers:
         one.start()
-    total = sum(rates.get() for _ in workers)
+    total = float(sum(rates.get() for _ in workers))
     for one in workers:
         one.join()
     return total
