@@ -10,7 +10,9 @@ use std::time::Instant;
 use treering::agent::{Agent, Reach, RecallQuery, Settings};
 use treering::{Id, Kind, Memory, NewObject, Origin, Result, Scope, Writer};
 
-const WORDS: [&str; 8] = ["office", "garden", "kettle", "harbour", "engine", "window", "winter", "letter"];
+const WORDS: [&str; 8] = [
+    "office", "garden", "kettle", "harbour", "engine", "window", "winter", "letter",
+];
 
 fn median(mut times: Vec<u128>) -> u128 {
     times.sort_unstable();
