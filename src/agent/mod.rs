@@ -97,8 +97,7 @@ pub use remember::{
     Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Status,
 };
-pub(crate) use scope::Place;
-pub use scope::Reach;
+pub use scope::{Place, Reach};
 pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches};
 pub use session::{Append, Appended, NewEntry, NotStored};
 pub(crate) use settings::Fault;

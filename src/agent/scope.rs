@@ -19,6 +19,18 @@ use crate::object::Scope;
 const MARKS: [&str; 5] = [".git", ".hg", ".jj", ".treering", ".opencode"];
 
 /// The caller's project, session and agent. The scope words `project`, `session` and `agent` refer to them.
+///
+/// ```
+/// use treering::agent::Place;
+///
+/// let place = Place {
+///     project: Some("garden".to_owned()),
+///     ..Place::default()
+/// };
+/// assert_eq!(place.scope("project")?.as_str(), "project:garden");
+/// assert_eq!(place.usual_scope()?.as_str(), "project:garden");
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The name of the project.

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the wheel, installs it into a venv of its own, and runs the tests and the type checkers on it.
+# Needs Rust, Python 3.10 or later, and the package registries. The first run installs the tools; later runs are quick.
+#
+#   python/check.sh            everything
+#   python/check.sh --wheel    only build and install the wheel
+set -euo pipefail
+cd "$(dirname "$0")"
+
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+venv="${TREERING_PYTHON_VENV:-$CARGO_TARGET_DIR/python-venv}"
+bin="$venv/bin"
+
+if ! [ -x "$bin/python" ]; then
+  "${PYTHON:-python3}" -m venv "$venv"
+fi
+# The tools are installed again only if the list changed.
+if ! cmp -s requirements.txt "$venv/requirements.txt"; then
+  "$bin/python" -m pip install --quiet -r requirements.txt
+  cp requirements.txt "$venv/requirements.txt"
+fi
+
+wheels="$CARGO_TARGET_DIR/wheels"
+rm -f "$wheels"/treering-*.whl
+"$bin/maturin" build --release --locked --quiet --interpreter "$bin/python" --out "$wheels"
+"$bin/python" -m pip install --quiet --force-reinstall --no-deps "$wheels"/treering-*.whl
+[ "${1:-}" != --wheel ] || exit 0
+
+cargo fmt --check
+cargo clippy --release --locked --all-targets -- -D warnings
+"$bin/pytest" tests
+"$bin/python" -m mypy --strict treering ../examples/python bench.py
+"$bin/python" -m pyright --pythonpath "$bin/python" treering ../examples/python bench.py

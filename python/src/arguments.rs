@@ -1,0 +1,138 @@
+//! The arguments of an agent's calls: settings, places, policies, embedders, citations and entries.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use treering::agent::{Citation, NewEntry, Place, Policy, Settings};
+
+use crate::convert::{maybe_time, origin};
+use crate::errors::{OrRaise, invalid};
+
+/// The settings of an agent: the text of a settings file, or nothing.
+pub(crate) fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settings> {
+    text.map_or(Ok(Settings::default()), |text| {
+        Settings::from_toml(text).or_raise(py)
+    })
+}
+
+/// Returns the place of the caller. Without a project, that is the project of the current folder.
+pub(crate) fn place_of(project: Option<String>, writer: &treering::Writer) -> Place {
+    let project = match project {
+        Some(project) => Some(project).filter(|project| !project.is_empty()),
+        None => std::env::current_dir()
+            .ok()
+            .and_then(|folder| Place::of_folder(&folder).project),
+    };
+    Place {
+        project,
+        session: writer.session.clone(),
+        agent: writer.actor.clone(),
+    }
+}
+
+/// Reads citations from dicts with `file`, and maybe `line` and `note`, or from names of files.
+pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citation>> {
+    let mut read = Vec::new();
+    let Some(given) = given.filter(|given| !given.is_none()) else {
+        return Ok(read);
+    };
+    for one in given.try_iter()? {
+        let one = one?;
+        read.push(match one.cast::<PyDict>() {
+            Ok(fields) => {
+                let field = |name: &str| fields.get_item(name);
+                let file = field("file")?
+                    .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("a citation needs a file"))?;
+                Citation {
+                    file: file.extract()?,
+                    line: field("line")?.map(|line| line.extract()).transpose()?.flatten(),
+                    note: field("note")?.map(|note| note.extract()).transpose()?.flatten(),
+                }
+            }
+            Err(_) => Citation {
+                file: one.extract()?,
+                line: None,
+                note: None,
+            },
+        });
+    }
+    Ok(read)
+}
+
+/// Reads entries: texts, pairs of speaker and text, or dicts.
+pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
+    let mut read = Vec::new();
+    for one in given.try_iter()? {
+        let one = one?;
+        read.push(if let Ok(fields) = one.cast::<PyDict>() {
+            let field = |name: &str| {
+                fields
+                    .get_item(name)
+                    .map(|value| value.filter(|value| !value.is_none()))
+            };
+            let text = field("text")?
+                .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("an entry needs a text"))?;
+            let trust = field("trust")?
+                .map(|trust| trust.extract::<String>())
+                .transpose()?;
+            NewEntry {
+                text: text.extract()?,
+                speaker: field("speaker")?.map(|speaker| speaker.extract()).transpose()?,
+                time: maybe_time(field("time")?.as_ref())?,
+                order: field("order")?.map(|order| order.extract()).transpose()?,
+                origin: trust.map(|trust| origin(&trust)).transpose()?,
+            }
+        } else if let Ok((speaker, text)) = one.extract::<(String, String)>() {
+            NewEntry {
+                text,
+                speaker: Some(speaker),
+                ..NewEntry::default()
+            }
+        } else {
+            NewEntry {
+                text: one.extract()?,
+                ..NewEntry::default()
+            }
+        });
+    }
+    Ok(read)
+}
+
+/// Reads a policy from the text of a policy file; the default without a text.
+pub(crate) fn policy_of(py: Python<'_>, text: Option<&str>) -> PyResult<Policy> {
+    text.map_or(Ok(Policy::default()), |text| Policy::parse(text).or_raise(py))
+}
+
+/// Checks that an embedder is a function with a name.
+pub(crate) fn embedder_of<'py>(
+    py: Python<'py>,
+    name: Option<String>,
+    function: Option<Bound<'py, PyAny>>,
+) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
+    match (name, function) {
+        (_, None) => Ok(None),
+        (Some(name), Some(function)) if function.is_callable() => Ok(Some((name, function))),
+        (None, Some(_)) => Err(invalid(
+            py,
+            "the embedder has no name",
+            "give embedder_name, for example the name and version of the model",
+        )),
+        _ => Err(pyo3::exceptions::PyTypeError::new_err(
+            "the embedder must be a function of a text",
+        )),
+    }
+}
+
+/// Returns the session of a call: the given one, else that of the writer.
+pub(crate) fn session_of(
+    py: Python<'_>,
+    given: Option<String>,
+    writer: &treering::Writer,
+) -> PyResult<String> {
+    given.or_else(|| writer.session.clone()).ok_or_else(|| {
+        invalid(
+            py,
+            "the call names no session",
+            "give session=…, or use agent.with_session(…)",
+        )
+    })
+}

@@ -1,0 +1,257 @@
+//! Converts arguments and values between Python and the library.
+
+use std::time::Duration;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use treering::agent::{OnDuplicate, Sensitivity};
+use treering::revert::Conflicts;
+use treering::{Attributes, Id, Kind, ObjectDigest, Origin, Position, Scope, Time, Value};
+
+use crate::errors::{OrRaise, invalid};
+
+/// The maximal depth of nested values, as in the library.
+const DEPTH_MAX: usize = 32;
+
+static FROM_MICROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static TO_MICROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+fn of_times<'py>(
+    py: Python<'py>,
+    cell: &'static PyOnceLock<Py<PyAny>>,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let found = cell.get_or_try_init(py, || {
+        py.import("treering._times")?.getattr(name).map(Bound::unbind)
+    })?;
+    Ok(found.bind(py).clone())
+}
+
+/// Returns a time as a `datetime` in UTC.
+pub(crate) fn datetime(py: Python<'_>, time: Time) -> PyResult<Bound<'_, PyAny>> {
+    of_times(py, &FROM_MICROS, "from_micros")?.call1((time.as_micros(),))
+}
+
+/// Returns an optional time as a `datetime` in UTC.
+pub(crate) fn maybe_datetime(py: Python<'_>, time: Option<Time>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    time.map(|time| datetime(py, time)).transpose()
+}
+
+/// Reads a time from a `datetime` with a time zone, or from a text in RFC 3339.
+pub(crate) fn time(given: &Bound<'_, PyAny>) -> PyResult<Time> {
+    let py = given.py();
+    if let Ok(text) = given.cast::<PyString>() {
+        return text.to_str()?.parse::<Time>().or_raise(py);
+    }
+    let micros = of_times(py, &TO_MICROS, "to_micros")?.call1((given,))?;
+    Ok(Time::from_micros(micros.extract()?))
+}
+
+pub(crate) fn maybe_time(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Time>> {
+    given.map(time).transpose()
+}
+
+pub(crate) fn id(py: Python<'_>, text: &str) -> PyResult<Id> {
+    Id::new(text).or_raise(py)
+}
+
+pub(crate) fn ids(py: Python<'_>, texts: &[String]) -> PyResult<Vec<Id>> {
+    texts.iter().map(|text| id(py, text)).collect()
+}
+
+pub(crate) fn kind(py: Python<'_>, text: &str) -> PyResult<Kind> {
+    Kind::new(text).or_raise(py)
+}
+
+pub(crate) fn scope(py: Python<'_>, text: &str) -> PyResult<Scope> {
+    Scope::new(text).or_raise(py)
+}
+
+pub(crate) fn position(py: Python<'_>, text: &str) -> PyResult<Position> {
+    Position::new(text).or_raise(py)
+}
+
+pub(crate) fn digest(py: Python<'_>, text: &str) -> PyResult<ObjectDigest> {
+    text.parse().map_err(|_| {
+        invalid(
+            py,
+            &format!("`{text}` is not a digest"),
+            "give 64 hexadecimal digits",
+        )
+    })
+}
+
+/// Reads a duration from a number of seconds.
+pub(crate) fn seconds(given: f64, what: &str) -> PyResult<Duration> {
+    let read = Duration::try_from_secs_f64(given);
+    read.map_err(|_| PyValueError::new_err(format!("{what} must be a number of seconds, 0 or more")))
+}
+
+/// Reads one of the names of `choices`.
+fn choice<T: Copy + std::fmt::Display>(given: &str, what: &str, choices: &[T]) -> PyResult<T> {
+    let found = choices.iter().find(|choice| choice.to_string() == given);
+    found.copied().ok_or_else(|| {
+        let names: Vec<_> = choices.iter().map(ToString::to_string).collect();
+        PyValueError::new_err(format!("{what} must be one of {}", names.join(", ")))
+    })
+}
+
+pub(crate) fn origin(given: &str) -> PyResult<Origin> {
+    let given = if given == "untrusted" {
+        "tool_external"
+    } else {
+        given
+    };
+    let all = [
+        Origin::DirectUser,
+        Origin::Host,
+        Origin::Model,
+        Origin::ToolInternal,
+        Origin::ToolExternal,
+        Origin::Document,
+        Origin::Import,
+    ];
+    choice(given, "trust", &all)
+}
+
+pub(crate) fn on_duplicate(given: &str) -> PyResult<OnDuplicate> {
+    let all = [
+        OnDuplicate::Warn,
+        OnDuplicate::Skip,
+        OnDuplicate::Merge,
+        OnDuplicate::Supersede,
+    ];
+    choice(given, "on_duplicate", &all)
+}
+
+pub(crate) fn sensitivity(given: &str) -> PyResult<Sensitivity> {
+    let all = [
+        Sensitivity::None,
+        Sensitivity::Pii,
+        Sensitivity::Internal,
+        Sensitivity::Credentials,
+    ];
+    choice(given, "sensitivity", &all)
+}
+
+pub(crate) fn conflicts(given: &str) -> PyResult<Conflicts> {
+    choice(
+        given,
+        "conflicts",
+        &[Conflicts::Keep, Conflicts::Revert, Conflicts::Fail],
+    )
+}
+
+/// Reads one text, or a sequence of texts.
+pub(crate) fn texts(given: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Vec<String>> {
+    let Some(given) = given.filter(|given| !given.is_none()) else {
+        return Ok(Vec::new());
+    };
+    if let Ok(text) = given.cast::<PyString>() {
+        return Ok(vec![text.to_str()?.to_owned()]);
+    }
+    let mut read = Vec::new();
+    for one in given.try_iter()? {
+        let one = one?;
+        let text = one
+            .cast::<PyString>()
+            .map_err(|_| PyTypeError::new_err(format!("{what} must be a str or an iterable of str")))?;
+        read.push(text.to_str()?.to_owned());
+    }
+    Ok(read)
+}
+
+/// Reads attributes from a dict.
+pub(crate) fn attributes(given: Option<&Bound<'_, PyDict>>) -> PyResult<Attributes> {
+    let mut read = Attributes::new();
+    for (name, value) in given.into_iter().flatten() {
+        read.insert(key(&name)?, value_of(&value, 1)?);
+    }
+    Ok(read)
+}
+
+/// Reads a list of attributes with their values from a dict.
+pub(crate) fn conditions(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Value)>> {
+    let pairs = given.into_iter().flatten();
+    pairs
+        .map(|(name, value)| Ok((key(&name)?, value_of(&value, 1)?)))
+        .collect()
+}
+
+fn key(name: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = name
+        .cast::<PyString>()
+        .map_err(|_| PyTypeError::new_err("the names of attributes and the keys of dicts must be str"))?;
+    Ok(text.to_str()?.to_owned())
+}
+
+fn value_of(given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    if depth > DEPTH_MAX {
+        return Err(invalid(
+            given.py(),
+            &format!("a value is nested more than {DEPTH_MAX} deep"),
+            "use fewer levels, or store the value as text in the content",
+        ));
+    }
+    if given.is_none() {
+        Ok(Value::Null)
+    } else if let Ok(value) = given.cast::<PyBool>() {
+        Ok(Value::Bool(value.is_true()))
+    } else if given.is_instance_of::<PyInt>() {
+        let out_of_range = |_| PyValueError::new_err("an integer must fit into 64 bits");
+        given.extract::<i64>().map(Value::Integer).map_err(out_of_range)
+    } else if given.is_instance_of::<PyFloat>() {
+        Ok(Value::Float(given.extract()?))
+    } else if let Ok(text) = given.cast::<PyString>() {
+        Ok(Value::Text(text.to_str()?.to_owned()))
+    } else if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        let values = given.try_iter()?.map(|one| value_of(&one?, depth + 1));
+        values.collect::<PyResult<_>>().map(Value::List)
+    } else if let Ok(map) = given.cast::<PyDict>() {
+        let entries = map.iter();
+        let entries = entries.map(|(name, value)| Ok((key(&name)?, value_of(&value, depth + 1)?)));
+        entries.collect::<PyResult<_>>().map(Value::Map)
+    } else {
+        let found = given.get_type().name()?;
+        Err(PyTypeError::new_err(format!(
+            "an attribute must be None, bool, int, float, str, list, tuple or dict, not {found}"
+        )))
+    }
+}
+
+/// Returns a value as a Python object.
+pub(crate) fn python_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::Null => Ok(py.None().into_bound(py)),
+        Value::Bool(value) => value.into_bound_py_any(py),
+        Value::Integer(value) => value.into_bound_py_any(py),
+        Value::Float(value) => value.into_bound_py_any(py),
+        Value::Text(text) => text.into_bound_py_any(py),
+        Value::List(values) => {
+            let values: PyResult<Vec<_>> = values.iter().map(|one| python_value(py, one)).collect();
+            Ok(PyList::new(py, values?)?.into_any())
+        }
+        Value::Map(entries) => {
+            let map = PyDict::new(py);
+            for (name, one) in entries {
+                map.set_item(name, python_value(py, one)?)?;
+            }
+            Ok(map.into_any())
+        }
+    }
+}
+
+/// Returns attributes as a dict.
+pub(crate) fn python_attributes<'py>(
+    py: Python<'py>,
+    attributes: &Attributes,
+) -> PyResult<Bound<'py, PyDict>> {
+    let map = PyDict::new(py);
+    for (name, value) in attributes {
+        map.set_item(name, python_value(py, value)?)?;
+    }
+    Ok(map)
+}

@@ -1,0 +1,396 @@
+//! `Draft`: staged changes that become one commit, or none. As a context manager, it commits at the end and discards
+//! after an exception.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use treering::agent::NewItem;
+use treering::{Id, NewObject, ObjectDigest};
+
+use crate::answers::{Answer, change, committed, table};
+use crate::attempt::{Checked, Mode, attempted, guarded};
+use crate::convert::{attributes, digest, id, kind, maybe_time, position, scope, texts};
+use crate::errors::unusable;
+use crate::handle::{Handle, OfProcess, run};
+use crate::object::Object;
+use crate::view::View;
+
+/// One staged call, which a guard repeats on its own draft.
+#[derive(Clone)]
+pub(crate) enum Step {
+    Put(Box<NewObject>),
+    Remove(Id),
+    RemoveRecursive(Id),
+    Restore(Id, treering::View),
+    Expect(Id, Option<ObjectDigest>),
+}
+
+impl Step {
+    /// Stages the call. Returns a word for the outcome of a put, and the number of removed or restored objects.
+    fn apply(self, draft: &mut treering::Draft) -> treering::Result<(&'static str, u64)> {
+        match self {
+            Self::Put(object) => Ok(match draft.put(*object)? {
+                treering::Staged::Created => ("created", 1),
+                treering::Staged::Updated => ("updated", 1),
+                _ => ("unchanged", 0),
+            }),
+            Self::Remove(id) => Ok(("", u64::from(draft.remove(&id)?))),
+            Self::RemoveRecursive(id) => Ok(("", draft.remove_recursive(&id)?)),
+            Self::Restore(id, from) => Ok(("", u64::from(draft.restore(&id, &from)?))),
+            Self::Expect(id, version) => {
+                draft.expect(&id, version);
+                Ok(("", 0))
+            }
+        }
+    }
+
+    /// The id that the call changes.
+    pub(crate) fn id(&self) -> Option<&Id> {
+        match self {
+            Self::Put(object) => Some(&object.id),
+            Self::Remove(id) | Self::RemoveRecursive(id) | Self::Restore(id, _) => Some(id),
+            Self::Expect(..) => None,
+        }
+    }
+}
+
+/// Stages calls on another draft.
+pub(crate) fn replay(steps: Vec<Step>, draft: &mut treering::Draft) -> treering::Result<()> {
+    steps.into_iter().try_for_each(|step| step.apply(draft).map(drop))
+}
+
+/// What a draft has staged.
+pub(crate) struct Staged {
+    pub(crate) draft: treering::Draft,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Staged changes that become one commit, or none.
+#[pyclass(frozen, module = "treering", weakref)]
+pub(crate) struct Draft {
+    pub(crate) handle: Arc<Handle>,
+    staged: OfProcess<Mutex<Option<Staged>>>,
+    writer: treering::Writer,
+    mode: Mode,
+    outcome: Mutex<Checked>,
+}
+
+impl Draft {
+    pub(crate) fn new(
+        py: Python<'_>,
+        handle: &Arc<Handle>,
+        draft: treering::Draft,
+        mode: Mode,
+    ) -> PyResult<Self> {
+        handle.check(py)?;
+        let writer = draft.writer().clone();
+        let staged = Staged {
+            draft,
+            steps: Vec::new(),
+        };
+        Ok(Self {
+            handle: Arc::clone(handle),
+            staged: OfProcess::new(Mutex::new(Some(staged))),
+            writer,
+            mode,
+            outcome: Mutex::default(),
+        })
+    }
+
+    /// Calls `work` with the staged changes, without the GIL.
+    pub(crate) fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Staged) -> treering::Result<T> + Send,
+    ) -> PyResult<T> {
+        let staged = self.staged.get(py)?;
+        self.handle.check(py)?;
+        let done = run(py, || {
+            let mut staged = staged.lock().unwrap_or_else(PoisonError::into_inner);
+            staged.as_mut().map(work).transpose()
+        })?;
+        done.ok_or_else(|| finished(py))
+    }
+
+    /// Takes the staged changes out of the draft, which finishes it.
+    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Staged> {
+        let staged = self.staged.get(py)?;
+        self.handle.check(py)?;
+        let taken = py.detach(|| staged.lock().unwrap_or_else(PoisonError::into_inner).take());
+        taken.ok_or_else(|| finished(py))
+    }
+
+    fn stage(&self, py: Python<'_>, step: Step) -> PyResult<(&'static str, u64)> {
+        let records = self.mode.repeats();
+        self.with(py, |staged| {
+            let done = step.clone().apply(&mut staged.draft)?;
+            if records {
+                staged.steps.push(step);
+            }
+            Ok(done)
+        })
+    }
+
+    fn outcome(&self) -> std::sync::MutexGuard<'_, Checked> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Commits as the mode says.
+    fn finish<'py>(slf: &Bound<'py, Self>, op: Option<&str>) -> Answer<'py> {
+        let (py, draft) = (slf.py(), slf.get());
+        let done = match &draft.mode {
+            Mode::Plain(usual) => {
+                let memory = draft.handle.memory(py)?;
+                let (staged, op) = (draft.take(py)?.draft, op.unwrap_or(usual));
+                run(py, || memory.commit(staged, op))?
+            }
+            Mode::Attempt { op, checks } => attempted(slf, op, checks)?,
+            Mode::Guard { policy, checks } => {
+                let (done, report) = guarded(slf, policy, checks);
+                draft.outcome().report = report;
+                done?
+            }
+        };
+        let answer = committed(py, &done)?;
+        draft.outcome().committed = Some(answer.clone().unbind());
+        Ok(answer)
+    }
+}
+
+fn finished(py: Python<'_>) -> PyErr {
+    unusable(
+        py,
+        "the draft was already committed or discarded",
+        "finished",
+        "make a new draft",
+    )
+}
+
+/// Reads the fields of an object to put.
+#[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
+pub(crate) fn new_object(
+    py: Python<'_>,
+    name: &str,
+    content: Option<String>,
+    kind: &str,
+    scope: Option<&str>,
+    parent: Option<&str>,
+    position: Option<&str>,
+    attributes: Option<&Bound<'_, PyDict>>,
+    event_time: Option<&Bound<'_, PyAny>>,
+    expires: Option<&Bound<'_, PyAny>>,
+    derived_from: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NewObject> {
+    let mut object = NewObject::new(id(py, name)?, self::kind(py, kind)?);
+    object.content = content;
+    if let Some(name) = scope {
+        object.scope = self::scope(py, name)?;
+    }
+    object.parent = parent.map(|name| id(py, name)).transpose()?;
+    object.position = position.map(|text| self::position(py, text)).transpose()?;
+    object.attributes = self::attributes(attributes)?;
+    object.event_time = maybe_time(event_time)?;
+    object.expires = maybe_time(expires)?;
+    let sources = texts(derived_from, "derived_from")?;
+    let sources = sources.iter().map(|text| digest(py, text));
+    object.derived_from = sources.collect::<PyResult<_>>()?;
+    Ok(object)
+}
+
+#[pymethods]
+impl Draft {
+    /// Stages an object. Returns ``"created"``, ``"updated"`` or ``"unchanged"``.
+    #[pyo3(signature = (id, content=None, *, kind="fact", scope=None, parent=None, position=None, attributes=None, event_time=None, expires=None, derived_from=None))]
+    #[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
+    fn put(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        content: Option<String>,
+        kind: &str,
+        scope: Option<&str>,
+        parent: Option<&str>,
+        position: Option<&str>,
+        attributes: Option<&Bound<'_, PyDict>>,
+        event_time: Option<&Bound<'_, PyAny>>,
+        expires: Option<&Bound<'_, PyAny>>,
+        derived_from: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<&'static str> {
+        let object = new_object(
+            py,
+            id,
+            content,
+            kind,
+            scope,
+            parent,
+            position,
+            attributes,
+            event_time,
+            expires,
+            derived_from,
+        )?;
+        Ok(self.stage(py, Step::Put(Box::new(object)))?.0)
+    }
+
+    /// Stages an item of the agent, as ``Agent.remember`` would store it, without the search for duplicates.
+    #[pyo3(signature = (text, *, id, kind="fact", scope="global", tags=None, source=None, pinned=false))]
+    #[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
+    fn put_item(
+        &self,
+        py: Python<'_>,
+        text: String,
+        id: &str,
+        kind: &str,
+        scope: &str,
+        tags: Option<&Bound<'_, PyAny>>,
+        source: Option<String>,
+        pinned: bool,
+    ) -> PyResult<&'static str> {
+        let item = NewItem {
+            kind: self::kind(py, kind)?,
+            scope: self::scope(py, scope)?,
+            tags: texts(tags, "tags")?,
+            source,
+            is_pinned: pinned,
+            ..NewItem::new(text)
+        };
+        let id = self::id(py, id)?;
+        let object = run(py, || item.into_object(id))?;
+        Ok(self.stage(py, Step::Put(Box::new(object)))?.0)
+    }
+
+    /// Stages the removal of an object, with its children if ``recursive``. Returns the number of removed objects.
+    #[pyo3(signature = (id, *, recursive=false))]
+    fn remove(&self, py: Python<'_>, id: &str, recursive: bool) -> PyResult<u64> {
+        let id = self::id(py, id)?;
+        let step = if recursive {
+            Step::RemoveRecursive(id)
+        } else {
+            Step::Remove(id)
+        };
+        Ok(self.stage(py, step)?.1)
+    }
+
+    /// Stages the version that an object has in another state. Returns whether this changes anything.
+    fn restore(&self, py: Python<'_>, id: &str, view: &Bound<'_, View>) -> PyResult<bool> {
+        let view = view.get().open(py)?.clone();
+        Ok(self.stage(py, Step::Restore(self::id(py, id)?, view))?.1 > 0)
+    }
+
+    /// Makes the commit fail if the object has another version by then. ``None`` means that the object must be absent.
+    #[pyo3(signature = (id, version))]
+    fn expect(&self, py: Python<'_>, id: &str, version: Option<&str>) -> PyResult<()> {
+        let version = version.map(|text| digest(py, text)).transpose()?;
+        self.stage(py, Step::Expect(self::id(py, id)?, version)).map(drop)
+    }
+
+    /// Returns the object as it would be after the commit, or ``None``.
+    fn get<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Bound<'py, Object>>> {
+        let id = self::id(py, id)?;
+        let found = self.with(py, |staged| staged.draft.get(&id))?;
+        Object::maybe(py, found)
+    }
+
+    fn __contains__(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
+        let id = self::id(py, id)?;
+        self.with(py, |staged| Ok(staged.draft.get(&id)?.is_some()))
+    }
+
+    /// Returns the staged changes, sorted by id.
+    fn changes<'py>(&self, py: Python<'py>) -> Answer<'py> {
+        let changes = self.with(py, |staged| Ok(staged.draft.changes()))?;
+        table(py, &changes, change)
+    }
+
+    /// The number of staged changes.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |staged| Ok(staged.draft.changes().len()))
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    /// The state on which the draft is based.
+    #[getter]
+    fn base(&self, py: Python<'_>) -> PyResult<View> {
+        let base = self.with(py, |staged| Ok(staged.draft.base().clone()))?;
+        Ok(View::new(&self.handle, base))
+    }
+
+    /// The writer of the draft.
+    #[getter]
+    fn writer(&self) -> crate::writer::Writer {
+        crate::writer::Writer {
+            writer: self.writer.clone(),
+        }
+    }
+
+    /// The result of the commit, after it.
+    #[getter]
+    fn committed(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.outcome().committed.as_ref().map(|done| done.clone_ref(py))
+    }
+
+    /// The report of the guard, after a guarded turn.
+    #[getter]
+    fn report(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.outcome().report.as_ref().map(|report| report.clone_ref(py))
+    }
+
+    /// Whether the draft was committed or discarded.
+    #[getter]
+    fn finished(&self, py: Python<'_>) -> PyResult<bool> {
+        let staged = self.staged.get(py)?;
+        Ok(py.detach(|| staged.lock().unwrap_or_else(PoisonError::into_inner).is_none()))
+    }
+
+    /// Commits the staged changes. In an attempt, the checks run first.
+    #[pyo3(signature = (op=None))]
+    fn commit<'py>(slf: &Bound<'py, Self>, op: Option<&str>) -> Answer<'py> {
+        Self::finish(slf, op)
+    }
+
+    /// Saves the staged changes under a name, for another process or a later time, and finishes the draft.
+    fn save(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let memory = self.handle.memory(py)?;
+        self.with(py, |staged| memory.save_draft(&staged.draft, name))?;
+        self.take(py).map(drop)
+    }
+
+    /// Drops the staged changes. A second call does nothing.
+    fn discard(&self, py: Python<'_>) -> PyResult<()> {
+        let staged = self.staged.get(py)?;
+        py.detach(|| drop(staged.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        Ok(())
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind, error, traceback))]
+    fn __exit__(
+        slf: &Bound<'_, Self>,
+        kind: Option<&Bound<'_, PyType>>,
+        error: Option<&Bound<'_, PyAny>>,
+        traceback: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let _ = (kind, traceback);
+        let (py, draft) = (slf.py(), slf.get());
+        if error.is_some() {
+            draft.discard(py)?;
+        } else if !draft.finished(py)? {
+            Self::finish(slf, None)?;
+        }
+        Ok(false)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        match self.with(py, |staged| Ok(staged.draft.changes().len())) {
+            Ok(changes) => format!("Draft(changes={changes})"),
+            Err(_) => "Draft(finished)".to_owned(),
+        }
+    }
+}

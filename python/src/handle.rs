@@ -1,0 +1,165 @@
+//! The open store behind the Python objects: it can be closed, and it belongs to one process.
+//!
+//! Every call into the library goes through [`run`], which releases the GIL and converts a panic to an exception.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+
+use pyo3::prelude::*;
+use treering::Memory;
+use treering::agent::Agent;
+
+use crate::errors::{OrRaise, panicked, unusable};
+
+/// The open handles of this module, which are closed at the exit of the interpreter.
+static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
+
+/// Calls the library without the GIL.
+pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> treering::Result<T> + Send) -> PyResult<T> {
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(done) => done.or_raise(py),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(panicked(py, text.unwrap_or("no message")))
+        }
+    }
+}
+
+/// A value of the process that made it. A forked child neither uses nor drops it, because threads and locks of the
+/// parent do not exist in the child.
+pub(crate) struct OfProcess<T> {
+    process: u32,
+    value: Option<T>,
+}
+
+impl<T> OfProcess<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            process: std::process::id(),
+            value: Some(value),
+        }
+    }
+
+    /// Returns the value.
+    ///
+    /// # Errors
+    /// `HandleError` (code `forked`) in a forked child.
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<&T> {
+        self.value
+            .as_ref()
+            .filter(|_| self.process == std::process::id())
+            .ok_or_else(|| {
+                unusable(
+                    py,
+                    "the handle was opened in the parent process",
+                    "forked",
+                    "open the store again in the child, or start the child with the method `spawn`",
+                )
+            })
+    }
+}
+
+impl<T> Drop for OfProcess<T> {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            std::mem::forget(self.value.take());
+        }
+    }
+}
+
+/// What an open handle refers to.
+#[derive(Clone)]
+pub(crate) struct Opened {
+    pub(crate) memory: Memory,
+    pub(crate) agent: Option<Agent>,
+}
+
+/// An open store, shared by the Python objects that were made from it. Closing one closes all.
+pub(crate) struct Handle(OfProcess<RwLock<Option<Opened>>>);
+
+impl Handle {
+    pub(crate) fn new(memory: Memory, agent: Option<Agent>) -> Arc<Self> {
+        let opened = Some(Opened { memory, agent });
+        let handle = Arc::new(Self(OfProcess::new(RwLock::new(opened))));
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|other| other.strong_count() > 0);
+        open.push(Arc::downgrade(&handle));
+        handle
+    }
+
+    fn opened(&self, py: Python<'_>) -> PyResult<Opened> {
+        let lock = self.0.get(py)?;
+        let opened = lock.read().unwrap_or_else(PoisonError::into_inner).clone();
+        opened.ok_or_else(|| unusable(py, "the handle is closed", "closed", "open the store again"))
+    }
+
+    /// Checks that the handle is open and belongs to this process.
+    pub(crate) fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.opened(py).map(drop)
+    }
+
+    pub(crate) fn memory(&self, py: Python<'_>) -> PyResult<Memory> {
+        Ok(self.opened(py)?.memory)
+    }
+
+    pub(crate) fn agent(&self, py: Python<'_>) -> PyResult<Agent> {
+        let missing = || {
+            unusable(
+                py,
+                "the handle has no agent",
+                "closed",
+                "open the store with `treering.open`",
+            )
+        };
+        self.opened(py)?.agent.ok_or_else(missing)
+    }
+
+    /// Returns whether the handle was closed, or belongs to the parent process.
+    pub(crate) fn is_closed(&self, py: Python<'_>) -> bool {
+        self.check(py).is_err()
+    }
+
+    /// Closes the store. A second call does nothing.
+    pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let lock = self.0.get(py)?;
+        let taken = py.detach(|| lock.write().unwrap_or_else(PoisonError::into_inner).take());
+        match taken {
+            Some(Opened { memory, agent }) => run(py, move || match agent {
+                Some(agent) => {
+                    drop(memory);
+                    agent.close()
+                }
+                None => memory.close(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let lock = self.0.value.take();
+        if self.0.process != std::process::id() {
+            std::mem::forget(lock);
+            return;
+        }
+        // The last handle of a store syncs and may write a checkpoint, so other threads run meanwhile.
+        let mut lock = Some(lock);
+        Python::try_attach(|py| {
+            let lock = lock.take();
+            py.detach(|| drop(lock));
+        });
+        drop(lock);
+    }
+}
+
+/// Closes every handle of this process. The interpreter calls this function at its exit.
+#[pyfunction]
+pub(crate) fn close_all(py: Python<'_>) {
+    let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+    for handle in open.iter().filter_map(Weak::upgrade) {
+        // A failure at the exit cannot be handled: acknowledged changes are durable in any case.
+        drop(handle.close(py));
+    }
+}

@@ -1,0 +1,49 @@
+//! The native module of the Python package `treering`.
+//!
+//! The library does the work; these files convert arguments and answers. The classes that are used often are here
+//! (`Object`, `Hit`, `View`, the handles). All other answers are dataclasses in `treering/answers.py`, and the exceptions are
+//! in `treering/errors.py`.
+
+mod agent;
+mod agent_answers;
+mod answers;
+mod arguments;
+mod attempt;
+mod callbacks;
+mod convert;
+mod draft;
+mod errors;
+mod handle;
+mod memory;
+mod object;
+mod recalled;
+mod store;
+mod view;
+mod writer;
+
+/// The native module of `treering`. Import the names from `treering`.
+#[pyo3::pymodule]
+mod _treering {
+    #[pymodule_export]
+    use super::agent::Agent;
+    #[pymodule_export]
+    use super::draft::Draft;
+    #[pymodule_export]
+    use super::handle::close_all;
+    #[pymodule_export]
+    use super::memory::Memory;
+    #[pymodule_export]
+    use super::object::Object;
+    #[pymodule_export]
+    use super::recalled::{Hit, Recalled};
+    #[pymodule_export]
+    use super::store::{Store, Watch};
+    #[pymodule_export]
+    use super::view::{Ids, Items, Objects, Proof, View};
+    #[pymodule_export]
+    use super::writer::Writer;
+
+    /// The version of the package.
+    #[pymodule_export]
+    const __VERSION__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,41 @@
+"""Fixtures. The tests run against the installed wheel, never against the source folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import treering
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE.parent / "treering"
+
+
+def pytest_sessionstart() -> None:
+    imported = Path(treering.__file__).resolve().parent
+    if imported == SOURCE:
+        raise pytest.UsageError("install the wheel first: run python/check.sh")
+
+
+@pytest.fixture
+def memory() -> Iterator[treering.Memory]:
+    with treering.Memory.in_memory() as memory:
+        yield memory
+
+
+@pytest.fixture
+def agent() -> Iterator[treering.Agent]:
+    with treering.in_memory(project="tests") as agent:
+        yield agent
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def vera() -> treering.Writer:
+    return treering.Writer.person("vera")

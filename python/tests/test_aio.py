@@ -1,0 +1,121 @@
+"""The handles for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from pathlib import Path
+
+import pytest
+
+import treering
+from treering import Draft, aio
+
+
+async def test_the_first_lines(folder: Path) -> None:
+    async with await aio.open(folder) as agent:
+        await agent.remember("The office is in Oslo")
+        assert (await agent.recall("office"))[0].snippet == "The office is in Oslo"
+        await agent.undo()
+        assert len(await agent.recall("office")) == 0
+    assert agent.closed
+
+
+async def test_many_tasks_at_once(folder: Path) -> None:
+    async with await aio.open(folder) as agent:
+        await asyncio.gather(*(agent.memory.put(f"{number}") for number in range(50)))
+        assert len(await agent.view()) == 50
+
+
+async def test_the_loop_runs_while_a_call_waits(folder: Path) -> None:
+    async with await aio.open(folder) as agent:
+        main = threading.get_ident()
+        seen: list[int] = []
+
+        def embed(item: object, level: str) -> None:
+            seen.append(threading.get_ident())
+
+        await agent.remember("long text. " * 30, id="a")
+        now = (await agent.view()).now
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while not done.is_set():
+                ticks += 1
+                await asyncio.sleep(0)
+
+        done = asyncio.Event()
+        ticking = asyncio.create_task(tick())
+        await agent.decay(now=now.replace(year=now.year + 1), summarizer=embed)
+        done.set()
+        await ticking
+        assert ticks > 0 and seen and main not in seen
+
+
+async def test_a_cancelled_call_finishes(folder: Path) -> None:
+    async with await aio.open(folder) as agent:
+        started, go = threading.Event(), threading.Event()
+
+        def check(draft: Draft) -> None:
+            started.set()
+            assert go.wait(10)
+
+        async def turn() -> None:
+            async with agent.memory.attempt(check) as draft:
+                draft.put("a")
+
+        task = asyncio.create_task(turn())
+        await asyncio.to_thread(started.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        go.set()
+        for _ in range(1000):
+            if "a" in await agent.view():
+                break
+            await asyncio.sleep(0.01)
+        assert "a" in await agent.view()
+
+
+async def test_a_draft_commits_and_discards() -> None:
+    async with await aio.in_memory() as agent:
+        async with agent.memory.draft("tidy") as draft:
+            draft.put("a")
+        assert draft.committed is not None and draft.committed.commit.op == "tidy"
+        with pytest.raises(RuntimeError):
+            async with agent.memory.draft() as draft:
+                draft.put("b")
+                raise RuntimeError
+        assert set(await agent.view()) == {"a"}
+
+
+async def test_a_guarded_turn_raises() -> None:
+    async with await aio.in_memory() as agent:
+        with pytest.raises(treering.DeniedError):
+            async with agent.attempt(lambda draft: False) as draft:
+                draft.put_item("tea", id="a")
+        assert len(await agent.view()) == 0 and draft.report is not None
+
+
+async def test_sessions_and_errors() -> None:
+    async with await aio.in_memory() as agent:
+        monday = agent.with_session("monday")
+        assert monday.writer.session == "monday"
+        await monday.remember("tea")
+        with pytest.raises(treering.NotFoundError) as caught:
+            await agent.undo()
+        assert caught.value.code == "nothing_to_undo"
+        await agent.with_writer(treering.Writer(session="monday")).undo()
+
+
+def test_every_call_of_an_agent_that_may_block_has_a_coroutine() -> None:
+    quick = {"with_writer", "with_session", "attempt", "check", "open", "in_memory", "watch", "sync", "text", "bisect_states"}
+    for kind, asynchronous in ((treering.Agent, aio.AsyncAgent), (treering.Memory, aio.AsyncMemory)):
+        for name, value in inspect.getmembers(kind, callable):
+            if name.startswith("_") or name in quick | {"create", "draft", "open_draft", "delete_draft"}:
+                continue
+            found = getattr(asynchronous, name)
+            assert inspect.iscoroutinefunction(found), name
+            assert found.__doc__ == value.__doc__

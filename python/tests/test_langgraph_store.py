@@ -1,0 +1,204 @@
+"""The LangGraph store, compared with LangGraph's own store in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langgraph.store.base")
+
+from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+import treering
+from treering.langgraph import TreeringStore
+
+
+@pytest.fixture
+def store() -> Iterator[TreeringStore]:
+    with TreeringStore(treering.in_memory()) as store:
+        yield store
+
+
+def test_put_get_and_delete(store: TreeringStore) -> None:
+    store.put(("users", "1"), "prefs", {"theme": "dark", "sizes": [1, 2.5, None]})
+    item = store.get(("users", "1"), "prefs")
+    assert item is not None and item.value == {"theme": "dark", "sizes": [1, 2.5, None]}
+    assert (item.namespace, item.key) == (("users", "1"), "prefs")
+    assert item.created_at == item.updated_at and item.created_at.tzinfo is not None
+    store.put(("users", "1"), "prefs", {"theme": "light"})
+    again = store.get(("users", "1"), "prefs")
+    assert again is not None and again.value == {"theme": "light"}
+    assert again.created_at == item.created_at and again.updated_at > item.updated_at
+    store.delete(("users", "1"), "prefs")
+    store.delete(("users", "1"), "prefs")
+    assert store.get(("users", "1"), "prefs") is None
+
+
+def test_items_are_found_by_their_words(store: TreeringStore) -> None:
+    store.put(("docs",), "1", {"text": "Python tutorial"})
+    store.put(("docs",), "2", {"text": "TypeScript guide"})
+    store.put(("other",), "3", {"text": "Python snake"})
+    found = store.search(("docs",), query="python")
+    assert [(one.key, one.value["text"]) for one in found] == [("1", "Python tutorial")]
+    assert found[0].score is not None and found[0].score > 0
+    assert [one.key for one in store.search((), query="python")] in (["1", "3"], ["3", "1"])
+
+
+def test_an_item_without_index_is_not_found(store: TreeringStore) -> None:
+    store.put(("docs",), "1", {"text": "Python"}, index=False)
+    store.put(("docs",), "2", {"title": "Python", "text": "secret"}, index=["title"])
+    assert [one.key for one in store.search(("docs",), query="python")] == ["2"]
+    assert store.search(("docs",), query="secret") == []
+    assert len(store.search(("docs",))) == 2
+
+
+FILTERS: list[dict[str, Any]] = [
+    {"kind": "a"},
+    {"size": {"$gt": 2}},
+    {"size": {"$gte": 2, "$lt": 4}},
+    {"size": {"$lte": 1}},
+    {"kind": {"$ne": "a"}},
+    {"kind": {"$eq": "b"}},
+    {"deep": {"x": 1}},
+    {"list": [1, 2]},
+    {"missing": None},
+    {"kind": "a", "size": 0},
+]
+
+
+@pytest.mark.parametrize("filter", FILTERS)
+def test_filters_agree_with_langgraph(store: TreeringStore, filter: dict[str, Any]) -> None:
+    other = InMemoryStore()
+    for number in range(6):
+        value = {"kind": "ab"[number % 2], "size": number, "deep": {"x": number % 3}, "list": [1, number]}
+        for one in (store, other):
+            one.put(("n",), str(number), value)
+    keys = sorted(one.key for one in store.search(("n",), filter=filter))
+    assert keys == sorted(one.key for one in other.search(("n",), filter=filter))
+
+
+def test_an_unknown_operator_is_refused(store: TreeringStore) -> None:
+    store.put(("n",), "1", {"a": 1})
+    with pytest.raises(ValueError):
+        store.search(("n",), filter={"a": {"$like": 1}})
+
+
+NAMESPACES = [
+    ("a", "b", "c"),
+    ("a", "b", "d"),
+    ("a", "x", "c"),
+    ("b", "b", "c"),
+    ("a",),
+    ("users", "grün ⚙", "x" * 80),
+    ("1", "2", "3", "4", "5", "6", "7", "8", "9"),
+    ("1", "2", "3", "4", "5", "6", "7", "8", "10"),
+]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"prefix": ("a",)},
+        {"prefix": ("a", "*", "c")},
+        {"suffix": ("c",)},
+        {"prefix": ("a",), "suffix": ("c",)},
+        {"max_depth": 2},
+        {"max_depth": 1, "prefix": ("a",)},
+        {"limit": 2},
+        {"limit": 2, "offset": 1},
+        {"prefix": ("nothing",)},
+    ],
+)
+def test_namespaces_agree_with_langgraph(store: TreeringStore, arguments: dict[str, Any]) -> None:
+    other = InMemoryStore()
+    for namespace in NAMESPACES:
+        for one in (store, other):
+            one.put(namespace, "k", {"n": 1})
+    assert store.list_namespaces(**arguments) == other.list_namespaces(**arguments)
+
+
+@pytest.mark.parametrize("prefix", [(), *NAMESPACES, ("a", "b"), ("1", "2", "3", "4", "5", "6", "7")])
+def test_a_search_by_prefix_agrees_with_langgraph(store: TreeringStore, prefix: tuple[str, ...]) -> None:
+    other = InMemoryStore()
+    for namespace in NAMESPACES:
+        for one in (store, other):
+            one.put(namespace, "k", {"text": "tea"})
+    wanted = sorted(one.namespace for one in other.search(prefix))
+    assert sorted(one.namespace for one in store.search(prefix)) == wanted
+    assert sorted(one.namespace for one in store.search(prefix, query="tea")) == wanted
+
+
+def test_pages(store: TreeringStore) -> None:
+    for number in range(25):
+        store.put(("n",), f"{number:02}", {"text": f"tea {number}"})
+    pages = [store.search(("n",), limit=10, offset=offset) for offset in (0, 10, 20, 30)]
+    assert [len(page) for page in pages] == [10, 10, 5, 0]
+    assert len({one.key for page in pages for one in page}) == 25
+    assert pages[0][0].key == "24", "the newest is first"
+
+
+def test_a_batch_is_one_commit(store: TreeringStore) -> None:
+    before = len(store.agent.commits())
+    results = store.batch(
+        [
+            PutOp(("n",), "a", {"x": 1}),
+            GetOp(("n",), "a"),
+            PutOp(("n",), "a", {"x": 2}),
+            PutOp(("n",), "b", {"x": 3}),
+            SearchOp(("n",)),
+        ]
+    )
+    assert results == [None, None, None, None, []], "reads see the state before the writes"
+    assert len(store.agent.commits()) == before + 1
+    item = store.get(("n",), "a")
+    assert item is not None and item.value == {"x": 2}
+    store.agent.undo()
+    assert store.search(("n",)) == []
+
+
+async def test_the_asynchronous_methods(store: TreeringStore) -> None:
+    await asyncio.gather(*(store.aput(("n",), str(number), {"x": number}) for number in range(20)))
+    assert len(await store.asearch(("n",), limit=50)) == 20
+    item = await store.aget(("n",), "3")
+    assert item is not None and item.value == {"x": 3}
+    assert await store.alist_namespaces() == [("n",)]
+    await store.adelete(("n",), "3")
+    assert await store.aget(("n",), "3") is None
+
+
+@pytest.mark.parametrize("namespace", [(), ("",), ("a.b",), ("langgraph",)])
+def test_a_bad_namespace_is_refused(store: TreeringStore, namespace: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidNamespaceError):
+        store.put(namespace, "k", {"a": 1})
+
+
+@pytest.mark.parametrize("key", ["a", "", "grün ⚙", "x" * 500, "a/b", ".."])
+def test_any_text_is_a_key(store: TreeringStore, key: str) -> None:
+    store.put(("n",), key, {"k": key})
+    item = store.get(("n",), key)
+    assert item is not None and item.key == key and item.value == {"k": key}
+
+
+def test_a_time_to_live_is_refused(store: TreeringStore) -> None:
+    with pytest.raises(NotImplementedError):
+        store.put(("n",), "k", {"a": 1}, ttl=5)
+
+
+def test_items_survive_a_restart(folder: Path) -> None:
+    with TreeringStore.open(folder) as store:
+        store.put(("n",), "k", {"text": "tea"})
+    with TreeringStore.open(folder) as store:
+        assert store.search(("n",), query="tea")[0].key == "k"
+
+
+def test_what_is_untrusted_is_not_found() -> None:
+    agent = treering.in_memory(trust="tool_external")
+    TreeringStore(agent).put(("n",), "k", {"text": "tea"})
+    assert TreeringStore(agent).search(("n",), query="tea") == []
+    assert len(TreeringStore(agent, with_untrusted=True).search(("n",), query="tea")) == 1

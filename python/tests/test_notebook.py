@@ -1,0 +1,90 @@
+"""Tables in notebooks."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import treering
+from treering import Agent, Memory, Table
+
+
+class Rows(HTMLParser):
+    """Counts the rows and collects the cells of a table."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.rows, self.open = 0, 0
+        self.cells: list[str] = []
+        self.tags: set[str] = set()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+        self.rows += tag == "tr"
+        self.open += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open -= 1
+
+    def handle_data(self, data: str) -> None:
+        self.cells.append(data)
+
+
+def test_a_table_of_hits(agent: Agent) -> None:
+    agent.remember("The office is in Oslo", id="office")
+    agent.remember("An office has desks", id="desks")
+    rows = Rows(agent.recall("office")._repr_html_())
+    assert rows.rows == 3 and rows.open == 0
+    assert {"office", "The office is in Oslo", "score", "model"} <= set(rows.cells)
+
+
+def test_one_hit_and_one_object(agent: Agent) -> None:
+    agent.remember("The office is in Oslo", id="office")
+    for one in (agent.recall("office")[0], agent.view()["office"], agent.remember("Another fact, about tea")):
+        rows = Rows(one._repr_html_())
+        assert rows.open == 0 and "table" in rows.tags and "id" in rows.cells
+
+
+def test_a_view_shows_its_objects(memory: Memory) -> None:
+    with memory.draft() as draft:
+        for number in range(150):
+            draft.put(f"{number}")
+    html = memory.view()._repr_html_()
+    assert Rows(html).rows == 101 and "100 shown" in html
+
+
+def test_text_cannot_break_out_of_a_cell(memory: Memory) -> None:
+    hostile = "<script>alert(1)</script><img src=x onerror='alert(1)'>\"&"
+    memory.put("a", hostile, attributes={"<b>": "<i>"})
+    for html in (memory.view()._repr_html_(), memory.view()["a"]._repr_html_()):
+        assert Rows(html).tags <= {"table", "thead", "tbody", "tr", "th", "td", "caption"}
+
+
+def test_lists_of_answers_are_tables(memory: Memory) -> None:
+    memory.put("a")
+    memory.snapshot("s")
+    before = memory.at("@-1")
+    for table in (memory.commits(), memory.history("a"), memory.snapshots(), memory.diff(before), memory.blame("a")):
+        assert isinstance(table, Table) and isinstance(table, tuple)
+        assert Rows(table._repr_html_()).rows == len(table) + 1
+        assert len(table.to_dicts()) == len(table)
+
+
+def test_an_empty_table_is_a_table() -> None:
+    assert Rows(treering.Table()._repr_html_()).open == 0
+
+
+def test_answers_become_plain_values(agent: Agent) -> None:
+    done = agent.remember("The office is in Oslo").to_dict()
+    assert done["commit"]["seq"] == 1 and done["status"] == "created"
+    forgot = agent.forget(done["id"]).to_dict()
+    assert forgot["items"][0]["content"] == "The office is in Oslo"
+
+
+def test_answers_match_and_compare(memory: Memory) -> None:
+    match memory.put("a"):
+        case treering.Committed(commit=treering.Commit(op="put", seq=1), changed=True):
+            pass
+        case other:
+            raise AssertionError(other)
+    assert memory.commits()[0] == memory.commits()[0] and len({*memory.commits()}) == 2

@@ -1,0 +1,130 @@
+"""The session of the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+agents = pytest.importorskip("agents")
+
+import treering
+from treering.openai_agents import TreeringSession
+
+
+@pytest.fixture
+def session() -> TreeringSession:
+    return TreeringSession("conversation", treering.in_memory())
+
+
+def said(text: str) -> Any:
+    return {"role": "user", "content": text}
+
+
+async def test_it_is_a_session_of_the_sdk(session: TreeringSession) -> None:
+    assert isinstance(session, agents.memory.session.Session)
+
+
+async def test_items_come_back_in_their_order(session: TreeringSession) -> None:
+    await session.add_items([said("one"), said("two")])
+    await session.add_items([{"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}])
+    items = await session.get_items()
+    assert items == [said("one"), said("two"), {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}]
+
+
+@pytest.mark.parametrize(("limit", "texts"), [(None, "abc"), (2, "bc"), (3, "abc"), (9, "abc"), (0, ""), (1, "c")])
+async def test_a_limit_returns_the_newest(session: TreeringSession, limit: int | None, texts: str) -> None:
+    await session.add_items([said(text) for text in "abc"])
+    assert await session.get_items(limit) == [said(text) for text in texts]
+
+
+async def test_the_settings_limit_too() -> None:
+    settings = agents.SessionSettings(limit=1)
+    session = TreeringSession("s", treering.in_memory(), session_settings=settings)
+    await session.add_items([said("a"), said("b")])
+    assert await session.get_items() == [said("b")]
+
+
+async def test_pop(session: TreeringSession) -> None:
+    await session.add_items([said("a"), said("b")])
+    assert await session.pop_item() == said("b")
+    await session.add_items([said("c")])
+    assert await session.get_items() == [said("a"), said("c")]
+    assert [await session.pop_item() for _ in range(3)] == [said("c"), said("a"), None]
+
+
+async def test_clear_and_undo(session: TreeringSession) -> None:
+    await session.add_items([said("a")])
+    await session.clear_session()
+    assert await session.get_items() == [] and len(session.memory) == 0
+    await session.undo()
+    assert await session.get_items() == [said("a")]
+    await session.undo()
+    assert await session.get_items() == []
+    await session.clear_session()
+
+
+async def test_nothing_to_add_makes_no_commit(session: TreeringSession) -> None:
+    await session.add_items([])
+    assert len(session.memory.commits()) == 1
+
+
+async def test_sessions_do_not_mix(session: TreeringSession) -> None:
+    other = TreeringSession("other", session.memory)
+    await session.add_items([said("a")])
+    await other.add_items([said("b")])
+    await session.clear_session()
+    assert await other.get_items() == [said("b")]
+
+
+async def test_two_tasks_add_at_once(session: TreeringSession) -> None:
+    other = TreeringSession("conversation", session.memory)
+    await asyncio.gather(*(one.add_items([said(f"{number}")]) for number in range(10) for one in (session, other)))
+    assert len(await session.get_items()) == 20
+
+
+async def test_a_large_item(session: TreeringSession) -> None:
+    item = said("grün " * 500_000)
+    await session.add_items([item])
+    assert await session.get_items() == [item]
+
+
+@pytest.mark.parametrize("name", ["a/b", "", "x" * 400, "grün", "line\nbreak"])
+async def test_any_text_is_a_session(name: str) -> None:
+    session = TreeringSession(name, treering.in_memory())
+    await session.add_items([said("a")])
+    assert await session.get_items() == [said("a")] and session.session_id == name
+
+
+async def test_a_session_survives_a_restart(folder: Path) -> None:
+    session = TreeringSession.open("s", folder)
+    await session.add_items([said("a")])
+    session.memory.close()
+    assert await TreeringSession.open("s", folder).get_items() == [said("a")]
+
+
+async def test_a_run_of_the_sdk_keeps_its_history(session: TreeringSession) -> None:
+    class Scripted(agents.Model):  # type: ignore[misc, name-defined]
+        """A model that counts the items that it is shown."""
+
+        async def get_response(self, system_instructions: Any, input: Any, *rest: Any, **more: Any) -> Any:
+            from agents import ModelResponse, Usage
+            from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+
+            text = ResponseOutputText(text=f"saw {len(input)}", type="output_text", annotations=[])
+            message = ResponseOutputMessage(
+                id="m", content=[text], role="assistant", status="completed", type="message"
+            )
+            return ModelResponse(output=[message], usage=Usage(), response_id=None)
+
+        def stream_response(self, *rest: Any, **more: Any) -> Any:
+            raise NotImplementedError
+
+    agents.set_tracing_disabled(True)
+    agent = agents.Agent(name="scripted", model=Scripted())
+    first = await agents.Runner.run(agent, "Hello", session=session)
+    second = await agents.Runner.run(agent, "Again", session=session)
+    assert (first.final_output, second.final_output) == ("saw 1", "saw 3")
+    assert len(await session.get_items()) == 4

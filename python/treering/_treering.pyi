@@ -1,0 +1,746 @@
+"""Types of the native module. Import the names from ``treering``."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, TypeAlias, TypeVar, final, overload
+
+from typing_extensions import Self, disjoint_base
+
+from .answers import (
+    Appended,
+    Bisected,
+    BisectedAnswer,
+    BlamedPart,
+    Change,
+    Commit,
+    Committed,
+    Decayed,
+    Envelope,
+    ErasedReport,
+    Forgot,
+    Forgotten,
+    GcReport,
+    HeadMoved,
+    HistoryEntry,
+    Note,
+    NoteFound,
+    NoteWritten,
+    Origin,
+    Promoted,
+    Quarantined,
+    Remembered,
+    RememberedMany,
+    Report,
+    Restored,
+    Reverted,
+    Review,
+    RollbackPreview,
+    Snapshot,
+    Stats,
+    VerifyReport,
+)
+from .table import Table
+
+_T = TypeVar("_T")
+
+_Path: TypeAlias = str | PathLike[str]
+_Time: TypeAlias = datetime | str
+_Texts: TypeAlias = str | Iterable[str]
+_Revision: TypeAlias = str | datetime | View
+_Trust: TypeAlias = Origin | Literal["untrusted"]
+_Sensitivity: TypeAlias = Literal["none", "pii", "internal", "credentials"]
+_Hash: TypeAlias = Literal["blake3", "sha256"]
+_Check: TypeAlias = Callable[[Draft], object]
+_Entry: TypeAlias = str | tuple[str, str] | Mapping[str, Any]
+
+__all__ = [
+    "Agent",
+    "Draft",
+    "Hit",
+    "Ids",
+    "Items",
+    "Memory",
+    "Object",
+    "Objects",
+    "Proof",
+    "Recalled",
+    "Store",
+    "View",
+    "Watch",
+    "Writer",
+    "__VERSION__",
+    "close_all",
+]
+
+__VERSION__: Final[str]
+
+def close_all() -> None: ...
+@final
+class Writer:
+    """The writer of a change: its class of trust, actor, session, source and reason."""
+
+    def __new__(
+        cls,
+        trust: _Trust = "model",
+        *,
+        actor: str | None = None,
+        session: str | None = None,
+        source: str | None = None,
+        reason: str | None = None,
+    ) -> Self: ...
+    @staticmethod
+    def person(
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        source: str | None = None,
+        reason: str | None = None,
+    ) -> Writer: ...
+    @staticmethod
+    def host(
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        source: str | None = None,
+        reason: str | None = None,
+    ) -> Writer: ...
+    @staticmethod
+    def model(
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        source: str | None = None,
+        reason: str | None = None,
+    ) -> Writer: ...
+    @staticmethod
+    def tool(
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        source: str | None = None,
+        reason: str | None = None,
+    ) -> Writer: ...
+    @staticmethod
+    def internal_tool(
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        source: str | None = None,
+        reason: str | None = None,
+    ) -> Writer: ...
+    def replace(
+        self,
+        *,
+        trust: _Trust | None = None,
+        actor: str | None = None,
+        session: str | None = None,
+        source: str | None = None,
+        reason: str | None = None,
+    ) -> Writer: ...
+    @property
+    def trust(self) -> Origin: ...
+    @property
+    def trusted(self) -> bool: ...
+    @property
+    def actor(self) -> str | None: ...
+    @property
+    def session(self) -> str | None: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def lane(self) -> str: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Object:
+    """One version of an object: its id, kind, scope, attributes and text. It never changes."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def parent(self) -> str | None: ...
+    @property
+    def position(self) -> str | None: ...
+    @property
+    def content(self) -> str | None: ...
+    @property
+    def attributes(self) -> dict[str, Any]: ...
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def trusted(self) -> bool: ...
+    @property
+    def derived_from(self) -> tuple[str, ...]: ...
+    @property
+    def event_time(self) -> datetime | None: ...
+    @property
+    def expires(self) -> datetime | None: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def erased(self) -> bool: ...
+    def get(self, name: str, default: Any = None) -> Any: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def __getitem__(self, key: str, /) -> Any: ...
+    def __bytes__(self) -> bytes: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Hit:
+    """One item that a recall found."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def titles(self) -> tuple[str, ...]: ...
+    @property
+    def snippet(self) -> str: ...
+    @property
+    def text(self) -> str | None: ...
+    @property
+    def time(self) -> datetime: ...
+    @property
+    def trust(self) -> Origin: ...
+    @property
+    def trusted(self) -> bool: ...
+    @property
+    def flags(self) -> tuple[str, ...]: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def why(self) -> tuple[str, ...]: ...
+    @property
+    def reasons(self) -> list[tuple[str, str, float, float]] | None: ...
+    @property
+    def superseded_by(self) -> tuple[str, ...]: ...
+    @property
+    def speaker(self) -> str | None: ...
+    @property
+    def session(self) -> str | None: ...
+    @property
+    def digest(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Recalled:
+    """The answer to a recall: a sequence of hits, the best first."""
+
+    @property
+    def hits(self) -> Table[Hit]: ...
+    @property
+    def left_out(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def root(self) -> str: ...
+    @property
+    def terms(self) -> tuple[str, ...]: ...
+    @property
+    def elsewhere(self) -> dict[str, int]: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: int, /) -> Hit: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> tuple[Hit, ...]: ...
+    def __iter__(self) -> Iterator[Hit]: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Objects:
+    """An iterator of objects."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Object: ...
+    def table(self) -> Table[Object]: ...
+
+@final
+class Ids:
+    """An iterator of ids."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> str: ...
+
+@final
+class Items:
+    """An iterator of ids with their objects."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> tuple[str, Object]: ...
+
+@final
+class Proof:
+    """A proof that a state has a certain version of an object, or has no object with an id."""
+
+    def verify(self, root: str, id: str, *, hash: _Hash = "blake3") -> str | None: ...
+
+@final
+class View:
+    """One state of a memory: a read-only mapping of ids to objects."""
+
+    @property
+    def root(self) -> str: ...
+    @property
+    def commit(self) -> Commit: ...
+    @property
+    def now(self) -> datetime: ...
+    def with_now(self, now: _Time) -> View: ...
+    @overload
+    def get(self, id: str) -> Object | None: ...
+    @overload
+    def get(self, id: str, default: _T) -> Object | _T: ...
+    def get_all(self, ids: Sequence[str]) -> list[Object | None]: ...
+    def keys(self) -> Ids: ...
+    def values(self) -> Objects: ...
+    def items(self) -> Items: ...
+    def query(
+        self,
+        *,
+        kind: str | None = None,
+        scope: str | None = None,
+        prefix: str | None = None,
+        parent: str | None = None,
+        attributes: dict[str, Any] | None = None,
+        expired: bool = False,
+        limit: int | None = None,
+    ) -> Objects: ...
+    def children(self, id: str, *, limit: int | None = None) -> tuple[str, ...]: ...
+    def prove(self, id: str) -> Proof: ...
+    def __getitem__(self, key: str, /) -> Object: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Ids: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Draft:
+    """Staged changes that become one commit, or none."""
+
+    def put(
+        self,
+        id: str,
+        content: str | None = None,
+        *,
+        kind: str = "fact",
+        scope: str | None = None,
+        parent: str | None = None,
+        position: str | None = None,
+        attributes: dict[str, Any] | None = None,
+        event_time: _Time | None = None,
+        expires: _Time | None = None,
+        derived_from: _Texts | None = None,
+    ) -> Literal["created", "updated", "unchanged"]: ...
+    def put_item(
+        self,
+        text: str,
+        *,
+        id: str,
+        kind: str = "fact",
+        scope: str = "global",
+        tags: _Texts | None = None,
+        source: str | None = None,
+        pinned: bool = False,
+    ) -> Literal["created", "updated", "unchanged"]: ...
+    def remove(self, id: str, *, recursive: bool = False) -> int: ...
+    def restore(self, id: str, view: View) -> bool: ...
+    def expect(self, id: str, version: str | None) -> None: ...
+    def get(self, id: str) -> Object | None: ...
+    def changes(self) -> Table[Change]: ...
+    @property
+    def base(self) -> View: ...
+    @property
+    def writer(self) -> Writer: ...
+    @property
+    def committed(self) -> Committed | None: ...
+    @property
+    def report(self) -> Report | None: ...
+    @property
+    def finished(self) -> bool: ...
+    def commit(self, op: str | None = None) -> Committed: ...
+    def save(self, name: str) -> None: ...
+    def discard(self) -> None: ...
+    def __contains__(self, key: str, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> Literal[False]: ...
+
+@final
+class Watch:
+    """A queue of the moves of the head, beginning when it was made."""
+
+    def poll(self, timeout: float = 0.0) -> HeadMoved | None: ...
+
+@disjoint_base
+class Store:
+    """An open store: the base of ``Memory`` and ``Agent``."""
+
+    @property
+    def path(self) -> Path | None: ...
+    @property
+    def writer(self) -> Writer: ...
+    @property
+    def hash(self) -> _Hash: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def closed(self) -> bool: ...
+    def view(self) -> View: ...
+    def refresh(self) -> View: ...
+    def at(self, revision: _Revision) -> View: ...
+    def snapshot(self, name: str | None = None, *, writer: Writer | None = None) -> Snapshot: ...
+    def snapshots(self) -> Table[Snapshot]: ...
+    def delete_snapshot(self, name: str, *, writer: Writer | None = None) -> Snapshot: ...
+    def undo(self, *, writer: Writer | None = None) -> Committed: ...
+    def redo(self, *, writer: Writer | None = None) -> Committed: ...
+    def rollback(
+        self, revision: _Revision, *, across_lanes: bool = False, writer: Writer | None = None
+    ) -> Committed: ...
+    def rollback_preview(
+        self, revision: _Revision, *, across_lanes: bool = False, writer: Writer | None = None
+    ) -> RollbackPreview: ...
+    def revert(
+        self,
+        *,
+        commit: _Texts | None = None,
+        session: _Texts | None = None,
+        actor: _Texts | None = None,
+        source: _Texts | None = None,
+        since: _Time | None = None,
+        until: _Time | None = None,
+        conflicts: Literal["keep", "revert", "fail"] = "keep",
+        with_derived: bool = False,
+        dry_run: bool = False,
+        writer: Writer | None = None,
+    ) -> Reverted: ...
+    def diff(self, older: _Revision, newer: _Revision | None = None) -> Table[Change]: ...
+    def history(self, id: str) -> Table[HistoryEntry]: ...
+    def commits(self, *, limit: int | None = None) -> Table[Commit]: ...
+    def blame(self, id: str, *, at: _Revision | None = None) -> Table[BlamedPart]: ...
+    def bisect_states(
+        self, good: _Revision, bad: _Revision, is_bad: Callable[[View], object]
+    ) -> Bisected: ...
+    def text(self, digest: str) -> str: ...
+    def verify(self, *, files_only: bool = False) -> VerifyReport: ...
+    def stats(self) -> Stats: ...
+    def watch(self) -> Watch: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+@final
+class Memory(Store):
+    """The engine: objects by id, with every version of every object."""
+
+    @staticmethod
+    def open(
+        path: _Path,
+        *,
+        create: bool = False,
+        writer: Writer | None = None,
+        read_only: bool = False,
+        degraded: bool = False,
+        wait: float = 30.0,
+        exclusive: bool = False,
+        mmap: bool = True,
+        sync_every: float | None = None,
+        automatic_gc: bool = True,
+        hash: _Hash = "blake3",
+    ) -> Memory: ...
+    @staticmethod
+    def create(
+        path: _Path,
+        *,
+        writer: Writer | None = None,
+        wait: float = 30.0,
+        exclusive: bool = False,
+        mmap: bool = True,
+        sync_every: float | None = None,
+        automatic_gc: bool = True,
+        hash: _Hash = "blake3",
+    ) -> Memory: ...
+    @staticmethod
+    def in_memory(*, writer: Writer | None = None) -> Memory: ...
+    def with_writer(self, writer: Writer) -> Memory: ...
+    @overload
+    def get(self, id: str) -> Object | None: ...
+    @overload
+    def get(self, id: str, default: _T) -> Object | _T: ...
+    def put(
+        self,
+        id: str,
+        content: str | None = None,
+        *,
+        kind: str = "fact",
+        scope: str | None = None,
+        parent: str | None = None,
+        position: str | None = None,
+        attributes: dict[str, Any] | None = None,
+        event_time: _Time | None = None,
+        expires: _Time | None = None,
+        derived_from: _Texts | None = None,
+        writer: Writer | None = None,
+    ) -> Committed: ...
+    def remove(self, id: str, *, recursive: bool = False, writer: Writer | None = None) -> Committed: ...
+    def draft(self, op: str = "put", *, writer: Writer | None = None) -> Draft: ...
+    def attempt(self, *checks: _Check, op: str = "attempt", writer: Writer | None = None) -> Draft: ...
+    def open_draft(self, name: str, *, op: str = "put", writer: Writer | None = None) -> Draft: ...
+    def delete_draft(self, name: str, *, writer: Writer | None = None) -> None: ...
+    def gc(
+        self,
+        *,
+        keep_all: float | None = None,
+        hourly: float | None = None,
+        daily: float | None = None,
+        weekly: float | None = None,
+        forgotten: float | None = None,
+        newest: int | None = None,
+        now: _Time | None = None,
+        dry_run: bool = False,
+    ) -> GcReport: ...
+    def erase(
+        self,
+        *targets: str,
+        everywhere: bool = False,
+        derived: bool = False,
+        dry_run: bool = False,
+        writer: Writer | None = None,
+    ) -> ErasedReport: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __enter__(self) -> Self: ...
+
+@final
+class Agent(Store):
+    """The memory of an agent: remember, recall, forget, notes, sessions, prompts, guarded turns."""
+
+    @staticmethod
+    def open(
+        path: _Path,
+        *,
+        create: bool = True,
+        trust: _Trust = "model",
+        actor: str | None = None,
+        session: str | None = None,
+        project: str | None = None,
+        settings: str | None = None,
+        embedder: Callable[[str], Sequence[float]] | None = None,
+        embedder_name: str | None = None,
+        read_only: bool = False,
+        degraded: bool = False,
+        wait: float = 30.0,
+        exclusive: bool = False,
+        mmap: bool = True,
+        sync_every: float | None = None,
+        automatic_gc: bool = True,
+        hash: _Hash = "blake3",
+    ) -> Agent: ...
+    @staticmethod
+    def in_memory(
+        *,
+        trust: _Trust = "model",
+        actor: str | None = None,
+        session: str | None = None,
+        project: str | None = None,
+        settings: str | None = None,
+        embedder: Callable[[str], Sequence[float]] | None = None,
+        embedder_name: str | None = None,
+    ) -> Agent: ...
+    @property
+    def memory(self) -> Memory: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def scopes(self) -> list[str]: ...
+    def with_writer(self, writer: Writer) -> Agent: ...
+    def with_session(self, session: str) -> Agent: ...
+    def remember(
+        self,
+        text: str,
+        *,
+        id: str | None = None,
+        kind: str = "fact",
+        scope: str | None = None,
+        tags: _Texts | None = None,
+        speaker: str | None = None,
+        subject: str | None = None,
+        session: str | None = None,
+        order: int | None = None,
+        time: _Time | None = None,
+        expires: _Time | None = None,
+        citations: Iterable[str | dict[str, Any]] | None = None,
+        confidence: float | None = None,
+        sensitivity: _Sensitivity | None = None,
+        source: str | None = None,
+        pinned: bool = False,
+        supersedes: _Texts | None = None,
+        derived_from: _Texts | None = None,
+        attributes: dict[str, Any] | None = None,
+        trust: _Trust | None = None,
+        on_duplicate: Literal["warn", "skip", "merge", "supersede"] = "warn",
+        key: str | None = None,
+        expected: str | None = None,
+        quick: bool = False,
+        with_untrusted: bool = False,
+        writer: Writer | None = None,
+    ) -> Remembered: ...
+    def remember_many(
+        self,
+        items: Iterable[str | Mapping[str, Any]],
+        *,
+        scope: str | None = None,
+        kind: str = "fact",
+        session: str | None = None,
+        batch: int = 1000,
+        writer: Writer | None = None,
+    ) -> RememberedMany: ...
+    def recall(
+        self,
+        question: str = "",
+        *,
+        limit: int = 10,
+        budget: int | None = None,
+        scopes: _Texts | None = None,
+        kinds: _Texts | None = None,
+        tags: _Texts | None = None,
+        any_tags: _Texts | None = None,
+        since: _Time | None = None,
+        until: _Time | None = None,
+        with_untrusted: bool = False,
+        speaker: str | None = None,
+        attributes: dict[str, Any] | None = None,
+        include_expired: bool = False,
+        include_superseded: bool = True,
+        recency: float | None = None,
+        freshness: bool = True,
+        when: _Time | None = None,
+        full: bool = False,
+        explain: bool = False,
+        touch: bool = True,
+        at: _Revision | None = None,
+    ) -> Recalled: ...
+    def forget(
+        self,
+        *ids: str,
+        tags: _Texts | None = None,
+        any_tags: _Texts | None = None,
+        before: _Time | None = None,
+        session: str | None = None,
+        source: str | None = None,
+        kind: str | None = None,
+        scopes: _Texts | None = None,
+        dry_run: bool = False,
+        writer: Writer | None = None,
+    ) -> Forgot: ...
+    def unforget(
+        self,
+        *ids: str,
+        scopes: _Texts | None = None,
+        dry_run: bool = False,
+        writer: Writer | None = None,
+    ) -> Restored: ...
+    def forgotten(self, *, limit: int = 20, scopes: _Texts | None = None) -> Table[Forgotten]: ...
+    def expire(self, id: str, at: _Time | None, *, writer: Writer | None = None) -> Commit | None: ...
+    def decay(
+        self,
+        *,
+        now: _Time | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        summarizer: Callable[[Object, Literal["summary", "keywords"]], str | None] | None = None,
+        writer: Writer | None = None,
+    ) -> Decayed: ...
+    def write_note(
+        self,
+        text: str,
+        *,
+        session: str | None = None,
+        scope: str | None = None,
+        replace: str | None = None,
+        writer: Writer | None = None,
+    ) -> NoteWritten: ...
+    def read_note(self, id: str, *, scope: str | None = None) -> Note | None: ...
+    def notes(self, *, session: str | None = None, scope: str | None = None) -> Table[Note]: ...
+    def search_notes(
+        self, query: str, *, session: str | None = None, scope: str | None = None, limit: int = 10
+    ) -> Table[NoteFound]: ...
+    def delete_note(self, id: str, *, scope: str | None = None, writer: Writer | None = None) -> bool: ...
+    def append(
+        self,
+        entries: Iterable[_Entry],
+        *,
+        session: str | None = None,
+        parent: str | None = None,
+        scope: str | None = None,
+        user: str | None = None,
+        writer: Writer | None = None,
+    ) -> Appended: ...
+    def entries(self, session: str | None = None, *, at: _Revision | None = None) -> Table[Object]: ...
+    def envelope(
+        self,
+        query: str | None = None,
+        *,
+        budget: int = 5000,
+        scopes: _Texts | None = None,
+        compaction: str | None = None,
+        with_untrusted: bool = False,
+        sensitivity_max: _Sensitivity = "internal",
+        boundary: str | None = None,
+        at: _Revision | None = None,
+    ) -> Envelope: ...
+    def attempt(self, *checks: _Check, policy: str | None = None, writer: Writer | None = None) -> Draft: ...
+    def check(self, draft: Draft, *, policy: str | None = None) -> Report: ...
+    def quarantined(self, *, scopes: _Texts | None = None) -> Table[Quarantined]: ...
+    def release(self, name: str, *, writer: Writer | None = None) -> Committed: ...
+    def discard(self, name: str, *, writer: Writer | None = None) -> None: ...
+    def review(self, id: str, *, expected: str | None = None) -> Review: ...
+    def promote(
+        self, id: str, expected: str, *, keep: _Texts | None = None, writer: Writer | None = None
+    ) -> Promoted: ...
+    def bisect(
+        self,
+        question: str,
+        good: _Revision,
+        bad: _Revision | None = None,
+        *,
+        expect: str | None = None,
+        scopes: _Texts | None = None,
+        with_untrusted: bool = False,
+    ) -> BisectedAnswer: ...
+    def __enter__(self) -> Self: ...

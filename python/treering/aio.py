@@ -1,0 +1,194 @@
+"""Handles for asyncio: every call runs in a thread, so none blocks the event loop.
+
+A call that is cancelled still finishes in its thread: a change that was asked for may be committed although the task that
+asked got ``CancelledError``. Look at the memory, or use ``undo``, before you repeat it. The threads are those of
+``asyncio.to_thread``.
+
+    async with await treering.aio.open("memory") as agent:
+        await agent.remember("The office is in Oslo")
+        hits = await agent.recall("office")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+
+from ._treering import Agent, Draft, Memory, Store, Writer
+
+__all__ = ["AsyncAgent", "AsyncMemory", "in_memory", "open"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S", bound=Store)
+S_co = TypeVar("S_co", bound=Store, covariant=True)
+Self = TypeVar("Self", bound="_AsyncStore[Any]")
+
+
+def _threaded(
+    method: Callable[Concatenate[S, P], R],
+) -> Callable[Concatenate[_AsyncStore[S], P], Coroutine[Any, Any, R]]:
+    """Returns the method as a coroutine that runs in a thread."""
+
+    @functools.wraps(method)
+    async def call(self: _AsyncStore[S], *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.sync, *args, **kwargs)
+
+    return cast("Callable[Concatenate[_AsyncStore[S], P], Coroutine[Any, Any, R]]", call)
+
+
+class _AsyncStore(Generic[S_co]):
+    """What ``AsyncAgent`` and ``AsyncMemory`` share."""
+
+    def __init__(self, sync: S_co) -> None:
+        self._sync = sync
+
+    @property
+    def sync(self) -> S_co:
+        """The handle whose calls block."""
+        return self._sync
+
+    @property
+    def closed(self) -> bool:
+        return self.sync.closed
+
+    @property
+    def writer(self) -> Writer:
+        return self.sync.writer
+
+    view = _threaded(Store.view)
+    refresh = _threaded(Store.refresh)
+    at = _threaded(Store.at)
+    snapshot = _threaded(Store.snapshot)
+    snapshots = _threaded(Store.snapshots)
+    delete_snapshot = _threaded(Store.delete_snapshot)
+    undo = _threaded(Store.undo)
+    redo = _threaded(Store.redo)
+    rollback = _threaded(Store.rollback)
+    rollback_preview = _threaded(Store.rollback_preview)
+    revert = _threaded(Store.revert)
+    diff = _threaded(Store.diff)
+    history = _threaded(Store.history)
+    commits = _threaded(Store.commits)
+    blame = _threaded(Store.blame)
+    verify = _threaded(Store.verify)
+    stats = _threaded(Store.stats)
+    close = _threaded(Store.close)
+
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await asyncio.shield(self.close())
+
+
+class AsyncMemory(_AsyncStore[Memory]):
+    """A ``Memory`` for asyncio."""
+
+    get = _threaded(Memory.get)
+    put = _threaded(Memory.put)
+    remove = _threaded(Memory.remove)
+    gc = _threaded(Memory.gc)
+    erase = _threaded(Memory.erase)
+
+    @asynccontextmanager
+    async def draft(self, op: str = "put", *, writer: Writer | None = None) -> AsyncGenerator[Draft, None]:
+        """Begins a draft, commits it at the end, and discards it after an exception. Staging does not block for long."""
+        draft = await asyncio.to_thread(self.sync.draft, op, writer=writer)
+        async with _finished(draft):
+            yield draft
+
+    @asynccontextmanager
+    async def attempt(
+        self, *checks: Callable[[Draft], object], op: str = "attempt", writer: Writer | None = None
+    ) -> AsyncGenerator[Draft, None]:
+        """Begins a draft whose checks run, in a thread, before the commit."""
+        draft = await asyncio.to_thread(self.sync.attempt, *checks, op=op, writer=writer)
+        async with _finished(draft):
+            yield draft
+
+
+class AsyncAgent(_AsyncStore[Agent]):
+    """An ``Agent`` for asyncio."""
+
+    @property
+    def memory(self) -> AsyncMemory:
+        """The engine below the agent."""
+        return AsyncMemory(self.sync.memory)
+
+    def with_writer(self, writer: Writer) -> AsyncAgent:
+        """Returns a handle of the same memory with another usual writer."""
+        return AsyncAgent(self.sync.with_writer(writer))
+
+    def with_session(self, session: str) -> AsyncAgent:
+        """Returns a handle of the same memory whose writer acts in this session."""
+        return AsyncAgent(self.sync.with_session(session))
+
+    remember = _threaded(Agent.remember)
+    remember_many = _threaded(Agent.remember_many)
+    recall = _threaded(Agent.recall)
+    forget = _threaded(Agent.forget)
+    unforget = _threaded(Agent.unforget)
+    forgotten = _threaded(Agent.forgotten)
+    expire = _threaded(Agent.expire)
+    decay = _threaded(Agent.decay)
+    write_note = _threaded(Agent.write_note)
+    read_note = _threaded(Agent.read_note)
+    notes = _threaded(Agent.notes)
+    search_notes = _threaded(Agent.search_notes)
+    delete_note = _threaded(Agent.delete_note)
+    append = _threaded(Agent.append)
+    entries = _threaded(Agent.entries)
+    envelope = _threaded(Agent.envelope)
+    check = _threaded(Agent.check)
+    quarantined = _threaded(Agent.quarantined)
+    release = _threaded(Agent.release)
+    discard = _threaded(Agent.discard)
+    review = _threaded(Agent.review)
+    promote = _threaded(Agent.promote)
+    bisect = _threaded(Agent.bisect)
+
+    @asynccontextmanager
+    async def attempt(
+        self, *checks: Callable[[Draft], object], policy: str | None = None, writer: Writer | None = None
+    ) -> AsyncGenerator[Draft, None]:
+        """Begins a guarded turn. The policy and the checks run, in a thread, before the commit."""
+        draft = await asyncio.to_thread(self.sync.attempt, *checks, policy=policy, writer=writer)
+        async with _finished(draft):
+            yield draft
+
+
+@asynccontextmanager
+async def _finished(draft: Draft) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    except BaseException:
+        draft.discard()
+        raise
+    if not draft.finished:
+        await asyncio.to_thread(draft.commit)
+
+
+def _opened(
+    function: Callable[P, Agent],
+) -> Callable[P, Coroutine[Any, Any, AsyncAgent]]:
+    @functools.wraps(function)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> AsyncAgent:
+        return AsyncAgent(await asyncio.to_thread(function, *args, **kwargs))
+
+    return call
+
+
+open = _opened(Agent.open)
+"""Opens the memory of an agent in a folder, and creates it if there is none."""
+in_memory = _opened(Agent.in_memory)
+"""Creates the memory of an agent that ends with the process, for tests."""

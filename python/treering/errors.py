@@ -1,0 +1,114 @@
+"""The exceptions of Treering: one class for each kind of error.
+
+The class decides what the caller does next; ``code`` identifies the exact case and never changes between releases.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "BusyError",
+    "ConflictError",
+    "CorruptError",
+    "DeniedError",
+    "HandleError",
+    "InternalError",
+    "InvalidInputError",
+    "IoError",
+    "NotFoundError",
+    "PoisonedError",
+    "TreeringError",
+    "UnsupportedFormatError",
+]
+
+
+class TreeringError(Exception):
+    """The base of every error of Treering."""
+
+    code: str
+    """The stable code in ``snake_case``, such as ``"other_lanes"``."""
+    message: str
+    """The sentence for people, without the hint."""
+    hint: str | None
+    """The next step, if there is one."""
+    ids: tuple[str, ...]
+    """The ids of the affected objects, or the names of the affected lanes, documents or drafts."""
+
+    def __init__(
+        self, message: str, code: str = "internal", hint: str | None = None, ids: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message, code, hint, ids)
+        self.message = message
+        self.code = code
+        self.hint = hint
+        self.ids = tuple(ids)
+
+    def __str__(self) -> str:
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{self.message} [{self.code}]{hint}"
+
+
+class NotFoundError(TreeringError, KeyError):
+    """The named object, commit or file does not exist or was erased. Name another one."""
+
+
+class InvalidInputError(TreeringError, ValueError):
+    """The input breaks a rule or a limit. Correct the input."""
+
+
+class ConflictError(TreeringError):
+    """Another writer changed the state on which this work is based. Read the new head and try again."""
+
+
+class DeniedError(TreeringError):
+    """A policy refused the change. Correct the change before another try."""
+
+
+class BusyError(TreeringError):
+    """Another process holds the lock. Wait and try again."""
+
+
+class CorruptError(TreeringError):
+    """Stored bytes are damaged. Run ``verify``, then read with ``degraded=True`` or salvage."""
+
+
+class UnsupportedFormatError(TreeringError):
+    """A newer program wrote the store. Upgrade."""
+
+
+class IoError(TreeringError):
+    """A call of the operating system failed: a full or read-only disk, missing permission, a failing device."""
+
+
+class PoisonedError(TreeringError):
+    """An earlier write or sync failed, so the state of this handle is unknown. Open the store again."""
+
+
+class InternalError(TreeringError):
+    """A bug in Treering. Report it."""
+
+
+class HandleError(TreeringError):
+    """The handle cannot be used: it is closed (code ``closed``), it was opened in the parent process (code ``forked``),
+    or the draft was already committed or discarded (code ``finished``)."""
+
+
+_KINDS: Final[dict[str, type[TreeringError]]] = {
+    "NotFound": NotFoundError,
+    "InvalidInput": InvalidInputError,
+    "Conflict": ConflictError,
+    "Denied": DeniedError,
+    "Busy": BusyError,
+    "Corrupt": CorruptError,
+    "UnsupportedFormat": UnsupportedFormatError,
+    "Io": IoError,
+    "Poisoned": PoisonedError,
+    "Internal": InternalError,
+    "Handle": HandleError,
+}
+
+
+def make(kind: str, message: str, code: str, hint: str | None, ids: list[str]) -> TreeringError:
+    """Makes the exception of a kind. The native module calls this function."""
+    return _KINDS.get(kind, InternalError)(message, code, hint, tuple(ids))

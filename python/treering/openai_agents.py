@@ -1,0 +1,140 @@
+"""A session of the OpenAI Agents SDK on Treering: the history of a conversation, with undo.
+
+    from agents import Runner
+    from treering.openai_agents import TreeringSession
+
+    session = TreeringSession.open("conversation-1", "memory")
+    await Runner.run(agent, "Hello", session=session)
+
+Needs ``pip install treering[openai-agents]``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from ._adapters import Chunks, change, label, session_writer
+from ._treering import Agent, Draft, Memory, Object, View, Writer
+from .answers import Committed
+
+if TYPE_CHECKING:
+    from agents import SessionSettings, TResponseInputItem
+
+__all__ = ["TreeringSession"]
+
+T = TypeVar("T")
+
+
+class TreeringSession:
+    """The items of a conversation, in their order. Each call is one commit in the lane of the session.
+
+    The ids of the items are below ``openai-agents/SESSION/``. An item is stored exactly as the SDK gives it.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: Memory | Agent,
+        *,
+        session_settings: SessionSettings | None = None,
+        writer: Writer | None = None,
+        scope: str = "openai-agents",
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings = session_settings
+        self.memory = memory.memory if isinstance(memory, Agent) else memory
+        self._writer = session_writer(writer or self.memory.writer, session_id)
+        self._scope = scope
+        self._prefix = f"openai-agents/{label(session_id, 40)}/"
+        self._chunks = Chunks(f"{self._prefix}chunk/", scope)
+
+    @classmethod
+    def open(cls, session_id: str, path: str | PathLike[str]) -> TreeringSession:
+        """Opens the store in a folder, and creates it if there is none."""
+        return cls(session_id, Memory.open(path, create=True))
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Returns the newest items in their order: all of them, or at most ``limit``."""
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
+        return await asyncio.to_thread(self._get, limit)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Appends items."""
+        if items:
+            await asyncio.to_thread(self._change, "add_items", lambda draft: self._add(draft, items))
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Removes the newest item and returns it; ``None`` if there is none."""
+        return await asyncio.to_thread(self._change, "pop_item", self._pop)
+
+    async def clear_session(self) -> None:
+        """Removes all items. ``undo`` brings them back."""
+        await asyncio.to_thread(self._change, "clear_session", self._clear)
+
+    async def undo(self) -> Committed:
+        """Takes back the last change of this session: the last ``add_items``, ``pop_item`` or ``clear_session``."""
+        return await asyncio.to_thread(self.memory.undo, writer=self._writer)
+
+    # -- the work, in a thread
+
+    def _change(self, op: str, stage: Callable[[Draft], T]) -> T:
+        return change(self.memory, op, stage, writer=self._writer)
+
+    def _item(self, number: int) -> str:
+        return f"{self._prefix}item/{number:012}"
+
+    def _next(self, found: Object | None) -> int:
+        return 0 if found is None else int(found["next"])
+
+    def _set_next(self, draft: Draft, number: int) -> None:
+        # Two writers that add the same item at once would make the same change, which is no conflict. The random word makes
+        # their changes different, so that one of them tries again.
+        fields = {"next": number, "change": uuid.uuid4().hex}
+        draft.put(f"{self._prefix}head", kind="openai_session", scope=self._scope, attributes=fields)
+
+    def _get(self, limit: int | None) -> list[TResponseInputItem]:
+        view = self.memory.refresh()
+        end = self._next(view.get(f"{self._prefix}head"))
+        start = 0 if limit is None else max(0, end - max(0, limit))
+        return self._read(view, [self._item(number) for number in range(start, end)])
+
+    def _read(self, view: View, ids: list[str]) -> list[TResponseInputItem]:
+        found = [one.attributes for one in view.get_all(ids) if one is not None]
+        loaded = self._chunks.get_all(view, found)
+        return [cast("TResponseInputItem", json.loads(frames[0][1])) for frames in loaded]
+
+    def _add(self, draft: Draft, items: list[TResponseInputItem]) -> None:
+        first = self._next(draft.get(f"{self._prefix}head"))
+        for number, item in enumerate(items, first):
+            data = json.dumps(item, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
+            fields = self._chunks.put(draft, [("json", data)])
+            draft.put(self._item(number), kind="openai_item", scope=self._scope, attributes=fields)
+        self._set_next(draft, first + len(items))
+
+    def _pop(self, draft: Draft) -> TResponseInputItem | None:
+        end = self._next(draft.get(f"{self._prefix}head"))
+        if end == 0:
+            return None
+        name = self._item(end - 1)
+        found = self._read(draft.base, [name])
+        draft.remove(name)
+        self._set_next(draft, end - 1)
+        return found[0] if found else None
+
+    def _clear(self, draft: Draft) -> None:
+        for one in draft.base.query(prefix=self._prefix):
+            draft.remove(one.id)
+
+
+def _plain(value: Any) -> Any:
+    """Returns a model of the SDK as a plain dict."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json", exclude_unset=True)
+    raise TypeError(f"a {type(value).__name__} cannot be stored")
