@@ -1,8 +1,8 @@
 //! Imports files of other memory systems. No code in a file is ever evaluated.
 //!
-//! Each format has a separate module (`server_memory`, `odek`, `snap`), which maps a file to objects. This module
-//! reviews and commits the objects. An imported object has at most the origin `import`. Importing the same file again
-//! changes nothing. Importing a changed file updates the objects of the earlier import.
+//! Each format has a separate module, which maps a file to objects. This module reviews and commits the objects. An
+//! imported object has at most the origin `import`. Importing the same file again changes nothing. Importing a changed
+//! file updates the objects of the earlier import.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -11,26 +11,32 @@
 //! - IMP-1: an imported object is never trusted, and never replaces a trusted object.
 //! - IMP-2: a name of the other system always maps to the same id, and two names never map to the same id.
 
+mod basic_memory;
+mod letta;
+mod mem0;
 pub(crate) mod odek;
 mod server_memory;
 mod snap;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::agent::Agent;
+use crate::agent::blocks::FoundFile;
 use crate::agent::change::review::review;
 use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{KNOWN, MADE_BY_VERBS, item_of, known_kind};
 use crate::agent::scope::Place;
 use crate::agent::session::extraction::FactScope;
+use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::{keyed, to_hex};
 use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::ingest::json::value_from_json;
-use crate::object::{Attributes, Id, NewObject, Origin, Scope};
+use crate::ingest::json::{JsonError, parse_within, value_from_json};
+use crate::object::{Attributes, Id, NewObject, Origin, Scope, Value};
 use crate::scan::Verdict;
 
 /// The format of a file.
@@ -38,6 +44,12 @@ use crate::scan::Verdict;
 pub(crate) enum ForeignFormat {
     /// The graph of the MCP reference server `memory`, in JSON Lines.
     ServerMemory,
+    /// The memories of mem0, in JSON.
+    Mem0,
+    /// An agent file of Letta, in JSON.
+    Letta,
+    /// The notes of basic-memory: a folder of Markdown files.
+    BasicMemory,
     /// A fact file of odek, about the person or the environment.
     Odek(FactScope),
     /// The `memory.snap` of the published core.
@@ -49,19 +61,24 @@ impl ForeignFormat {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ServerMemory => "server-memory",
+            Self::Mem0 => "mem0",
+            Self::Letta => "letta",
+            Self::BasicMemory => "basic-memory",
             Self::Odek(_) => "odek",
             Self::Snap => "snap",
         }
     }
 }
 
-/// A file of another system.
+/// A file, or a folder of files, of another system.
 #[derive(Clone, Debug)]
 pub(crate) struct Foreign<'a> {
     /// The format of the file.
     pub format: ForeignFormat,
-    /// The content of the file.
+    /// The content of the file; empty for a folder.
     pub bytes: &'a [u8],
+    /// The files of a folder. Only [`ForeignFormat::BasicMemory`] is a folder.
+    pub files: &'a [FoundFile],
     /// The scope of all objects of the file. By default, facts about the person and objects of the published core get
     /// the scope `global`, and all other objects the scope of the project.
     pub scope: Option<Scope>,
@@ -122,6 +139,8 @@ pub(crate) struct ForeignTaken {
 const RELATION: &str = "relation";
 /// The prefix for attributes of the other system whose names have another meaning in Treering.
 const FOREIGN: &str = "snap.";
+/// The maximum nesting depth of JSON in a file.
+const DEPTH_MAX: usize = 64;
 
 /// The objects to which a file is mapped.
 #[derive(Default)]
@@ -139,7 +158,7 @@ impl Mapped {
         self.findings.push(ForeignFinding { at, what });
     }
 
-    /// Adds an object. If `id` is an error, adds a finding instead.
+    /// Adds an object and returns it. If `id` is an error, adds a finding instead.
     fn push(
         &mut self,
         at: String,
@@ -148,7 +167,7 @@ impl Mapped {
         scope: &Scope,
         text: String,
         attributes: Attributes,
-    ) {
+    ) -> Option<&mut NewObject> {
         match id {
             Ok(id) => {
                 let mut object = NewObject::new(id, known_kind(kind));
@@ -156,9 +175,36 @@ impl Mapped {
                 object.content = Some(text);
                 object.attributes = attributes;
                 self.incoming.push((at, object));
+                self.incoming.last_mut().map(|(_, object)| object)
             }
-            Err(error) => self.say(at, error.message()),
+            Err(error) => {
+                self.say(at, error.message());
+                None
+            }
         }
+    }
+
+    /// Adds a fact about the relation `[from, type, to]` of two entities.
+    fn push_relation(
+        &mut self,
+        at: String,
+        key: &[u8; 32],
+        scope: &Scope,
+        parts: [String; 3],
+        mut attributes: Attributes,
+    ) {
+        // The length prefixes make the name of a relation unambiguous.
+        let name = parts
+            .each_ref()
+            .map(|part| format!("{}:{part}", part.len()))
+            .concat();
+        drop(attributes.insert(attribute::SUBJECT, parts[0].as_str()));
+        let text = parts.join(" ");
+        let named = ["from", "type", "to"].map(str::to_owned).into_iter();
+        let map: BTreeMap<String, Value> = named.zip(parts.map(Value::Text)).collect();
+        drop(attributes.insert(RELATION, Value::Map(map)));
+        let id = id_for(key, scope, RELATION, &mark_of(key, &name));
+        self.push(at, id, kind::FACT, scope, text, attributes);
     }
 }
 
@@ -173,6 +219,35 @@ fn unreadable(why: impl Into<String>) -> Error {
     Error::invalid(why)
         .with_code(ErrorCode::Unreadable)
         .with_hint("check that --format is the format of the file")
+}
+
+/// Reads a file that is one JSON value.
+///
+/// # Errors
+/// `InvalidInput` (code `unreadable`) if the file is not UTF-8, not JSON, nested too deep, or repeats a key.
+fn read_json(bytes: &[u8]) -> Result<Json> {
+    let bytes = bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let byte = error.valid_up_to();
+        unreadable(format!("the file is not UTF-8 text: byte {byte} is invalid"))
+    })?;
+    parse_within(text, DEPTH_MAX).map_err(|error| match error {
+        JsonError::TooDeep => unreadable("the JSON of the file is nested too deep"),
+        JsonError::KeyTwice(_) => unreadable("an object in the file has a key twice"),
+        JsonError::NotJson => unreadable("the file is not one JSON value"),
+    })
+}
+
+/// Returns the texts of a list, or the text of a single value.
+fn list_of_texts(json: Option<Json>) -> Vec<String> {
+    match json {
+        Some(Json::String(text)) if !text.is_empty() => vec![text],
+        Some(Json::Array(list)) => list
+            .into_iter()
+            .flat_map(|one| list_of_texts(Some(one)))
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Returns a keyed digest of a text, for use in an id. Only the owner of the store has the key, so other people cannot
@@ -227,6 +302,9 @@ pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer
         let key = agent.names_key();
         let mut mapped = match foreign.format {
             ForeignFormat::ServerMemory => server_memory::map(foreign, key),
+            ForeignFormat::Mem0 => mem0::map(foreign, key),
+            ForeignFormat::Letta => letta::map(foreign, key),
+            ForeignFormat::BasicMemory => basic_memory::map(foreign, key),
             ForeignFormat::Odek(about) => odek::map(foreign, about, key),
             ForeignFormat::Snap => snap::map(foreign, key),
         }?;

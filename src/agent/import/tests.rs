@@ -24,6 +24,7 @@ pub(super) fn foreign(format: ForeignFormat, bytes: &[u8]) -> Foreign<'_> {
     Foreign {
         format,
         bytes,
+        files: &[],
         scope: None,
         place: Place {
             project: Some("tea".to_owned()),
