@@ -45,7 +45,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     revert_one_session(&memory)?;
 
     let report = memory.verify(VerifyDepth::Full)?;
-    println!("verify finds {} problems", report.findings.len());
+    println!("verify: {}", if report.ok { "ok" } else { "damaged" });
     memory.close()?;
     if named.is_none() {
         std::fs::remove_dir_all(&temporary)?;
@@ -101,10 +101,17 @@ fn work(memory: &Memory, agent: &str) -> Result<()> {
 
 /// Adds 1 to the shared count. If another agent committed a new count meanwhile, the commit is refused and repeated.
 fn count(memory: &Memory, writer: &Writer) -> Result<()> {
+    let id = Id::new("shared/count")?;
     loop {
         let mut draft = memory.draft(writer);
-        let next = text(memory, "shared/count")?.parse::<u64>().unwrap_or_default() + 1;
-        draft.put(note("shared/count", &next.to_string())?)?;
+        let old = draft.get(&id)?;
+        let number: u64 = old
+            .as_ref()
+            .and_then(|old| old.content()?.parse().ok())
+            .unwrap_or(0);
+        // Two agents may write the same new count, which is no conflict by itself.
+        draft.expect(&id, old.map(|old| old.digest()));
+        draft.put(note("shared/count", &(number + 1).to_string())?)?;
         match memory.commit(draft, "count") {
             Err(error) if error.kind() == ErrorKind::Conflict => drop(memory.refresh()?),
             committed => return committed.map(drop),

@@ -60,7 +60,7 @@ impl Model for Scripted {
         "scripted"
     }
 
-    fn answer(&mut self, _message: &str) -> Result<String, Box<dyn Error>> {
+    fn answer(&mut self, _instructions: &str, _message: &str) -> Result<String, Box<dyn Error>> {
         let answer = self.0.pop_front();
         Ok(answer.ok_or("the script has no more answers")?.to_owned())
     }
@@ -80,9 +80,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("\nvera asks: {asked}");
         let before = agent.memory().view().root();
         let mut model = Scripted(answers.iter().copied().collect());
-        match turn(&agent, &mut model, "monday", asked, &mut |line| {
-            println!("  {line}")
-        })? {
+        let mut tell = |line| println!("  {line}");
+        match turn(&agent, &mut model, "monday", asked, &mut tell)? {
             Turn::Kept(said) => println!("the model says: {said}"),
             Turn::GivenUp => {
                 assert_eq!(agent.memory().view().root(), before);

@@ -15,16 +15,16 @@ const TRIES_MAX: usize = 2;
 const FACTS_MAX: usize = 3;
 
 /// The instructions for the model: the system message.
-pub const INSTRUCTIONS: &str = r#"Answer with one JSON object and nothing else: {"say": TEXT, "remember": [TEXT, ...]}.
+const INSTRUCTIONS: &str = r#"Answer with one JSON object and nothing else: {"say": TEXT, "remember": [TEXT, ...]}.
 "say" is your answer. "remember" has at most 3 facts that you will need in later turns, one sentence each; it may be empty."#;
 
 /// A language model.
-pub trait Model {
+pub(crate) trait Model {
     /// Returns the name of the model. The store keeps it as the actor of the commits.
     fn name(&self) -> &str;
 
-    /// Answers one message of the user. The system message is [`INSTRUCTIONS`].
-    fn answer(&mut self, message: &str) -> Result<String, Box<dyn Error>>;
+    /// Answers one message of the user. `instructions` is the system message.
+    fn answer(&mut self, instructions: &str, message: &str) -> Result<String, Box<dyn Error>>;
 }
 
 /// What the model must answer.
@@ -36,7 +36,7 @@ struct Answer {
 }
 
 /// The end of a turn.
-pub enum Turn {
+pub(crate) enum Turn {
     /// The memory keeps the facts of the turn. The text is the model's answer.
     Kept(String),
     /// No try passed the checks, and the memory has the state from before the turn.
@@ -44,7 +44,7 @@ pub enum Turn {
 }
 
 /// Makes one turn. `tell` gets a line about each step.
-pub fn turn(
+pub(crate) fn turn(
     agent: &Agent,
     model: &mut dyn Model,
     session: &str,
@@ -64,7 +64,7 @@ pub fn turn(
         let mut request = EnvelopeRequest::new(Reach::All);
         request.query = Some(asked.to_owned());
         let envelope = agent.envelope(&memory.view(), &request)?;
-        let answered = model.answer(&message(&envelope.text, asked, &reasons))?;
+        let answered = model.answer(INSTRUCTIONS, &message(&envelope.text, asked, &reasons))?;
         let said = store(
             agent,
             &answered,
@@ -94,11 +94,10 @@ pub fn turn(
 /// Returns the message for the model. The envelope escapes every stored text, and belongs into a message of the user,
 /// never into the system message.
 fn message(envelope: &str, asked: &str, reasons: &[String]) -> String {
-    let mut message = format!("{envelope}\n{asked}\n");
-    for reason in reasons {
-        message.push_str(&format!("Your last answer was taken back: {reason}\n"));
-    }
-    message
+    let again = reasons
+        .iter()
+        .map(|reason| format!("Your last answer was taken back: {reason}\n"));
+    format!("{envelope}\n{asked}\n{}", again.collect::<String>())
 }
 
 /// Stores the facts of an answer, and lists in `reasons` what the host does not accept. Returns the model's words.

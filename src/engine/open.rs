@@ -30,6 +30,7 @@ use super::opened::Opened;
 use super::options::Options;
 use super::read::Source;
 use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
+use super::trace::{self, Timer};
 use super::upkeep::{places_of, salvage};
 use super::write::{LogHandle, Queue, WritePolicy};
 
@@ -124,6 +125,7 @@ impl Memory {
         path: Option<&Path>,
     ) -> Result<Self> {
         let Options { mut settings, policy } = options;
+        let timer = Timer::start();
         settings.read_only |= settings.degraded;
         // A degraded handle builds no indexes, because an index must contain all objects, and the handle skips damaged
         // objects.
@@ -174,6 +176,7 @@ impl Memory {
         if newest > wall.saturating_add(CLOCK_OFF_MICROS_MAX) {
             inner.opened().warn(CLOCK_AHEAD.to_owned());
         }
+        trace::opened(path, inner.opened(), create, &memory.view(), timer);
         Ok(memory)
     }
 }

@@ -88,6 +88,7 @@ fn map_note(
     let mut tags = tags_of(matter.remove(attribute::TAGS));
     let lines = prose(&text);
     add_new(&mut tags, lines.iter().flat_map(|line| hashtags(line)));
+    let relations: BTreeSet<Relation> = lines.iter().flat_map(|line| relations(line)).collect();
     let fields = matter
         .iter()
         .map(|(name, value)| (name.clone(), value_to_json(value)));
@@ -102,7 +103,6 @@ fn map_note(
     } else {
         text
     };
-    let relations: BTreeSet<Relation> = lines.iter().flat_map(|line| relations(line)).collect();
     if let Some(object) = mapped.push(file.path.clone(), id, ENTITY, scope, text, attributes) {
         object.event_time = time;
     }

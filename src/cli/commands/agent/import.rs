@@ -27,7 +27,7 @@ pub(crate) enum ImportFormat {
     Blocks,
     /// The graph of the MCP reference server named memory
     ServerMemory,
-    /// The memories of mem0: the JSON of its call get_all
+    /// The memories of mem0: the JSON of its call `get_all`
     Mem0,
     /// An agent file of Letta, or the JSON list of an agent's passages
     Letta,
