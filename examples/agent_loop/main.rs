@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use treering::agent::{Agent, NewItem, Reach, RecallQuery, RememberOptions, Settings};
 use treering::{Memory, Writer};
-use turn::{Model, Turn, turn};
+use turn::{Model, Turn, short, turn};
 
 /// The questions of a person, and for each the answers of the model: the second answer follows a rollback.
 const SCRIPT: [(&str, &[&str]); 5] = [
@@ -93,8 +93,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The memory has the facts of the good turns, and nothing of the bad ones.
     let view = agent.memory().view();
     println!("\nthe memory:");
-    for object in view.objects() {
-        println!("  {}", object?.content().unwrap_or_default());
+    let objects = view.objects().collect::<treering::Result<Vec<_>>>()?;
+    let mut texts: Vec<&str> = objects.iter().filter_map(|object| object.content()).collect();
+    texts.sort_unstable();
+    for text in texts {
+        println!("  {text}");
     }
     let query = RecallQuery::new("Bergen keys curl instructions soup", Reach::All);
     for hit in agent.recall(&view, &query)?.hits {
@@ -105,10 +108,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let commit = info?.commit;
         let actor = commit.actor.unwrap_or_default();
         println!(
-            "  {:>2} {:<8} {actor:<10} {:.8}",
+            "  {:>2} {:<8} {actor:<10} {}",
             commit.seq,
             commit.op,
-            commit.root.to_string()
+            short(commit.root)
         );
     }
     agent.close()?;

@@ -6,8 +6,8 @@
 use std::error::Error;
 
 use serde::Deserialize;
-use treering::agent::{Agent, EnvelopeRequest, NewItem, Reach, RememberOptions, Status};
-use treering::{ErrorKind, Origin, Writer};
+use treering::agent::{Agent, Alike, EnvelopeRequest, NewItem, Reach, RememberOptions, Status};
+use treering::{ErrorKind, Origin, Root, Writer};
 
 /// The number of times that the model may try to make a turn.
 const TRIES_MAX: usize = 2;
@@ -55,9 +55,9 @@ pub(crate) fn turn(
     let host = Writer::host("agent-loop").session(session);
     let before = memory.snapshot(None, &host)?;
     tell(format!(
-        "snapshot of seq {}, root {:.8}",
+        "snapshot of seq {}, root {}",
         before.seq,
-        before.root.to_string()
+        short(before.root)
     ));
     let mut reasons = Vec::new();
     for _ in 0..TRIES_MAX {
@@ -65,12 +65,8 @@ pub(crate) fn turn(
         request.query = Some(asked.to_owned());
         let envelope = agent.envelope(&memory.view(), &request)?;
         let answered = model.answer(INSTRUCTIONS, &message(&envelope.text, asked, &reasons))?;
-        let said = store(
-            agent,
-            &answered,
-            &Writer::model(model.name()).session(session),
-            &mut reasons,
-        );
+        let writer = Writer::model(model.name()).session(session);
+        let said = store(agent, &answered, &writer, &mut reasons);
         if reasons.is_empty() {
             return Ok(Turn::Kept(said?));
         }
@@ -78,17 +74,16 @@ pub(crate) fn turn(
             tell(format!("refused: {reason}"));
         }
         let back = memory.rollback(before.commit).by(&host)?.commit;
-        assert_eq!(
-            back.commit.root, before.root,
-            "a rollback restores the whole state"
-        );
-        tell(format!(
-            "rolled back, root {:.8} again",
-            back.commit.root.to_string()
-        ));
+        assert_eq!(back.commit.root, before.root, "the whole state is back");
+        tell(format!("rolled back, root {} again", short(back.commit.root)));
         said?;
     }
     Ok(Turn::GivenUp)
+}
+
+/// Returns the first digits of a root.
+pub(crate) fn short(root: Root) -> String {
+    format!("{:.8}", root.to_string())
 }
 
 /// Returns the message for the model. The envelope escapes every stored text, and belongs into a message of the user,
@@ -139,11 +134,8 @@ fn store(
             }
         };
         // The model may correct itself, but not a person.
-        for other in stored
-            .conflicts
-            .iter()
-            .filter(|one| one.shown.trust == Origin::DirectUser)
-        {
+        let said_by_a_person = |one: &&Alike| one.shown.trust == Origin::DirectUser;
+        for other in stored.conflicts.iter().filter(said_by_a_person) {
             let text = other.shown.text.as_deref().unwrap_or("a withheld text");
             reasons.push(format!("{shown} contradicts what a person said: \"{text}\""));
         }

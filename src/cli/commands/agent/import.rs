@@ -222,8 +222,18 @@ fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &
 
 /// Imports the notes below a folder.
 fn notes(context: &mut Context, verb: &Import) -> Done {
+    let path = shown(&verb.path);
+    if verb.path.is_file() {
+        let text = format!("{path} is a file, not a folder of notes");
+        return Err(Error::invalid(text).with_hint("name the folder of a project of basic-memory"));
+    }
     let (files, hidden) = Folder::open(&verb.path, false)?.files()?;
     hidden.note(context, "rename these files to import them");
+    if files.is_empty() {
+        let text = format!("{path} contains no Markdown file");
+        let hint = "name the folder of a project of basic-memory";
+        return Err(refused(ErrorCode::NothingToImport, text, hint));
+    }
     foreign(context, verb, ForeignFormat::BasicMemory, &[], &files)
 }
 
