@@ -122,6 +122,51 @@ fn the_memories_of_mem0() {
 }
 
 #[test]
+fn the_blocks_and_passages_of_letta() {
+    let folder = Folder::with_store();
+    let file = |name: &str| format!("{}/tests/fixtures/imports/{name}", env!("CARGO_MANIFEST_DIR"));
+    let taken = folder.json(&["import", "--format", "letta", &file("letta-agent.af")]);
+    // The persona orders a model about, so it waits for a person. The empty block and the messages are named.
+    assert_eq!(
+        (&taken["created"], &taken["quarantined"], &taken["refused"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
+    let at = taken["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["at"].as_str().unwrap());
+    assert_eq!(at.collect::<Vec<_>>(), ["planner", "block 3", "block 2"]);
+    let human = folder.json(&["get", "planner/block/human"]);
+    assert_eq!(
+        human["content"],
+        "Vera drinks green tea.\nShe is allergic to nuts."
+    );
+    assert_eq!(
+        (&human["scope"], &human["kind"]),
+        (&json!("agent:planner"), &json!("block"))
+    );
+    let attributes =
+        json!({"description": "What is known about the person.", "limit": 5000, "subject": "human"});
+    assert_eq!(human["attributes"], attributes);
+
+    import(&folder, "letta", "letta-passages.json", 2);
+    let visit = folder.json(&["get", "fact/letta/passage-643d17b8-89ce-4a9e-992a-4f5481c07c0e"]);
+    assert_eq!(
+        (&visit["content"], &visit["event_time"]),
+        (
+            &json!("The visit is on Friday at ten."),
+            &json!("2026-03-01T10:00:00.000000Z")
+        )
+    );
+    let office = folder.json(&["get", "fact/letta/passage-902791bc-67c8-4853-b93e-f96dd6db495e"]);
+    assert_eq!(
+        (&office["content"], &office["attributes"]),
+        (&json!("The office is in Oslo."), &json!({"tags": ["office"]}))
+    );
+}
+
+#[test]
 fn the_notes_of_basic_memory() {
     let folder = Folder::with_store();
     let taken = import(&folder, "basic-memory", "basic-memory", 7);

@@ -68,7 +68,7 @@ fn agent(json: &Json, mapped: &mut Mapped) -> Option<Agent> {
     if messages > 0 {
         mapped.say(
             &name,
-            format!("{messages} messages of the agent are not imported"),
+            format!("the messages of the agent are not imported: {messages}"),
         );
     }
     let blocks = list_of_texts(json.get("block_ids").cloned());
