@@ -170,14 +170,18 @@ fn check(name: &str) {
 
 /// Runs the commands of a page and compares their outputs with the page. The page must have more than `least` commands.
 fn check_page(name: &str, least: usize) {
+    check_page_in(&Folder::new(), name, least);
+}
+
+/// Does what [`check_page`] does, in a folder that may contain files.
+fn check_page_in(folder: &Folder, name: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let mut parts = parts(&fs::read_to_string(&path).unwrap());
-    let folder = Folder::new();
     let (mut steps, mut wrong) = (0, Vec::new());
     for part in &mut parts {
         let Part::Step(step) = part else { continue };
         steps += 1;
-        let printed = run(&folder, &step.command);
+        let printed = run(folder, &step.command);
         let same = |lines: &[String]| lines.iter().map(|line| masked(line)).collect::<Vec<_>>();
         if same(&printed) != same(&step.shown) {
             wrong.push(format!(
@@ -290,7 +294,23 @@ fn the_pages_show_the_examples() {
 #[cfg(feature = "agent")]
 #[test]
 fn coming_from_another_memory() {
-    check_page("docs/guide/coming-from.md", 10);
+    let folder = Folder::new();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/imports");
+    for (file, name) in [
+        ("server-memory.jsonl", "memory.jsonl"),
+        ("mem0.json", "mem0.json"),
+        ("letta-agent.af", "agent.af"),
+        ("letta-passages.json", "passages.json"),
+        ("basic-memory/drinks/Green Tea.md", "notes/drinks/Green Tea.md"),
+        ("basic-memory/people/Vera.md", "notes/people/Vera.md"),
+        (
+            "basic-memory/places/Oslo Office.md",
+            "notes/places/Oslo Office.md",
+        ),
+    ] {
+        folder.write(name, fs::read(fixtures.join(file)).unwrap());
+    }
+    check_page_in(&folder, "docs/guide/coming-from.md", 10);
 }
 
 #[cfg(feature = "agent")]
