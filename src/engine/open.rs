@@ -176,7 +176,14 @@ impl Memory {
         if newest > wall.saturating_add(CLOCK_OFF_MICROS_MAX) {
             inner.opened().warn(CLOCK_AHEAD.to_owned());
         }
-        trace::opened(path, inner.opened(), create, &memory.view(), timer);
+        let (settings, view) = (inner.settings(), memory.view());
+        let mode = match (create, settings.degraded, settings.read_only) {
+            (true, ..) => "create",
+            (_, true, _) => "degraded",
+            (.., true) => "read_only",
+            _ => "read_write",
+        };
+        trace::opened(path, mode, view.commit().commit.seq, view.len(), timer);
         Ok(memory)
     }
 }

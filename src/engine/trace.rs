@@ -12,11 +12,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::opened::Opened;
-use super::read::View;
-use super::upkeep::gc::GcReport;
-use super::upkeep::verify::VerifyReport;
-use super::write::snapshot::SnapshotInfo;
+use crate::digest::Root;
 use crate::error::Error;
 use crate::store::{ChangeCounts, CommitEntry};
 
@@ -26,9 +22,15 @@ macro_rules! emit {
         #[cfg(feature = "tracing")]
         tracing::event!(target: "treering", tracing::Level::$level, $($name = $value,)+ $message);
         #[cfg(not(feature = "tracing"))]
-        let _unevaluated = ($(|| drop(&$value),)+);
+        uncalled(|| {
+            $(_ = &$value;)+
+        });
     };
 }
+
+/// Takes the closure that computes the values of an event which is not emitted.
+#[cfg(not(feature = "tracing"))]
+fn uncalled(_: impl FnOnce()) {}
 
 /// The start of a call.
 #[derive(Clone, Copy)]
@@ -49,16 +51,8 @@ fn micros(duration: Duration) -> u64 {
 }
 
 /// A store was opened or created.
-pub(super) fn opened(path: Option<&Path>, opened: &Opened, is_new: bool, view: &View, timer: Timer) {
-    let settings = &opened.settings;
-    let mode = match (is_new, settings.degraded, settings.read_only) {
-        (true, ..) => "create",
-        (_, true, _) => "degraded",
-        (.., true) => "read_only",
-        _ => "read_write",
-    };
+pub(super) fn opened(path: Option<&Path>, mode: &str, seq: u64, objects: u64, timer: Timer) {
     let path = path.map(|path| path.display().to_string());
-    let (seq, objects) = (view.commit().commit.seq, view.len());
     emit!(
         INFO,
         "opened",
@@ -66,7 +60,7 @@ pub(super) fn opened(path: Option<&Path>, opened: &Opened, is_new: bool, view: &
         mode = mode,
         seq = seq,
         objects = objects,
-        micros = timer.micros()
+        micros = timer.micros(),
     );
 }
 
@@ -104,15 +98,14 @@ pub(super) fn committed(entry: &CommitEntry, counts: &ChangeCounts, took: Durati
     );
 }
 
-/// A snapshot is as durable as a commit.
-pub(super) fn snapshot(info: &SnapshotInfo) {
-    let session = info.session.as_deref();
+/// A snapshot of the commit with this seq is as durable as a commit.
+pub(super) fn snapshot(seq: u64, session: Option<&str>, root: Root) {
     emit!(
         DEBUG,
         "snapshot",
-        seq = info.seq,
+        seq = seq,
         session = session,
-        root = info.root.to_string().as_str()
+        root = root.to_string().as_str(),
     );
 }
 
@@ -133,30 +126,29 @@ pub(super) fn poisoned(batch: u64) {
     emit!(ERROR, "poisoned", batch = batch);
 }
 
-/// Garbage was collected.
-pub(super) fn collected(report: &GcReport, timer: Timer) {
+/// Garbage was collected: the kept and thinned commits, and the bytes of the log before and after.
+pub(super) fn collected(kept: u64, thinned: u64, bytes_before: u64, bytes: u64, timer: Timer) {
     emit!(
         INFO,
         "collected",
-        kept = report.kept,
-        thinned = report.thinned,
-        bytes_before = report.bytes_before,
-        bytes = report.bytes,
+        kept = kept,
+        thinned = thinned,
+        bytes_before = bytes_before,
+        bytes = bytes,
         micros = timer.micros(),
     );
 }
 
-/// A store was verified.
-pub(super) fn verified(report: &VerifyReport, timer: Timer) {
-    let (damage, derived) = (report.damage.len() as u64, report.derived.len() as u64);
+/// A store was verified. `damage` and `derived` are numbers of findings.
+pub(super) fn verified(ok: bool, commits: u64, damage: usize, derived: usize, bytes: u64, timer: Timer) {
     emit!(
         INFO,
         "verified",
-        ok = report.ok,
-        commits = report.commits,
+        ok = ok,
+        commits = commits,
         damage = damage,
         derived = derived,
-        bytes = report.bytes,
+        bytes = bytes,
         micros = timer.micros(),
     );
 }

@@ -12,7 +12,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, unreadable};
+use super::mapping::{Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, unreadable};
 use crate::agent::item::texts;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;
@@ -188,7 +188,7 @@ fn is_unset(value: &Json) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ForeignFormat;
+    use super::super::mapping::ForeignFormat;
     use super::super::tests::foreign;
     use super::*;
 

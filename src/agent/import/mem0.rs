@@ -11,7 +11,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, unreadable};
+use super::mapping::{Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, unreadable};
 use crate::agent::item::texts;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;
@@ -125,8 +125,8 @@ fn attributes(mut fields: Map<String, Json>, at: &str, mapped: &mut Mapped) -> A
 
 #[cfg(test)]
 mod tests {
+    use super::super::mapping::{ForeignFormat, Mapped};
     use super::super::tests::foreign;
-    use super::super::{ForeignFormat, Mapped};
     use super::*;
     use proptest::prelude::*;
 

@@ -47,7 +47,8 @@ impl Memory {
         }
         let (disk, settings) = (&self.inner.opened().disk, self.inner.settings());
         let report = examine(disk, settings, depth, Some(&head))?;
-        trace::verified(&report, timer);
+        let (damage, derived) = (report.damage.len(), report.derived.len());
+        trace::verified(report.ok, report.commits, damage, derived, report.bytes, timer);
         Ok(report)
     }
 

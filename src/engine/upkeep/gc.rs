@@ -319,7 +319,13 @@ impl Memory {
         self.inner.with_room(|| {
             self.inner.drop_old_rejected(time(&self.inner.store())?)?;
             let report = self.inner.rewrite(&choose, self.inner.settings().wait)?;
-            trace::collected(&report, timer);
+            trace::collected(
+                report.kept,
+                report.thinned,
+                report.bytes_before,
+                report.bytes,
+                timer,
+            );
             Ok(report)
         })
     }

@@ -137,7 +137,7 @@ impl Memory {
             .inner
             .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer));
         taken
-            .inspect(trace::snapshot)
+            .inspect(|info| trace::snapshot(info.seq, writer.session.as_deref(), info.root))
             .inspect_err(|error| trace::refused("snapshot", writer.session.as_deref(), error))
     }
 

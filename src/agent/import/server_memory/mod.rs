@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 
-use super::{DEPTH_MAX, Foreign, Mapped, id_for, other_attributes};
+use super::mapping::{DEPTH_MAX, Foreign, Mapped, id_for, other_attributes};
 use crate::agent::item::texts;
 use crate::agent::vocabulary::attribute;
 use crate::error::Result;
