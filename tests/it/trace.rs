@@ -42,7 +42,7 @@ impl Visit for Line {
             "message" => write!(self.0, " {value:?}").unwrap(),
             // These differ between runs.
             name @ ("micros" | "path" | "root" | "bytes" | "bytes_before") => {
-                write!(self.0, " {name}").unwrap()
+                write!(self.0, " {name}").unwrap();
             }
             name => write!(self.0, " {name}={value:?}").unwrap(),
         }

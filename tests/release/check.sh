@@ -2,7 +2,8 @@
 # Makes a release candidate out of a fresh clone of the last commit, in a temporary folder: packages the crate, builds and
 # installs the program from the package alone, and runs its tour. If the repository has the Python package, its own check
 # builds and tests the wheel. Publishes nothing. Needs the registries. Run: tests/release/check.sh [FOLDER]
-# FOLDER, which must be empty or missing, keeps the results; without it, they are removed.
+# FOLDER, which must be empty or missing, keeps the results; without it, they are removed. TREERING_RELEASE_TARGET names a
+# folder of an earlier build whose dependencies are used again, to try the script in less time.
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/../.." && pwd)
 work=${1:-$(mktemp -d)}
@@ -11,9 +12,10 @@ mkdir -p "$work"
 [ -z "$(ls -A "$work")" ] || { echo "$work is not empty" >&2; exit 1; }
 work=$(cd "$work" && pwd)
 unset TREERING_STORE TREERING_TRUST
-# Nothing that an earlier build left is used, except the downloaded sources of the dependencies.
-export CARGO_TARGET_DIR="$work/target" HOME="$work/home"
-export CARGO_HOME="${CARGO_HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)/.rustup}"
+# Nothing that an earlier build left is used, except the toolchain and the downloaded sources of the dependencies.
+own_home=$HOME
+export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
+export CARGO_TARGET_DIR="${TREERING_RELEASE_TARGET:-$work/target}" HOME="$work/home"
 mkdir -p "$HOME"
 
 git clone -q "$repository" "$work/clone"
@@ -23,7 +25,7 @@ grep -q "^## $version" docs/changelog.md || { echo "docs/changelog.md has no sec
 
 # Without --no-verify, cargo would build the package in another profile than the one that is installed below.
 cargo package -q --locked --no-verify
-crate="$work/target/package/treering-$version.crate"
+crate="$CARGO_TARGET_DIR/package/treering-$version.crate"
 mkdir "$work/package"
 tar -xzf "$crate" -C "$work/package"
 cd "$work/package/treering-$version"
@@ -46,5 +48,5 @@ treering --store memory verify
 echo "program: $version installed from the package, tour and first steps run"
 
 if [ -x "$work/clone/python/check.sh" ]; then
-  (cd "$work/clone" && python/check.sh)
+  (cd "$work/clone" && HOME="$own_home" python/check.sh)
 fi
