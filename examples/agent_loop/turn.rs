@@ -140,7 +140,9 @@ fn store(
             reasons.push(format!("{shown} contradicts what a person said: \"{text}\""));
         }
         if stored.status == Status::Quarantined {
-            reasons.push(format!("{shown} looks like an order to a model, and is in quarantine"));
+            reasons.push(format!(
+                "{shown} looks like an order to a model, and is in quarantine"
+            ));
         }
     }
     Ok(answer.say)

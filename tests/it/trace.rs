@@ -101,7 +101,7 @@ fn a_session_has_these_events_and_none_of_its_texts() {
         "DEBUG snapshot seq=1 session=\"monday\" root",
         "DEBUG committed seq=2 op=\"put\" session=\"monday\" actor=\"agent\" added=0 changed=1 removed=0 root micros",
         "INFO refused op=\"attempt\" session=\"monday\" code=\"rejected\"",
-        "INFO refused op=\"remove\" session=\"monday\" code=\"changed\"",
+        "INFO refused op=\"remove\" session=\"monday\" code=\"conflict\"",
         "DEBUG committed seq=3 op=\"rollback\" session=\"monday\" actor=\"agent\" root micros",
         "INFO refused op=\"undo\" code=\"nothing_to_undo\"",
         "DEBUG committed seq=4 op=\"undo\" session=\"monday\" actor=\"agent\" added=0 changed=1 removed=0 root micros",
