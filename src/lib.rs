@@ -52,7 +52,7 @@
 //! The feature `agent` adds the verbs of an agent in the module `agent`. The feature `ingest` reads and writes
 //! documents, `cli` adds the program, and `mcp` its server for the Model Context Protocol. All four are default features.
 //! `default-features = false` selects only the engine. The feature `tokio` adds `Async`, a handle for hosts that run on
-//! Tokio.
+//! Tokio, and `tracing` emits events of the engine.
 //!
 //! Every error is an [`Error`]. Its [`ErrorKind`] determines the next action of the caller, and its [`ErrorCode`]
 //! identifies the exact case.

@@ -147,6 +147,7 @@ fn foreign(agent: &Agent, format: ForeignFormat, text: &str) -> Result<()> {
     let foreign = Foreign {
         format,
         bytes: text.as_bytes(),
+        files: &[],
         scope: None,
         place: Place::default(),
     };
@@ -581,6 +582,48 @@ const WAYS: &[(&str, bool, Way)] = &[
              {{\"type\":\"relation\",\"from\":\"E{number}\",\"to\":\"{secret}\",\"relationType\":\"has\"}}\n"
             ),
         )
+    }),
+    ("mem0", true, |agent, secret, number| {
+        foreign(
+            agent,
+            ForeignFormat::Mem0,
+            &format!(
+                "[{{\"id\":\"{number}\",\"memory\":\"{secret}\",\"user_id\":\"{secret}\",\"metadata\":{{\"{secret}\":\"{secret}\"}}}},\
+                  {{\"id\":\"{secret}\",\"memory\":\"x{number}\",\"categories\":[\"{secret}\"]}}]"
+            ),
+        )
+    }),
+    ("letta", true, |agent, secret, number| {
+        foreign(
+            agent,
+            ForeignFormat::Letta,
+            &format!(
+                "{{\"agents\":[{{\"name\":\"{secret}\",\"messages\":[1],\"block_ids\":[\"b\"]}}],\
+                  \"blocks\":[{{\"id\":\"c\",\"label\":\"l{number}\",\"value\":\"{secret}\",\"{secret}\":1}},\
+                  {{\"id\":\"b\",\"label\":\"{secret}\",\"value\":\"x\"}}]}}"
+            ),
+        )
+    }),
+    ("basic-memory", true, |agent, secret, number| {
+        let text = format!(
+            "---\ntitle: {secret}\n{secret}: {secret}\n---\n- x #{secret}\n- {secret} [[{secret}]]\n"
+        );
+        let files = [
+            (format!("n{number}.md"), text.clone()),
+            (format!("{secret}.md"), text),
+        ];
+        let files = files.map(|(path, text)| FoundFile {
+            path,
+            bytes: Ok(text.into_bytes()),
+        });
+        let foreign = Foreign {
+            format: ForeignFormat::BasicMemory,
+            bytes: &[],
+            files: &files,
+            scope: None,
+            place: Place::default(),
+        };
+        take_foreign(agent, &foreign, &Writer::user()).map(drop)
     }),
     ("odek", true, |agent, secret, _| {
         foreign(

@@ -27,6 +27,7 @@ mod opened;
 mod options;
 mod read;
 mod settings;
+mod trace;
 mod upkeep;
 mod write;
 

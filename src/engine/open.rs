@@ -30,6 +30,7 @@ use super::opened::Opened;
 use super::options::Options;
 use super::read::Source;
 use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
+use super::trace::{self, Timer};
 use super::upkeep::{places_of, salvage};
 use super::write::{LogHandle, Queue, WritePolicy};
 
@@ -124,6 +125,7 @@ impl Memory {
         path: Option<&Path>,
     ) -> Result<Self> {
         let Options { mut settings, policy } = options;
+        let timer = Timer::start();
         settings.read_only |= settings.degraded;
         // A degraded handle builds no indexes, because an index must contain all objects, and the handle skips damaged
         // objects.
@@ -174,6 +176,14 @@ impl Memory {
         if newest > wall.saturating_add(CLOCK_OFF_MICROS_MAX) {
             inner.opened().warn(CLOCK_AHEAD.to_owned());
         }
+        let (settings, view) = (inner.settings(), memory.view());
+        let mode = match (create, settings.degraded, settings.read_only) {
+            (true, ..) => "create",
+            (_, true, _) => "degraded",
+            (.., true) => "read_only",
+            _ => "read_write",
+        };
+        trace::opened(path, mode, view.commit().commit.seq, view.len(), timer);
         Ok(memory)
     }
 }

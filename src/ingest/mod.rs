@@ -40,6 +40,8 @@ pub(crate) use self::document::Part;
 use self::document::{DOCUMENT_KIND, ENTRY_KIND, HEADING_KIND};
 pub(crate) use self::export::{Piece, Version, for_each_piece, for_each_version, omitted};
 pub use self::format::Format;
+#[cfg(feature = "agent")]
+pub(crate) use self::markdown::split_matter;
 pub(crate) use self::path::document_path;
 pub use self::plan::{Change, IngestOptions, Write};
 #[cfg(test)]
@@ -49,7 +51,7 @@ pub(crate) use self::text::fence_around;
 #[cfg(any(feature = "agent", feature = "cli"))]
 pub(crate) use self::text::not_utf8;
 #[cfg(feature = "agent")]
-pub(crate) use self::text::shown;
+pub(crate) use self::text::{decode, shown};
 pub(crate) use self::write::documents;
 pub use self::write::ingest;
 #[cfg(feature = "agent")]

@@ -18,7 +18,7 @@ pub(super) fn at(path: impl std::fmt::Display, line: u64, message: impl std::fmt
 }
 
 /// Returns the text of a file, with `\n` as the only line end (ING-1).
-pub(super) fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
+pub(crate) fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
     let marked = bytes.strip_prefix(UTF8_MARK);
     let text = match std::str::from_utf8(marked.unwrap_or(bytes)) {
         Ok(text) => text,

@@ -3,6 +3,9 @@
 //! In a `console` block, a line `$ ...` is a command, the lines `> ...` after it continue the command, and all other
 //! lines are its output. The blocks of a page run in order in one folder. Digests, times and sizes are masked in the
 //! page and in the real output. `TREERING_WRITE_GUIDE=1` rewrites the outputs in the pages.
+//!
+//! A command `cargo run ... --example NAME` runs the example that this build made: `cargo test` builds all examples, and
+//! `cargo test --test it` does not. The blocks of code on the pages about examples are excerpts of the examples.
 
 use std::fs;
 use std::path::Path;
@@ -78,6 +81,12 @@ fn masked(line: &str) -> String {
                 .all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
         let is_time = core.len() >= 20 && core.starts_with("20") && core.contains('T');
         let is_size = core.parse::<f64>().is_ok() && line.contains("KiB");
+        // The fields of an event that differ between runs.
+        let field = word.split_once('=').map(|(name, _)| name);
+        if let Some(name @ ("micros" | "path" | "root")) = field {
+            out.push(format!("{name}=MASKED"));
+            continue;
+        }
         let mask = if is_digest {
             "DIGEST"
         } else if is_time {
@@ -107,8 +116,36 @@ fn masked(line: &str) -> String {
     out.join(" ")
 }
 
+/// Replaces `cargo run ... --example NAME --` at the start of a command by the path of the built example.
+fn with_built_example(command: &str) -> String {
+    let Some((name, rest)) = command
+        .strip_prefix("cargo run -q --release ")
+        .and_then(|rest| rest.split_once("--example "))
+        .map(|(_, rest)| rest.split_once(" -- ").unwrap_or((rest, "")))
+    else {
+        return command.to_owned();
+    };
+    let built = Path::new(env!("CARGO_BIN_EXE_treering"))
+        .with_file_name("examples")
+        .join(name);
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let sources = [
+        sources.join(format!("{name}.rs")),
+        sources.join(name).join("main.rs"),
+    ];
+    let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+    let source = sources.iter().find_map(|path| changed(path)).unwrap();
+    assert!(
+        changed(&built).is_some_and(|built| built >= source),
+        "{} is missing or older than its source; `cargo build --release --examples`, with the features of this test, builds it",
+        built.display()
+    );
+    format!("{} {rest}", built.display())
+}
+
 fn run(folder: &Folder, command: &str) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap();
+    let command = &with_built_example(command);
     let output = Command::new("bash")
         .args(["-c", &format!("exec 2>&1\n{command}")])
         .current_dir(folder.path("."))
@@ -133,14 +170,18 @@ fn check(name: &str) {
 
 /// Runs the commands of a page and compares their outputs with the page. The page must have more than `least` commands.
 fn check_page(name: &str, least: usize) {
+    check_page_in(&Folder::new(), name, least);
+}
+
+/// Does what [`check_page`] does, in a folder that may contain files.
+fn check_page_in(folder: &Folder, name: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let mut parts = parts(&fs::read_to_string(&path).unwrap());
-    let folder = Folder::new();
     let (mut steps, mut wrong) = (0, Vec::new());
     for part in &mut parts {
         let Part::Step(step) = part else { continue };
         steps += 1;
-        let printed = run(&folder, &step.command);
+        let printed = run(folder, &step.command);
         let same = |lines: &[String]| lines.iter().map(|line| masked(line)).collect::<Vec<_>>();
         if same(&printed) != same(&step.shown) {
             wrong.push(format!(
@@ -189,6 +230,89 @@ fn running_it() {
     check("running-it.md");
 }
 
+/// Checks that each block of code of a page, in one of the `languages`, is an excerpt of one of the `sources`. Indents do
+/// not count.
+fn check_excerpts(page: &str, languages: &[&str], sources: &[&str]) {
+    let read = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let bare = |text: &str| {
+        text.lines()
+            .map(|line| line.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let texts: Vec<Vec<String>> = sources.iter().map(|path| bare(&read(path))).collect();
+    let page_text = read(page);
+    let mut blocks = 0;
+    for block in page_text.split("\n```").skip(1).step_by(2) {
+        let (language, code) = block.split_once('\n').unwrap_or_default();
+        if !languages.contains(&language) {
+            continue;
+        }
+        let code = bare(code);
+        assert!(!code.is_empty(), "{page} has an empty block");
+        let has = |text: &Vec<String>| text.windows(code.len()).any(|part| part == code);
+        assert!(
+            texts.iter().any(has),
+            "{page}: no source has this block:\n{}",
+            code.join("\n")
+        );
+        blocks += 1;
+    }
+    assert!(blocks > 0, "{page} has no block of code");
+}
+
+#[cfg(feature = "agent")]
+#[test]
+fn the_agent_loop_goes_as_told() {
+    check_page("docs/guide/agent-loop.md", 1);
+    let sources = ["examples/agent_loop/turn.rs", "examples/agent_loop/main.rs"];
+    check_excerpts("docs/guide/agent-loop.md", &["rust"], &sources);
+}
+
+#[test]
+fn many_agents_go_as_told() {
+    check_page("docs/guide/many-agents.md", 0);
+    check_excerpts(
+        "docs/guide/many-agents.md",
+        &["rust"],
+        &["examples/many_agents.rs"],
+    );
+}
+
+#[cfg(feature = "tracing")]
+#[test]
+fn tracing_prints_what_its_page_shows() {
+    check_page("docs/guide/tracing.md", 0);
+}
+
+#[test]
+fn the_pages_show_the_examples() {
+    check_excerpts("docs/guide/tracing.md", &["rust"], &["examples/traced.rs"]);
+    let sources = ["examples/mcp/python/main.py", "examples/mcp/typescript/main.ts"];
+    check_excerpts("docs/guide/mcp-sdks.md", &["python", "ts"], &sources);
+}
+
+#[cfg(feature = "agent")]
+#[test]
+fn coming_from_another_memory() {
+    let folder = Folder::new();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/imports");
+    for (file, name) in [
+        ("server-memory.jsonl", "memory.jsonl"),
+        ("mem0.json", "mem0.json"),
+        ("letta-agent.af", "agent.af"),
+        ("letta-passages.json", "passages.json"),
+        ("basic-memory/drinks/Green Tea.md", "notes/drinks/Green Tea.md"),
+        ("basic-memory/people/Vera.md", "notes/people/Vera.md"),
+        (
+            "basic-memory/places/Oslo Office.md",
+            "notes/places/Oslo Office.md",
+        ),
+    ] {
+        folder.write(name, fs::read(fixtures.join(file)).unwrap());
+    }
+    check_page_in(&folder, "docs/guide/coming-from.md", 10);
+}
+
 #[cfg(feature = "agent")]
 #[test]
 fn forgetting_goes_as_told() {
@@ -234,4 +358,8 @@ fn only_what_changes_from_run_to_run_is_masked() {
     );
     assert_eq!(masked("1 added, 2 changed"), "1 added, 2 changed");
     assert_eq!(masked("a  now  b"), masked("a  5 seconds ago  b"));
+    assert_eq!(
+        masked("seq=3 micros=12 path=\"/x\""),
+        "seq=3 micros=MASKED path=MASKED"
+    );
 }

@@ -18,6 +18,8 @@ mod cli_errors;
 mod cli_files;
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod cli_forget;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_import;
 #[cfg(feature = "cli")]
 mod cli_ingest;
 #[cfg(feature = "cli")]
@@ -80,6 +82,8 @@ mod program;
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod stories;
 mod tidy;
+#[cfg(feature = "tracing")]
+mod trace;
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod trusted_stores;
 mod vectors;

@@ -1,8 +1,8 @@
 //! Imports files of other memory systems. No code in a file is ever evaluated.
 //!
-//! Each format has a separate module (`server_memory`, `odek`, `snap`), which maps a file to objects. This module
-//! reviews and commits the objects. An imported object has at most the origin `import`. Importing the same file again
-//! changes nothing. Importing a changed file updates the objects of the earlier import.
+//! Each format has a separate module, which maps a file to objects. This module reviews and commits the objects. An
+//! imported object has at most the origin `import`. Importing the same file again changes nothing. Importing a changed
+//! file updates the objects of the earlier import.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -11,6 +11,10 @@
 //! - IMP-1: an imported object is never trusted, and never replaces a trusted object.
 //! - IMP-2: a name of the other system always maps to the same id, and two names never map to the same id.
 
+mod basic_memory;
+mod letta;
+mod mapping;
+mod mem0;
 pub(crate) mod odek;
 mod server_memory;
 mod snap;
@@ -20,70 +24,16 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub(crate) use self::mapping::{Foreign, ForeignFinding, ForeignFormat};
+use self::mapping::{Mapped, is_partial};
 use crate::agent::Agent;
 use crate::agent::change::review::review;
 use crate::agent::change::{Change, Fate, Rule, change};
-use crate::agent::item::{KNOWN, MADE_BY_VERBS, item_of, known_kind};
-use crate::agent::scope::Place;
-use crate::agent::session::extraction::FactScope;
-use crate::digest::{keyed, to_hex};
+use crate::agent::item::item_of;
 use crate::engine::{CommitInfo, Staged, Writer};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::ingest::json::value_from_json;
-use crate::object::{Attributes, Id, NewObject, Origin, Scope};
+use crate::error::Result;
+use crate::object::{NewObject, Origin};
 use crate::scan::Verdict;
-
-/// The format of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ForeignFormat {
-    /// The graph of the MCP reference server `memory`, in JSON Lines.
-    ServerMemory,
-    /// A fact file of odek, about the person or the environment.
-    Odek(FactScope),
-    /// The `memory.snap` of the published core.
-    Snap,
-}
-
-impl ForeignFormat {
-    /// Returns the name of the format on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::ServerMemory => "server-memory",
-            Self::Odek(_) => "odek",
-            Self::Snap => "snap",
-        }
-    }
-}
-
-/// A file of another system.
-#[derive(Clone, Debug)]
-pub(crate) struct Foreign<'a> {
-    /// The format of the file.
-    pub format: ForeignFormat,
-    /// The content of the file.
-    pub bytes: &'a [u8],
-    /// The scope of all objects of the file. By default, facts about the person and objects of the published core get
-    /// the scope `global`, and all other objects the scope of the project.
-    pub scope: Option<Scope>,
-    /// The current project.
-    pub place: Place,
-}
-
-impl Foreign<'_> {
-    /// Returns the scope of objects that do not name a scope.
-    fn usual_scope(&self) -> Result<Scope> {
-        self.scope.clone().map_or_else(|| self.place.usual_scope(), Ok)
-    }
-}
-
-/// A part of a file that was omitted, or imported with changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct ForeignFinding {
-    /// The position of the part in the file: a line, an entry or a name.
-    pub at: String,
-    /// The reason.
-    pub what: String,
-}
 
 /// The numbers of imported objects, by result.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
@@ -118,105 +68,6 @@ pub(crate) struct ForeignTaken {
     pub commit: CommitInfo,
 }
 
-/// The attribute that describes a relation between two entities: a map `{from, type, to}`.
-const RELATION: &str = "relation";
-/// The prefix for attributes of the other system whose names have another meaning in Treering.
-const FOREIGN: &str = "snap.";
-
-/// The objects to which a file is mapped.
-#[derive(Default)]
-struct Mapped {
-    /// The objects, each with its position in the file.
-    incoming: Vec<(String, NewObject)>,
-    /// Earlier versions, which are added to history only.
-    past: Vec<NewObject>,
-    findings: Vec<ForeignFinding>,
-}
-
-impl Mapped {
-    fn say(&mut self, at: impl Into<String>, what: impl Into<String>) {
-        let (at, what) = (at.into(), what.into());
-        self.findings.push(ForeignFinding { at, what });
-    }
-
-    /// Adds an object. If `id` is an error, adds a finding instead.
-    fn push(
-        &mut self,
-        at: String,
-        id: Result<Id>,
-        kind: &'static str,
-        scope: &Scope,
-        text: String,
-        attributes: Attributes,
-    ) {
-        match id {
-            Ok(id) => {
-                let mut object = NewObject::new(id, known_kind(kind));
-                object.scope = scope.clone();
-                object.content = Some(text);
-                object.attributes = attributes;
-                self.incoming.push((at, object));
-            }
-            Err(error) => self.say(at, error.message()),
-        }
-    }
-}
-
-/// Checks whether an error affects only one part of a file. A missing project affects the whole file.
-fn is_partial(error: &Error) -> bool {
-    error.code() == ErrorCode::Erased
-        || (error.kind() == ErrorKind::InvalidInput && error.code() != ErrorCode::NoPlace)
-}
-
-/// Returns the error for a file of which no part can be read.
-fn unreadable(why: impl Into<String>) -> Error {
-    Error::invalid(why)
-        .with_code(ErrorCode::Unreadable)
-        .with_hint("check that --format is the format of the file")
-}
-
-/// Returns a keyed digest of a text, for use in an id. Only the owner of the store has the key, so other people cannot
-/// test guesses of the text.
-fn mark_of(key: &[u8; 32], text: &str) -> String {
-    to_hex(&keyed(key, text.as_bytes())[..16])
-}
-
-/// IMP-2: returns the id of a name. The id ends with the name if the result is a valid id, otherwise with a keyed
-/// digest of the name.
-fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) -> Result<Id> {
-    let scope = scope.as_str();
-    let prefix = if scope == Scope::GLOBAL {
-        format!("{folder}/")
-    } else {
-        let qualifier = scope.split_once(':').map_or(scope, |(_, name)| name);
-        format!("{qualifier}/{folder}/")
-    };
-    let is_mark = name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_mark && let Ok(id) = Id::new(&format!("{prefix}{name}")) {
-        return Ok(id);
-    }
-    Id::new(&format!("{prefix}{}", mark_of(key, name)))
-}
-
-/// Converts the attributes of the other system. Adds a prefix to names that have another meaning in Treering.
-fn other_attributes(
-    other: &serde_json::Map<String, serde_json::Value>,
-    at: &str,
-    mapped: &mut Mapped,
-) -> Attributes {
-    let mut attributes = Attributes::new();
-    for (name, json) in other {
-        let is_known =
-            KNOWN.contains(&name.as_str()) || MADE_BY_VERBS.contains(&name.as_str()) || name == RELATION;
-        let prefix = if is_known { FOREIGN } else { "" };
-        match value_from_json(json) {
-            Ok(value) => drop(attributes.insert(format!("{prefix}{name}"), value)),
-            Err(error) => mapped.say(at, format!("`{name}` is ignored: {}", error.message())),
-        }
-    }
-    attributes
-}
-
 /// Imports a file of another system in one commit of the operation `import`.
 ///
 /// # Errors
@@ -227,6 +78,9 @@ pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer
         let key = agent.names_key();
         let mut mapped = match foreign.format {
             ForeignFormat::ServerMemory => server_memory::map(foreign, key),
+            ForeignFormat::Mem0 => mem0::map(foreign, key),
+            ForeignFormat::Letta => letta::map(foreign, key),
+            ForeignFormat::BasicMemory => basic_memory::map(foreign, key),
             ForeignFormat::Odek(about) => odek::map(foreign, about, key),
             ForeignFormat::Snap => snap::map(foreign, key),
         }?;

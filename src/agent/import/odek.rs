@@ -10,8 +10,7 @@
 
 use std::collections::HashSet;
 
-use super::Foreign;
-use super::{Mapped, id_for, mark_of, unreadable};
+use super::mapping::{Foreign, Mapped, id_for, mark_of, unreadable};
 use crate::agent::session::extraction::FactScope;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;

@@ -4,6 +4,7 @@ use super::*;
 use crate::agent::session::extraction::FactScope;
 use crate::agent::test_memory::TestMemory;
 use crate::agent::{Agent, Place, Settings};
+use crate::digest::{keyed, to_hex};
 use crate::engine::Writer;
 use crate::object::{Id, Object, Origin, Scope, Value};
 
@@ -24,6 +25,7 @@ pub(super) fn foreign(format: ForeignFormat, bytes: &[u8]) -> Foreign<'_> {
     Foreign {
         format,
         bytes,
+        files: &[],
         scope: None,
         place: Place {
             project: Some("tea".to_owned()),

@@ -13,6 +13,7 @@ use crate::engine::read::inspect::{Meaning, erased};
 use crate::engine::read::stats::{KindSpace, Space, Stats};
 use crate::engine::read::text_records::{TextRecord, text_record};
 use crate::engine::read::{View, revision};
+use crate::engine::trace::{self, Timer};
 use crate::engine::upkeep::verify::VerifyReport;
 use crate::engine::upkeep::{Retention, VerifyDepth, examine};
 use crate::error::{Error, Result};
@@ -38,13 +39,17 @@ impl Memory {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
+        let timer = Timer::start();
         // The log on disk must contain at least the head that this handle knows.
         let head = self.inner.store().head()?;
         if !self.inner.settings().read_only {
             self.sync()?;
         }
         let (disk, settings) = (&self.inner.opened().disk, self.inner.settings());
-        examine(disk, settings, depth, Some(&head))
+        let report = examine(disk, settings, depth, Some(&head))?;
+        let (damage, derived) = (report.damage.len(), report.derived.len());
+        trace::verified(report.ok, report.commits, damage, derived, report.bytes, timer);
+        Ok(report)
     }
 
     /// Returns each part of `id` in the state of `view` with the change that wrote it: the fields, the attributes and the

@@ -25,6 +25,7 @@ use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
+use crate::engine::trace::{self, Timer};
 use crate::engine::write::{LogHandle, body_bytes};
 
 /// The number of segments that a log may have beyond twice the number that its bytes need. Above this limit, the
@@ -310,13 +311,22 @@ impl Memory {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        let timer = Timer::start();
         self.inner.opened().check_writable()?;
         self.inner.refresh()?;
         let time = |store: &Store| self.inner.retention_time(store, now);
         let choose = |store: &Store, count: usize| retention.choose(store, count, time(store)?);
         self.inner.with_room(|| {
             self.inner.drop_old_rejected(time(&self.inner.store())?)?;
-            self.inner.rewrite(&choose, self.inner.settings().wait)
+            let report = self.inner.rewrite(&choose, self.inner.settings().wait)?;
+            trace::collected(
+                report.kept,
+                report.thinned,
+                report.bytes_before,
+                report.bytes,
+                timer,
+            );
+            Ok(report)
         })
     }
 

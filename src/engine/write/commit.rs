@@ -28,6 +28,7 @@ use super::staging::{Place, add_changes};
 use super::{Committed, Draft, LogHandle, Placed, Request, Writer, body_bytes, tree};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
+use crate::engine::trace;
 
 /// The head on which the next commit of a group is built. Until the group is written, this head is newer than the log.
 pub(crate) struct Tip {
@@ -180,6 +181,7 @@ impl Inner {
                 if counts.total() > 0 {
                     entry.counts.get_or_init(|| counts);
                 }
+                trace::committed(entry, &counts, writing.took);
                 self.opened().notify(entry);
             }
             heads.push(entry.map_or_else(|| store.head(), Ok)?);

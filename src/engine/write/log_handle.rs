@@ -20,6 +20,7 @@ use crate::store::{Bulk, Store};
 use crate::engine::opened::Opened;
 use crate::engine::read::Source;
 use crate::engine::settings::Durability;
+use crate::engine::trace::{self, Timer};
 use crate::engine::upkeep::{Checkpoints, newest_store, remove_outdated};
 
 /// The maximal number of attempts to load a log that other processes keep rewriting.
@@ -140,6 +141,9 @@ impl LogHandle {
         if !self.log.is_usable() {
             // A poisoned handle does not write again. The next process that writes finds the unsynced bytes and
             // recovers them.
+            if self.lock.is_some() {
+                trace::poisoned(self.log.newest_batch());
+            }
             (self.unsynced, self.lock) = (None, None);
         }
         // INVARIANT WRI-2: a handle releases the lock after every write, unless it is exclusive or has written bytes
@@ -229,7 +233,7 @@ impl LogHandle {
     /// Reads the log, from the newest checkpoint or the start, into a new store that replaces the current one. Runs
     /// when the store is opened and after a rewrite.
     pub(crate) fn load(&mut self, source: &Source) -> Result<()> {
-        let before = source.opened.store().head().ok();
+        let (before, timer) = (source.opened.store().head().ok(), Timer::start());
         self.is_behind = true;
         self.is_tidy = false;
         self.checkpoints = Checkpoints::default();
@@ -263,6 +267,7 @@ impl LogHandle {
         let because = |error| source.opened.because_of_damage(error);
         let head = store.head().map_err(because)?;
         source.opened.replace(store);
+        trace::loaded(&head, is_covered, bytes, timer);
         if before.is_some_and(|before| before.digest != head.digest) {
             source.opened.notify(&head);
         }

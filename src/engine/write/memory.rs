@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::engine::memory::Memory;
 use crate::engine::read::{Revision, Selection, View, named_by, text_of};
+use crate::engine::trace;
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
 use crate::engine::write::kept_draft::draft_named;
 use crate::engine::write::revert::{Conflicts, Revert};
@@ -107,6 +108,7 @@ impl Memory {
     fn refused(&self, draft: &Draft, reason: &str, own: Option<Error>) -> Refusal {
         let rejected = || Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
         let error = own.unwrap_or_else(rejected);
+        trace::refused("attempt", draft.writer.session.as_deref(), &error);
         let kept = self.inner.reject(draft, reason);
         let hint = match &kept {
             Ok(None) => return error.into(),
@@ -131,8 +133,12 @@ impl Memory {
     /// When the call returns, the change is as durable as a commit.
     pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
         name.map_or(Ok(()), check_snapshot_name)?;
-        self.inner
-            .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer))
+        let taken = self
+            .inner
+            .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer));
+        taken
+            .inspect(|info| trace::snapshot(info.seq, writer.session.as_deref(), info.root))
+            .inspect_err(|error| trace::refused("snapshot", writer.session.as_deref(), error))
     }
 
     /// Deletes the name of a snapshot. The commit and the state of the snapshot stay.
@@ -200,6 +206,12 @@ impl Memory {
     /// # Durability
     /// When the call returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
     pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
+        let session = draft.writer.session.clone();
+        let committed = self.commit_draft(draft, op);
+        committed.inspect_err(|error| trace::refused(op, session.as_deref(), error))
+    }
+
+    fn commit_draft(&self, draft: Draft, op: &str) -> Result<Committed> {
         self.inner.opened().check_writable()?;
         self.inner.check_own(&draft)?;
         draft.writer.check()?;

@@ -32,6 +32,7 @@ use super::{
 use crate::engine::inner::Inner;
 use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
 use crate::engine::settings::Settings;
+use crate::engine::trace;
 
 /// The hint for an undo or redo that is impossible.
 const OTHERWISE: &str = "`restore REV ID` restores single objects; `rollback REV` restores a whole state";
@@ -219,7 +220,7 @@ impl Inner {
 
     /// Undoes or redoes a commit; `op` selects which.
     pub(super) fn reverse(&self, op: &str, writer: &Writer) -> Result<Committed> {
-        self.write_as(writer, |writing| {
+        let reversed = self.write_as(writer, |writing| {
             let (plan, draft) = self.plan_reversal(op, writer)?;
             let note = Note::new(op, Some(plan.target.digest), writer);
             let (store, head, mut tip) = self.tip(writing)?;
@@ -230,7 +231,8 @@ impl Inner {
                 writing,
                 ready.ok_or_else(|| Error::internal("a reversal was not staged"))?,
             )
-        })
+        });
+        reversed.inspect_err(|error| trace::refused(op, writer.session.as_deref(), error))
     }
 }
 
@@ -291,6 +293,11 @@ impl Rollback<'_> {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn by(&self, writer: &Writer) -> Result<Committed> {
+        let rolled_back = self.write(writer);
+        rolled_back.inspect_err(|error| trace::refused(Op::ROLLBACK, writer.session.as_deref(), error))
+    }
+
+    fn write(&self, writer: &Writer) -> Result<Committed> {
         let inner = self.inner;
         inner.opened().check_writable()?;
         let expected = inner.store().head()?.digest;

@@ -12,6 +12,9 @@ mod yaml;
 
 pub(super) use self::yaml::write as write_matter;
 
+#[cfg(feature = "agent")]
+use std::collections::BTreeMap;
+
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::document::{Document, Section, SectionKind};
@@ -22,6 +25,20 @@ use super::statement::{self, NAME, OBJECTS};
 use super::text::{fence_around, shown};
 use crate::error::Result;
 use crate::object::{Id, Value};
+
+/// Returns the values of the front matter of a text, and the text after the front matter. `path` names the file in
+/// errors.
+///
+/// # Errors
+/// `InvalidInput` if the front matter is not a map of names to values.
+#[cfg(feature = "agent")]
+pub(crate) fn split_matter<'a>(path: &Id, text: &'a str) -> Result<(BTreeMap<String, Value>, &'a str)> {
+    let (matter, rest) = front_matter::split(text);
+    let values = matter
+        .map(|matter| front_matter::parse(path, matter))
+        .transpose()?;
+    Ok((values.unwrap_or_default(), rest))
+}
 
 /// Reads the text of a Markdown file.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {

@@ -16,8 +16,9 @@ const FUNCTION_LINES_MAX: usize = 100;
 /// The MCP server of issue 21 needs 2,500, the HTTP server 1,050, and bounds of frequent words 480. Turns without reading,
 /// group commits that wait for results, and files of shared pieces in memory (issue 22) need 300; records verified once and
 /// the history of an id without decoding need 720, digests in batches 300, and checkpoints that grow by files 1,200.
+/// The imports of mem0, Letta and basic-memory (issue 23) need 420, and events for tracing 160.
 /// The log taken in at once needs 870, and states that are computed from the log and batches that their writer knows 440.
-const CODE_LINES_MAX: usize = 78_200;
+const CODE_LINES_MAX: usize = 78_800;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 

@@ -10,23 +10,20 @@
 //! - SMJ-1: every nonempty line adds its content to the graph, or adds a finding.
 //! - SMJ-2: names of entities are unique. A second entity with the same name adds its observations to the first.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 
-use super::{Foreign, Mapped, RELATION, id_for, mark_of, other_attributes};
+use super::mapping::{DEPTH_MAX, Foreign, Mapped, id_for, other_attributes};
 use crate::agent::item::texts;
-use crate::agent::vocabulary::{attribute, kind};
+use crate::agent::vocabulary::attribute;
 use crate::error::Result;
 use crate::ingest::json::{JsonError, balanced_end, parse_within};
-use crate::object::Value;
 
 /// The kind of the object of an entity, and the folder of its id.
 const ENTITY: &str = "entity";
 /// The maximum length of a line, in bytes.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// The maximum nesting depth of the JSON on a line.
-const DEPTH_MAX: usize = 64;
 
 named! {
     /// A fault of a line. The affected part of the line replaces `{}` in the message.
@@ -117,19 +114,8 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     }
     for Relation { parts, other, line } in graph.relations {
         let at = format!("line {line}");
-        // The length prefixes make the name of a relation unambiguous.
-        let [from, class, to] = &parts;
-        let name = [from, class, to]
-            .map(|part| format!("{}:{part}", part.len()))
-            .concat();
-        let mut attributes = other_attributes(&other, &at, &mut mapped);
-        drop(attributes.insert(attribute::SUBJECT, from.as_str()));
-        let text = parts.join(" ");
-        let named = ["from", "type", "to"].map(str::to_owned).into_iter();
-        let map: BTreeMap<String, Value> = named.zip(parts.map(Value::Text)).collect();
-        drop(attributes.insert(RELATION, Value::Map(map)));
-        let id = id_for(key, &scope, RELATION, &mark_of(key, &name));
-        mapped.push(at, id, kind::FACT, &scope, text, attributes);
+        let attributes = other_attributes(&other, &at, &mut mapped);
+        mapped.push_relation(at, key, &scope, parts, attributes);
     }
     Ok(mapped)
 }

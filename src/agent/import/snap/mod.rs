@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::Map;
 
 use self::lisp::{Lisp, read};
-use super::{FOREIGN, Foreign, Mapped, id_for, is_partial, other_attributes, unreadable};
+use super::mapping::{FOREIGN, Foreign, Mapped, id_for, is_partial, other_attributes, unreadable};
 use crate::agent::item::known_kind;
 use crate::agent::vocabulary::kind;
 use crate::error::Result;

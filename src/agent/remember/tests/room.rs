@@ -203,6 +203,7 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     let foreign = crate::agent::import::Foreign {
         format: crate::agent::import::ForeignFormat::ServerMemory,
         bytes: b"{\"type\":\"entity\",\"name\":\"Ada\",\"observations\":[]}\n",
+        files: &[],
         scope: Some(Scope::default()),
         place: crate::agent::Place::default(),
     };

@@ -27,6 +27,12 @@ pub(crate) enum ImportFormat {
     Blocks,
     /// The graph of the MCP reference server named memory
     ServerMemory,
+    /// The memories of mem0: the JSON of its call `get_all`
+    Mem0,
+    /// An agent file of Letta, or the JSON list of an agent's passages
+    Letta,
+    /// A folder of Markdown notes of basic-memory
+    BasicMemory,
     /// A fact file of odek: user.md or env.md
     Odek,
     /// The file memory.snap of the published memory core
@@ -46,13 +52,16 @@ pub(crate) enum ImportFormat {
 /// treering import blocks/
 /// treering import blocks/ --prune
 /// treering import --format server-memory memory.jsonl
+/// treering import --format mem0 memories.json
+/// treering import --format letta agent.af
+/// treering import --format basic-memory notes/
 /// treering import --format odek user.md
 /// treering import --format snap memory.snap
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Import {
-    /// The folder of blocks, or the file to import; - reads the file from standard input
+    /// The folder or file to import; - reads the file from standard input
     pub(crate) path: PathBuf,
     /// The format of the imported files
     #[arg(long, value_name = "FORMAT", default_value = "blocks")]
@@ -93,6 +102,9 @@ impl Verb for Import {
         let format = match self.format {
             ImportFormat::Blocks => return blocks(context, &self),
             ImportFormat::ServerMemory => ForeignFormat::ServerMemory,
+            ImportFormat::Mem0 => ForeignFormat::Mem0,
+            ImportFormat::Letta => ForeignFormat::Letta,
+            ImportFormat::BasicMemory => return notes(context, &self),
             ImportFormat::Snap => ForeignFormat::Snap,
             ImportFormat::Odek => {
                 let name = self.path.file_name().map(|name| name.to_string_lossy());
@@ -104,7 +116,8 @@ impl Verb for Import {
                 ForeignFormat::Odek(about)
             }
         };
-        foreign(context, &self, format)
+        let bytes = read_input(context, &self.path, FILE_BYTES_MAX)?;
+        foreign(context, &self, format, &bytes, &[])
     }
 }
 
@@ -207,12 +220,35 @@ fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &
     }
 }
 
-fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done {
-    let bytes = read_input(context, &verb.path, FILE_BYTES_MAX)?;
+/// Imports the notes below a folder.
+fn notes(context: &mut Context, verb: &Import) -> Done {
+    let path = shown(&verb.path);
+    if verb.path.is_file() {
+        let text = format!("{path} is a file, not a folder of notes");
+        return Err(Error::invalid(text).with_hint("name the folder of a project of basic-memory"));
+    }
+    let (files, hidden) = Folder::open(&verb.path, false)?.files()?;
+    hidden.note(context, "rename these files to import them");
+    if files.is_empty() {
+        let text = format!("{path} contains no Markdown file");
+        let hint = "name the folder of a project of basic-memory";
+        return Err(refused(ErrorCode::NothingToImport, text, hint));
+    }
+    foreign(context, verb, ForeignFormat::BasicMemory, &[], &files)
+}
+
+fn foreign(
+    context: &mut Context,
+    verb: &Import,
+    format: ForeignFormat,
+    bytes: &[u8],
+    files: &[FoundFile],
+) -> Done {
     let place = context.place();
     let foreign = Foreign {
         format,
-        bytes: &bytes,
+        bytes,
+        files,
         scope: verb.scope.as_deref().map(|word| place.scope(word)).transpose()?,
         place,
     };

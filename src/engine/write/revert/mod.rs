@@ -36,6 +36,7 @@ use std::sync::Arc;
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::inner::Inner;
 use crate::engine::read::{CommitInfo, Selection, View};
+use crate::engine::trace;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Op};
 use crate::store::{CommitEntry, IdChanges, Store};
@@ -198,6 +199,11 @@ impl Revert<'_> {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn by(&self, writer: &Writer) -> Result<Reverted> {
+        let reverted = self.plan_and_write(writer);
+        reverted.inspect_err(|error| trace::refused(Op::REVERT, writer.session.as_deref(), error))
+    }
+
+    fn plan_and_write(&self, writer: &Writer) -> Result<Reverted> {
         self.inner.check_writer(writer)?;
         self.inner.follow()?;
         for _ in 0..PLANS_MAX {

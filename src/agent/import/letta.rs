@@ -1,0 +1,234 @@
+//! Reads an agent file of Letta (`.af`), or the JSON list of the passages of an agent.
+//!
+//! A memory block becomes an object of the kind `block`, and a passage becomes a fact. A block of one agent gets the
+//! scope of the agent, and a shared block the scope of the project. An agent file has no passages, so the archival memory
+//! is a list of its own. An invalid block or passage does not affect the others.
+//!
+//! # Layer
+//! Layer 7, inside `agent`.
+//!
+//! # Limits
+//! - Messages, the system prompt, tools and files of an agent are not imported. The findings count the messages.
+
+use serde_json::{Map, Value as Json};
+
+use super::mapping::{Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, unreadable};
+use crate::agent::item::texts;
+use crate::agent::vocabulary::{attribute, kind};
+use crate::error::Result;
+use crate::ingest::json::loose_time;
+use crate::object::Scope;
+
+/// The folder of the ids of passages.
+const FOLDER: &str = "letta";
+/// The fields of a passage that can be computed again, or that name a row of the database of Letta.
+const DERIVED: [&str; 9] = [
+    "embedding",
+    "embedding_config",
+    "organization_id",
+    "created_by_id",
+    "last_updated_by_id",
+    "updated_at",
+    "is_deleted",
+    "archive_id",
+    "source_id",
+];
+
+/// An agent of the file.
+struct Agent {
+    name: String,
+    blocks: Vec<String>,
+}
+
+/// Maps an agent file to blocks, or a list of passages to facts.
+pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
+    let mut mapped = Mapped::default();
+    match read_json(foreign.bytes)? {
+        Json::Array(passages) => map_passages(foreign, key, passages, &mut mapped)?,
+        Json::Object(mut file) => match (file.remove("blocks"), file.remove("agents")) {
+            (Some(Json::Array(blocks)), Some(Json::Array(agents))) => {
+                let agents: Vec<Agent> = agents.iter().filter_map(|one| agent(one, &mut mapped)).collect();
+                map_blocks(foreign, key, blocks, &agents, &mut mapped)?;
+            }
+            _ => return Err(unreadable("the file has no lists `agents` and `blocks`")),
+        },
+        _ => {
+            return Err(unreadable(
+                "the file is neither an agent file nor a list of passages",
+            ));
+        }
+    }
+    Ok(mapped)
+}
+
+/// Returns the name and the blocks of an agent. Adds a finding with the number of its messages.
+fn agent(json: &Json, mapped: &mut Mapped) -> Option<Agent> {
+    let name = json.get("name")?.as_str()?.to_owned();
+    let messages = json.get("messages").and_then(Json::as_array).map_or(0, Vec::len);
+    if messages > 0 {
+        mapped.say(
+            &name,
+            format!("the messages of the agent are not imported: {messages}"),
+        );
+    }
+    let blocks = list_of_texts(json.get("block_ids").cloned());
+    Some(Agent { name, blocks })
+}
+
+fn map_blocks(
+    foreign: &Foreign<'_>,
+    key: &[u8; 32],
+    blocks: Vec<Json>,
+    agents: &[Agent],
+    mapped: &mut Mapped,
+) -> Result<()> {
+    for (block, number) in blocks.into_iter().zip(1..) {
+        let at = format!("block {number}");
+        let Json::Object(mut fields) = block else {
+            mapped.say(at, "the block is not an object and is ignored");
+            continue;
+        };
+        let (label, value) = (text_of(&mut fields, "label"), text_of(&mut fields, "value"));
+        let (Some(label), Some(value)) = (label, value) else {
+            mapped.say(
+                at,
+                "`label` or `value` is missing, empty or not text; the block is ignored",
+            );
+            continue;
+        };
+        let scope = scope_of_block(foreign, fields.shift_remove("id").as_ref(), agents, &at, mapped)?;
+        fields.retain(|_, value| !is_unset(value));
+        let mut attributes = other_attributes(&fields, &at, mapped);
+        drop(attributes.insert(attribute::SUBJECT, label.as_str()));
+        let id = id_for(key, &scope, kind::BLOCK, &label);
+        mapped.push(at, id, kind::BLOCK, &scope, value, attributes);
+    }
+    Ok(())
+}
+
+/// Returns the scope of a block: the scope of its only agent, otherwise the usual scope.
+fn scope_of_block(
+    foreign: &Foreign<'_>,
+    id: Option<&Json>,
+    agents: &[Agent],
+    at: &str,
+    mapped: &mut Mapped,
+) -> Result<Scope> {
+    let id = id.and_then(Json::as_str).unwrap_or_default();
+    let mut owners = agents
+        .iter()
+        .filter(|agent| agent.blocks.iter().any(|block| block == id));
+    if let (None, Some(owner), None) = (&foreign.scope, owners.next(), owners.next()) {
+        match Scope::new(&format!("agent:{}", owner.name)) {
+            Ok(scope) => return Ok(scope),
+            Err(error) => mapped.say(
+                at,
+                format!("the name of the agent is no scope: {}", error.message()),
+            ),
+        }
+    }
+    foreign.usual_scope()
+}
+
+fn map_passages(
+    foreign: &Foreign<'_>,
+    key: &[u8; 32],
+    passages: Vec<Json>,
+    mapped: &mut Mapped,
+) -> Result<()> {
+    let scope = foreign.usual_scope()?;
+    for (passage, number) in passages.into_iter().zip(1..) {
+        let at = format!("passage {number}");
+        let Json::Object(mut fields) = passage else {
+            mapped.say(at, "the passage is not an object and is ignored");
+            continue;
+        };
+        let (Some(id), Some(text)) = (text_of(&mut fields, "id"), text_of(&mut fields, "text")) else {
+            mapped.say(
+                at,
+                "`id` or `text` is missing, empty or not text; the passage is ignored",
+            );
+            continue;
+        };
+        let created = text_of(&mut fields, "created_at");
+        let time = created.as_deref().and_then(loose_time);
+        if created.is_some() && time.is_none() {
+            mapped.say(&at, "`created_at` is not a time and is ignored");
+        }
+        let tags = list_of_texts(fields.shift_remove("tags"));
+        fields.retain(|name, value| !DERIVED.contains(&name.as_str()) && !is_unset(value));
+        let mut attributes = other_attributes(&fields, &at, mapped);
+        if let Some(tags) = texts(&tags) {
+            drop(attributes.insert(attribute::TAGS, tags));
+        }
+        let id = id_for(key, &scope, &format!("{}/{FOLDER}", kind::FACT), &id);
+        if let Some(object) = mapped.push(at, id, kind::FACT, &scope, text, attributes) {
+            object.event_time = time;
+        }
+    }
+    Ok(())
+}
+
+/// Removes and returns a text field that is not empty.
+fn text_of(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
+    match fields.shift_remove(name) {
+        Some(Json::String(text)) if !text.is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// Checks whether a field has the value that Letta writes for an unset field.
+fn is_unset(value: &Json) -> bool {
+    match value {
+        Json::Null | Json::Bool(false) => true,
+        Json::Object(map) => map.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mapping::ForeignFormat;
+    use super::super::tests::foreign;
+    use super::*;
+
+    fn map_of(text: &str) -> Result<Mapped> {
+        map(&foreign(ForeignFormat::Letta, text.as_bytes()), &[0; 32])
+    }
+
+    #[test]
+    fn a_block_belongs_to_its_only_agent() {
+        let file = r#"{"agents":[{"name":"bo","block_ids":["b1","b2"],"messages":[{},{}]},{"name":"cem","block_ids":["b2"]}],
+            "blocks":[{"id":"b1","label":"human","value":"Vera","limit":5000,"hidden":null},
+                      {"id":"b2","label":"style","value":"Short.","read_only":true},
+                      {"id":"b3","label":"empty","value":""}, 7]}"#;
+        let mapped = map_of(file).unwrap();
+        let shown: Vec<_> = mapped
+            .incoming
+            .iter()
+            .map(|(_, one)| (one.id.as_str(), one.scope.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [("bo/block/human", "agent:bo"), ("tea/block/style", "project:tea")]
+        );
+        let at: Vec<&str> = mapped.findings.iter().map(|one| one.at.as_str()).collect();
+        assert_eq!(at, ["bo", "block 3", "block 4"]);
+        assert!(mapped.incoming[1].1.attributes.get("read_only").is_some());
+        assert!(mapped.incoming[0].1.attributes.get("hidden").is_none());
+    }
+
+    #[test]
+    fn a_passage_costs_only_itself() {
+        let list = r#"[{"id":"p1","text":"Tea.","created_at":"2026-03-01T10:00:00+00:00","tags":["a"]}, {"id":"p2"}, 1]"#;
+        let mapped = map_of(list).unwrap();
+        assert_eq!((mapped.incoming.len(), mapped.findings.len()), (1, 2));
+        assert_eq!(
+            mapped.incoming[0].1.event_time.unwrap().to_string(),
+            "2026-03-01T10:00:00.000000Z"
+        );
+        for text in ["3", "{\"blocks\":[]}", "{"] {
+            assert_eq!(map_of(text).err().unwrap().code(), "unreadable", "{text}");
+        }
+    }
+}

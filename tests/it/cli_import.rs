@@ -1,0 +1,219 @@
+//! `import` as a program, on files that other memory systems wrote. `tests/fixtures/imports/README.md` says how.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::program::Folder;
+
+/// Imports a file of `tests/fixtures/imports` twice, and returns the answer to the first import. The second import must
+/// change nothing.
+fn import(folder: &Folder, format: &str, name: &str, created: u64) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/imports")
+        .join(name);
+    let path = path.to_str().unwrap();
+    let arguments = ["import", "--format", format, path, "--scope", "global"];
+    let first = folder.json(&arguments);
+    assert_eq!(
+        (&first["created"], &first["refused"], &first["quarantined"]),
+        (&json!(created), &json!(0), &json!(0)),
+        "{first}"
+    );
+    let again = folder.json(&arguments);
+    assert_eq!(
+        (&again["unchanged"], &again["commit"]),
+        (&json!(created), &first["commit"])
+    );
+    first
+}
+
+/// Returns the relations of all facts, as `FROM TYPE TO`, sorted.
+fn relations(folder: &Folder) -> Vec<String> {
+    let facts = folder.stream(&["list", "--kind", "fact"]);
+    let text = |relation: &Value, part: &str| relation[part].as_str().unwrap().to_owned();
+    let of = |fact: &Value| {
+        let relation = &fact["attributes"]["relation"];
+        let parts = ["from", "type", "to"].map(|part| text(relation, part));
+        let whole = folder.json(&["get", fact["id"].as_str().unwrap()]);
+        assert_eq!(
+            whole["content"],
+            parts.join(" "),
+            "the text of a relation names its parts"
+        );
+        parts.join(" | ")
+    };
+    let with = facts
+        .iter()
+        .filter(|fact| fact["attributes"]["relation"].is_object());
+    let mut found: Vec<String> = with.map(of).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_graph_of_server_memory() {
+    let folder = Folder::with_store();
+    let taken = import(&folder, "server-memory", "server-memory.jsonl", 5);
+    assert_eq!(taken["findings"], json!([]));
+    let vera = folder.json(&["get", "entity/Vera"]);
+    assert_eq!(
+        vera["content"],
+        "Vera (person)\ndrinks green tea\nworks on Fridays"
+    );
+    assert_eq!(
+        (&vera["attributes"]["tags"], &vera["origin"]),
+        (&json!(["person"]), &json!("import"))
+    );
+    let cafe = folder.json(&["get", "entity/Caf\u{e9} N\u{f8}rd/Ost"]);
+    let lines = "Caf\u{e9} N\u{f8}rd/Ost (place)\nopens at 7\nand closes at 16\nspeciality: \"brunost\"";
+    assert_eq!(cafe["content"], lines);
+    let expected = [
+        "Vera | likes | Caf\u{e9} N\u{f8}rd/Ost",
+        "Vera | works in | Oslo office",
+    ];
+    assert_eq!(relations(&folder), expected);
+    // The import is one commit, so one `undo` takes it back.
+    folder.json(&["undo"]);
+    assert_eq!(folder.stream(&["list"]), [] as [Value; 0]);
+}
+
+#[test]
+fn the_memories_of_mem0() {
+    let folder = Folder::with_store();
+    let taken = import(&folder, "mem0", "mem0.json", 6);
+    assert_eq!(taken["findings"], json!([]));
+    let facts = folder.stream(&["list", "--kind", "fact"]);
+    let named = |id: &str| folder.json(&["get", &format!("fact/mem0/{id}")]);
+    let mut texts: Vec<String> = Vec::new();
+    for fact in &facts {
+        let fact = folder.json(&["get", fact["id"].as_str().unwrap()]);
+        assert_eq!(
+            (&fact["attributes"]["subject"], &fact["origin"]),
+            (&json!("vera"), &json!("import"))
+        );
+        texts.push(fact["content"].as_str().unwrap().to_owned());
+    }
+    texts.sort();
+    let expected = [
+        "I am allergic to nuts.",
+        "Noted: no nuts.",
+        "The office is in Oslo.",
+        "The visit is on Friday.",
+        "The voucher is valid until the end of 2029.",
+        "Vera drinks green tea.",
+    ];
+    assert_eq!(texts, expected);
+    let tea = named("bb69edb6-3f5d-4ffa-9918-b5a4814c71b0");
+    assert_eq!(tea["attributes"]["tags"], json!(["tea", "morning", "drinks"]));
+    assert_eq!(tea["event_time"], "2026-11-26T18:00:31.994909Z");
+    // The text was updated, so its time is that of the update.
+    let visit = named("0cf6704c-3f94-4525-99c8-94dab4ac4772");
+    assert_eq!(visit["event_time"], "2026-11-26T18:00:32.024583Z");
+    assert_eq!(visit["attributes"]["created_at"], "2026-11-26T18:00:32.022227Z");
+    assert_eq!(visit["attributes"]["session"], "monday");
+    let voucher = named("a5de769e-e082-4c3b-9868-e4a246839b3e");
+    assert_eq!(voucher["expires"], "2030-01-01T00:00:00.000000Z");
+    let noted = named("d0a3cc24-215f-41da-bd9f-e0a066bb618f");
+    assert_eq!(
+        (&noted["attributes"]["speaker"], &noted["attributes"]["role"]),
+        (&json!("planner"), &json!("assistant"))
+    );
+}
+
+#[test]
+fn the_blocks_and_passages_of_letta() {
+    let folder = Folder::with_store();
+    let file = |name: &str| format!("{}/tests/fixtures/imports/{name}", env!("CARGO_MANIFEST_DIR"));
+    let taken = folder.json(&["import", "--format", "letta", &file("letta-agent.af")]);
+    // The persona orders a model about, so it waits for a person. The empty block and the messages are named.
+    assert_eq!(
+        (&taken["created"], &taken["quarantined"], &taken["refused"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
+    let at = taken["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["at"].as_str().unwrap());
+    assert_eq!(at.collect::<Vec<_>>(), ["planner", "block 3", "block 2"]);
+    let human = folder.json(&["get", "planner/block/human"]);
+    assert_eq!(
+        human["content"],
+        "Vera drinks green tea.\nShe is allergic to nuts."
+    );
+    assert_eq!(
+        (&human["scope"], &human["kind"]),
+        (&json!("agent:planner"), &json!("block"))
+    );
+    let attributes =
+        json!({"description": "What is known about the person.", "limit": 5000, "subject": "human"});
+    assert_eq!(human["attributes"], attributes);
+
+    import(&folder, "letta", "letta-passages.json", 2);
+    let visit = folder.json(&["get", "fact/letta/passage-643d17b8-89ce-4a9e-992a-4f5481c07c0e"]);
+    assert_eq!(
+        (&visit["content"], &visit["event_time"]),
+        (
+            &json!("The visit is on Friday at ten."),
+            &json!("2026-03-01T10:00:00.000000Z")
+        )
+    );
+    let office = folder.json(&["get", "fact/letta/passage-902791bc-67c8-4853-b93e-f96dd6db495e"]);
+    assert_eq!(
+        (&office["content"], &office["attributes"]),
+        (&json!("The office is in Oslo."), &json!({"tags": ["office"]}))
+    );
+}
+
+#[test]
+fn the_notes_of_basic_memory() {
+    let folder = Folder::with_store();
+    let taken = import(&folder, "basic-memory", "basic-memory", 7);
+    assert_eq!(taken["findings"], json!([]));
+    let tea = folder.json(&["get", "entity/main/drinks/green-tea"]);
+    assert_eq!(
+        tea["attributes"]["tags"],
+        json!(["tea", "morning", "brewing", "flavour"])
+    );
+    assert_eq!(
+        (&tea["attributes"]["title"], &tea["attributes"]["type"]),
+        (&json!("Green Tea"), &json!("note"))
+    );
+    let content = tea["content"].as_str().unwrap();
+    assert!(
+        content.starts_with("# Green Tea\n\nVera drinks it")
+            && content.ends_with("- [price] 9 euros for 100 g")
+    );
+    let expected = [
+        "Green Tea | is served in | Oslo Office",
+        "Green Tea | liked_by | Vera",
+        "Vera | links_to | Green Tea",
+        "Vera | works_in | Oslo Office",
+    ];
+    assert_eq!(relations(&folder), expected);
+    let served = folder.stream(&["list", "--kind", "fact"]);
+    let contexts: Vec<&Value> = served
+        .iter()
+        .map(|fact| &fact["attributes"]["context"])
+        .filter(|one| !one.is_null())
+        .collect();
+    assert_eq!(contexts, [&json!("on Fridays")]);
+}
+
+#[test]
+fn a_folder_without_notes_and_a_file_of_another_format_are_refused() {
+    let folder = Folder::with_store();
+    folder.write("graph.jsonl", "{\"type\":\"entity\"}\n");
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    for (format, path, code) in [
+        ("basic-memory", "graph.jsonl", "invalid_input"),
+        ("basic-memory", "empty", "nothing_to_import"),
+        ("mem0", "graph.jsonl", "unreadable"),
+        ("letta", "graph.jsonl", "unreadable"),
+    ] {
+        let error = folder.refused(1, &["import", "--format", format, path]);
+        assert_eq!(error["code"], code, "{format} {path}");
+    }
+    assert_eq!(folder.stream(&["list"]), [] as [Value; 0]);
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Makes a release candidate out of a fresh clone of the last commit, in a temporary folder: packages the crate, builds and
+# installs the program from the package alone, and runs its tour. If the repository has the Python package, its own check
+# builds and tests the wheel. Publishes nothing. Needs the registries. Run: tests/release/check.sh [FOLDER]
+# FOLDER, which must be empty or missing, keeps the results; without it, they are removed. TREERING_RELEASE_TARGET names a
+# folder of an earlier build whose dependencies are used again, to try the script in less time.
+set -euo pipefail
+repository=$(cd "$(dirname "$0")/../.." && pwd)
+work=${1:-$(mktemp -d)}
+[ -n "${1:-}" ] || trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"
+[ -z "$(ls -A "$work")" ] || { echo "$work is not empty" >&2; exit 1; }
+work=$(cd "$work" && pwd)
+unset TREERING_STORE TREERING_TRUST
+# Nothing that an earlier build left is used, except the toolchain and the downloaded sources of the dependencies.
+own_home=$HOME
+export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
+export CARGO_TARGET_DIR="${TREERING_RELEASE_TARGET:-$work/target}" HOME="$work/home"
+mkdir -p "$HOME"
+
+git clone -q "$repository" "$work/clone"
+cd "$work/clone"
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+grep -q "^## $version" docs/changelog.md || { echo "docs/changelog.md has no section for $version" >&2; exit 1; }
+
+# Without --no-verify, cargo would build the package in another profile than the one that is installed below.
+cargo package -q --locked --no-verify
+crate="$CARGO_TARGET_DIR/package/treering-$version.crate"
+mkdir "$work/package"
+tar -xzf "$crate" -C "$work/package"
+cd "$work/package/treering-$version"
+for file in LICENSE-APACHE LICENSE-MIT README.md Cargo.lock src/lib.rs; do
+  [ -s "$file" ] || { echo "the package has no $file" >&2; exit 1; }
+done
+bytes=$(stat -c %s "$crate")
+echo "package: $bytes bytes, $(find . -type f | wc -l) files"
+[ "$bytes" -lt 3000000 ] || { echo "the package is too large; see include in Cargo.toml" >&2; exit 1; }
+
+cargo install -q --locked --path . --root "$work/installed"
+cd "$HOME"
+export PATH="$work/installed/bin:$PATH"
+[ "$(treering --version)" = "treering $version" ]
+treering tour >"$work/tour.txt"
+treering --store memory init >/dev/null
+treering --store memory remember 'The office is in Oslo' >/dev/null
+treering --store memory recall 'where is the office' --json | grep -q Oslo
+treering --store memory verify
+echo "program: $version installed from the package, tour and first steps run"
+
+if [ -x "$work/clone/python/check.sh" ]; then
+  (cd "$work/clone" && HOME="$own_home" python/check.sh)
+fi
