@@ -72,14 +72,9 @@ export function glyph(name, props = {}) {
   return svg("svg", { viewBox: "0 0 24 24", class: `icon ${props.class ?? ""}`.trim(), "aria-hidden": "true", focusable: "false" }, ...lines);
 }
 
-// Returns a button.
-export function button(text, run, props = {}) {
-  return h("button", { type: "button", ...props, on: { click: run } }, props.glyph ? null : null, text);
-}
-
 // Returns a state without content: what is missing, and what to do.
 export function empty(title, text, ...more) {
-  return h("div", { class: "empty" }, h("h3", { text: title }), h("p", { text }), ...more);
+  return h("div", { class: "empty" }, h("p", { class: "title", text: title }), h("p", { text }), ...more);
 }
 
 // Returns bars where a text will be.
@@ -91,7 +86,7 @@ export function skeleton(lines = 4) {
 // Shows an error in words, with the next step.
 export function failure(error, again) {
   return h("div", { class: "empty failed", role: "alert" },
-    h("h3", { text: error.message ?? "Something failed" }),
+    h("p", { class: "title", text: error.message ?? "Something failed" }),
     error.hint ? h("p", { text: error.hint }) : null,
     again ? h("button", { type: "button", on: { click: again } }, "Try again") : null);
 }

@@ -36,9 +36,10 @@ const page = {
     page.shown?.focus();
   },
 
-  // Reads again what the page shows.
-  async refresh() {
-    await Promise.all([showSummary(), page.shown?.refresh()]);
+  // Reads again what the page shows. The details stay as they are, unless the person changed something.
+  async refresh(withPanel = false) {
+    const panel = withPanel ? showPanel(at("panel"), page.place, page) : null;
+    await Promise.all([showSummary(), page.shown?.refresh(), panel]);
   },
 };
 

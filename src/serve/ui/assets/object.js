@@ -18,17 +18,19 @@ export async function showPanel(panel, place, page) {
   put(panel, h("div", { class: "panel-bar" }, h("span", { class: "kind", text: { id: "Object", commit: "Commit", lane: "Session" }[kind] }), close), body);
   const asked = `${kind} ${place[kind]} ${place.at ?? ""}`;
   panel.dataset.asked = asked;
+  panel.setAttribute("aria-busy", "true");
   try {
     const parts = await { id: objectParts, commit: commitParts, lane: sessionParts }[kind](place, page);
     if (panel.dataset.asked === asked) put(body, ...parts);
   } catch (error) {
     if (panel.dataset.asked === asked) put(body, failure(error, () => showPanel(panel, place, page)));
   }
+  if (panel.dataset.asked === asked) panel.removeAttribute("aria-busy");
   return undefined;
 }
 
 const fact = (name, ...value) => [h("dt", { text: name }), h("dd", {}, ...value)];
-const within = (place, change) => ({ view: place.view, prefix: place.prefix, only: place.only, q: place.q, from: place.from, to: place.to, order: place.order, ...change });
+const within = (place, change) => ({ view: place.view, lane: place.view === "objects" ? place.lane : undefined, of: place.of, prefix: place.prefix, only: place.only, q: place.q, from: place.from, to: place.to, order: place.order, ...change });
 const laneLink = (place, lane) => link(within(place, { view: place.view === "objects" ? "sessions" : place.view, prefix: "", only: "", lane }), { class: "lane-link" }, lane);
 const commitLink = (place, seq) => link(within(place, { commit: `seq:${seq}` }), {}, `seq ${number(seq)}`);
 const laneOf = (line) => line.session ?? line.actor ?? "default";

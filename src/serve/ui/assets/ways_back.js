@@ -94,7 +94,7 @@ function dialog(page, way) {
       await way.confirm(head, reason.value.trim() || undefined);
       close();
       toast(way.done, "good");
-      page.refresh();
+      page.refresh(true);
     } catch (error) {
       put(body, failure(error, preview));
     }
