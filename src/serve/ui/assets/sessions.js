@@ -1,13 +1,27 @@
 // The view of the sessions: who changed how much, and what a person should look at first.
 
 import { get } from "./api.js";
-import { empty, h, link, put } from "./dom.js";
+import { empty, h, link, put, svg } from "./dom.js";
 import { ago, counted, number } from "./format.js";
 import { VirtualList } from "./list.js";
 import { signs } from "./object.js";
 import { badge } from "./trust.js";
 
 const ORDERS = [["", "Look first"], ["recent", "Newest"], ["changes", "Most changes"], ["alive", "Most alive"]];
+
+// Returns a bar as long as the number of changes, on a scale of roots: trusted and alive, untrusted and alive, and gone.
+function shareOf(row) {
+  const width = Math.min(100, 4 * Math.sqrt(row.changes));
+  const total = Math.max(1, row.written);
+  const parts = [["kept", row.alive - row.alive_untrusted], ["suspect", row.alive_untrusted], ["gone", Math.max(0, row.written - row.alive)]];
+  let at = 0;
+  const rects = parts.map(([name, count]) => {
+    const rect = svg("rect", { class: name, x: at, y: 0, width: (width * Math.max(0, count)) / total, height: 5 });
+    at += (width * Math.max(0, count)) / total;
+    return rect;
+  });
+  return svg("svg", { class: "work", viewBox: "0 0 100 5", preserveAspectRatio: "none", "aria-hidden": "true" }, ...rects);
+}
 
 export class SessionsView {
   constructor(page) {
@@ -16,7 +30,7 @@ export class SessionsView {
     this.orders = h("div", { class: "filters", role: "group", "aria-label": "Order" });
     this.list = new VirtualList({
       label: "Sessions",
-      height: 92,
+      height: 104,
       className: "sessions",
       draw: (row) => this.#row(row),
       opened: (row) => page.open({ lane: row.lane }),
@@ -54,6 +68,7 @@ export class SessionsView {
         h("strong", { text: row.lane }),
         row.tainted ? h("span", { class: "badge untrusted" }, "tainted") : null,
         h("span", { class: "when", text: ago(row.last) })),
+      shareOf(row),
       h("span", { class: "session-numbers muted" },
         `${counted(row.commits, "commit")}, ${counted(row.changes, "change")}, wrote ${counted(row.written, "version")}, `,
         row.alive > 0 ? `${number(row.alive)} alive` : "none alive", others > 0 && row.alive_untrusted > 0 ? ` (${number(row.alive_untrusted)} untrusted)` : ""),
