@@ -45,8 +45,8 @@ pub(crate) struct CommitRow {
     #[serde(flatten)]
     line: LogLine,
     lane: String,
-    /// The number of the lane, in the order of the first commits. `None` while the history is read for the first time.
-    lane_number: Option<u32>,
+    /// The seqs of the first and last commit of the lane. `None` while the history is read for the first time.
+    lane_span: Option<[u64; 2]>,
     /// The snapshots of the commit, as a person types them.
     snapshots: Vec<String>,
     target_seq: Option<u64>,
@@ -119,11 +119,11 @@ fn rows_of(reader: &Reader, infos: &[CommitInfo]) -> Result<Vec<CommitRow>> {
         let before = before.and_then(|index| index.checked_sub(1));
         let before = memory.commits_at(before.into_iter())?.pop();
         let before = before.map_or(0, |before| before.commit.seq + 1);
-        let (line, lane_number) = line_of(reader, info)?;
+        let (line, lane_span) = line_of(reader, info)?;
         Ok(CommitRow {
             line,
             lane: info.lane().to_owned(),
-            lane_number,
+            lane_span,
             snapshots: snapshots.remove(&seq).unwrap_or_default(),
             target_seq: info.commit.target.and_then(|target| seq_of(reader, target)),
             thinned: memory.thinned_in(before..seq),
@@ -132,19 +132,20 @@ fn rows_of(reader: &Reader, infos: &[CommitInfo]) -> Result<Vec<CommitRow>> {
     rows.collect()
 }
 
-/// Returns the line of a commit, whose counts are those of the ledger if it is at hand, and the number of its lane.
-pub(super) fn line_of(reader: &Reader, info: &CommitInfo) -> Result<(LogLine, Option<u32>)> {
+/// Returns the line of a commit, whose counts are those of the ledger if it is at hand, and the seqs of the first and last
+/// commit of its lane.
+pub(super) fn line_of(reader: &Reader, info: &CommitInfo) -> Result<(LogLine, Option<[u64; 2]>)> {
     let memory = reader.memory();
     let index = memory.index_of(info.commit.seq)?;
     let known = reader.ledger_at_hand()?.and_then(|ledger| {
-        let read = ledger
-            .commits()
-            .get(index)
-            .filter(|read| read.digest == info.digest);
-        read.map(|read| (read.counts, read.lane))
+        let commits = ledger.commits();
+        let read = commits.get(index).filter(|read| read.digest == info.digest)?;
+        let of_lane = &ledger.lanes()[read.lane as usize].commits;
+        let seq = |number: Option<&u32>| number.map_or(read.seq, |number| commits[*number as usize].seq);
+        Some((read.counts, [seq(of_lane.first()), seq(of_lane.last())]))
     });
     match known {
-        Some((counts, lane)) => Ok((LogLine::with_counts(memory, info, counts)?, Some(lane))),
+        Some((counts, span)) => Ok((LogLine::with_counts(memory, info, counts)?, Some(span))),
         None => Ok((LogLine::of(memory, info)?, None)),
     }
 }

@@ -76,7 +76,7 @@ async function showSummary() {
   page.summary = summary;
   const { head } = summary;
   const seq = `seq:${head.seq}`;
-  at("store").textContent = summary.store ?? "in memory";
+  at("store").textContent = summary.store?.split("/").slice(-2).join("/") ?? "in memory";
   at("store").title = summary.store ?? "";
   put(at("head"),
     h("p", { class: "big" }, h("strong", { text: number(summary.objects) }), summary.objects === 1 ? " object" : " objects"),

@@ -25,7 +25,7 @@ export class ObjectsView {
     this.filters = h("div", { class: "filters", role: "group", "aria-label": "Filter" });
     this.list = new VirtualList({
       label: "Objects",
-      height: 60,
+      height: matchMedia("(max-width: 760px)").matches ? 84 : 60,
       className: "objects",
       draw: (row) => objectRow(row),
       opened: (row) => page.open({ id: nameOf(row) }),

@@ -15,14 +15,14 @@ const WIDTH = 14;
 export class TimelineView {
   constructor(page) {
     this.page = page;
-    this.columns = new Map();
+    this.columns = [];
     this.title = h("h1", { text: "Timeline" });
     this.filters = h("div", { class: "filters" });
     this.list = new VirtualList({
       label: "Commits, newest first",
       height: HEIGHT,
       className: "timeline",
-      draw: (row, at) => this.#row(row, at),
+      draw: (row) => this.#row(row),
       opened: (row) => page.open({ commit: `seq:${row.seq}` }),
       read: async (rows, signal) => {
         const { count, start, around } = rows;
@@ -53,6 +53,7 @@ export class TimelineView {
   async refresh() {
     const before = this.list.total;
     this.pinned = undefined;
+    this.columns = [];
     const known = await get("commits", { lane: this.place.of, count: 1 }).catch(() => null);
     if (known) await this.list.refresh(Math.max(0, known.total - before));
   }
@@ -70,31 +71,40 @@ export class TimelineView {
     put(this.title, "Timeline", h("span", { class: "muted", text: `${this.place.of ? ` of ${this.place.of}` : ""} ${number(total)}` }));
   }
 
-  // Returns the column of a lane. The first lanes in sight get one each.
-  #column(lane) {
-    if (!this.columns.has(lane)) this.columns.set(lane, Math.min(this.columns.size, COLUMNS - 1));
-    return this.columns.get(lane);
+  // Returns the column of the lane of a row: the first one that no other lane uses from its first to its last commit.
+  #column(row) {
+    const known = this.columns.find((column) => column.lanes.has(row.lane));
+    if (known) return this.columns.indexOf(known);
+    const [first, last] = row.lane_span ?? [row.seq, row.seq];
+    const isFree = (column) => column.spans.every(([low, high]) => last < low || first > high);
+    let at = this.columns.findIndex(isFree);
+    if (at < 0) at = this.columns.length < COLUMNS ? this.columns.push({ lanes: new Set(), spans: [] }) - 1 : COLUMNS - 1;
+    this.columns[at].lanes.add(row.lane);
+    this.columns[at].spans.push([first, last]);
+    return at;
   }
 
-  #graph(row, at) {
-    const column = this.#column(row.lane);
-    const used = Math.min(Math.max(this.columns.size, 1), COLUMNS);
-    const x = (number_) => WIDTH / 2 + number_ * WIDTH;
+  #graph(row) {
+    const own = this.#column(row);
+    const x = (column) => WIDTH / 2 + column * WIDTH;
     const picture = svg("svg", { class: "graph", viewBox: `0 0 ${COLUMNS * WIDTH} ${HEIGHT}`, width: COLUMNS * WIDTH, height: HEIGHT, "aria-hidden": "true" });
-    for (let at_ = 0; at_ < used; at_ += 1) {
-      picture.append(svg("path", { class: `rail c${at_}`, d: `M${x(at_)} ${at === 0 && at_ === column ? HEIGHT / 2 : 0}V${HEIGHT}` }));
-    }
-    const [cx, cy] = [x(column), HEIGHT / 2];
-    if (goesBack(row.op)) picture.append(svg("path", { class: `mark back c${column}`, d: `M${cx + 4} ${cy - 5}L${cx - 5} ${cy}l9 5z` }));
-    else if (row.snapshots.length > 0) picture.append(svg("path", { class: `mark c${column}`, d: `M${cx} ${cy - 7}L${cx + 7} ${cy} ${cx} ${cy + 7} ${cx - 7} ${cy}z` }));
-    else picture.append(svg("circle", { class: `mark c${column}`, cx, cy, r: 4.5 }));
+    this.columns.forEach(({ spans }, column) => {
+      // A line goes on above the commit if the lane has a later one, and below it if the lane has an earlier one.
+      const above = spans.some(([low, high]) => low <= row.seq && row.seq < high);
+      const below = spans.some(([low, high]) => low < row.seq && row.seq <= high);
+      if (above || below) picture.append(svg("path", { class: `rail c${column}`, d: `M${x(column)} ${above ? 0 : HEIGHT / 2}V${below ? HEIGHT : HEIGHT / 2}` }));
+    });
+    const [cx, cy] = [x(own), HEIGHT / 2];
+    if (goesBack(row.op)) picture.append(svg("path", { class: `mark back c${own}`, d: `M${cx + 4} ${cy - 5}L${cx - 5} ${cy}l9 5z` }));
+    else if (row.snapshots.length > 0) picture.append(svg("path", { class: `mark c${own}`, d: `M${cx} ${cy - 7}L${cx + 7} ${cy} ${cx} ${cy + 7} ${cx - 7} ${cy}z` }));
+    else picture.append(svg("circle", { class: `mark c${own}`, cx, cy, r: 4.5 }));
     return picture;
   }
 
-  #row(row, at) {
+  #row(row) {
     const op = row.target_seq !== null && goesBack(row.op) ? `${opName(row.op)} ${row.op === "rollback" ? "to" : "of"} ${number(row.target_seq)}` : opName(row.op);
     return [
-      this.#graph(row, at),
+      this.#graph(row),
       h("span", { class: "seq", text: number(row.seq) }),
       h("span", { class: goesBack(row.op) ? "op back" : "op", text: op }),
       h("span", { class: "lane", text: row.lane }),
