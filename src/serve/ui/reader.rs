@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agent::Agent;
 use crate::digest::Root;
-use crate::engine::{Change, Ledger, Memory, Revision, SortedIds, View, Writer};
+use crate::engine::{Change, CommitInfo, Ledger, Memory, Revision, SortedIds, View, Writer};
 use crate::error::Result;
 use crate::object::lane_of;
 use crate::threads::{Mutex, MutexGuard};
@@ -87,6 +87,15 @@ impl Reader {
         }
     }
 
+    /// Returns the commit that `revision` names, without its state.
+    ///
+    /// # Errors
+    /// The errors of [`Self::state`].
+    pub(super) fn commit(&self, revision: &str) -> Result<CommitInfo> {
+        self.head()?;
+        self.memory().resolve(&revision.parse()?, lane_of(None, None))
+    }
+
     /// Returns the sorted ids of a state.
     ///
     /// # Errors
@@ -129,13 +138,14 @@ impl Reader {
         self.ledger().map(Some)
     }
 
-    /// Reads what the first requests need: the sorted ids and the ledger.
+    /// Reads what the first requests need: the sorted ids, the ledger and the index of words.
     ///
     /// # Errors
-    /// The errors of [`Self::ids`] and [`Self::ledger`].
+    /// The errors of [`Self::ids`], [`Self::ledger`] and [`Agent::with_index`].
     pub(crate) fn prepare(&self) -> Result<()> {
         self.ids(&self.head()?)?;
-        self.ledger().map(drop)
+        self.ledger().map(drop)?;
+        self.agent.with_index(&self.head()?, |_, _| Ok(()))
     }
 }
 

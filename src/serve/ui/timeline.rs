@@ -62,7 +62,7 @@ pub(crate) fn commits(reader: &Reader, asked: CommitsAsked) -> Result<CommitsPag
     let around = asked
         .around
         .as_deref()
-        .map(|around| reader.state(Some(around)))
+        .map(|around| reader.commit(around))
         .transpose()?;
     reader.head()?;
     let memory = reader.memory();
@@ -78,8 +78,8 @@ pub(crate) fn commits(reader: &Reader, asked: CommitsAsked) -> Result<CommitsPag
     let all = chosen.as_ref().map_or_else(|| memory.kept_commits(), Vec::len);
     let total = asked.of.unwrap_or(all).min(all);
     let place = match around {
-        Some(view) => {
-            let index = memory.index_of(view.commit().commit.seq)?;
+        Some(commit) => {
+            let index = memory.index_of(commit.commit.seq)?;
             let place = match &chosen {
                 Some(chosen) => chosen.partition_point(|number| (*number as usize) < index),
                 None => index,

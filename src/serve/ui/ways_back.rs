@@ -161,7 +161,7 @@ fn selection(reader: &Reader, asked: &RevertAsked) -> Result<(Selection, String)
             }
         }
         (None, Some(commit)) => {
-            let commit = reader.state(Some(commit))?.commit();
+            let commit = reader.commit(commit)?;
             let what = format!("commit seq:{}", commit.commit.seq);
             Ok((selection.commit(commit.digest), what))
         }
@@ -178,7 +178,7 @@ fn selection(reader: &Reader, asked: &RevertAsked) -> Result<(Selection, String)
 /// `Denied` (code `read_only`) if the page only reads; `Conflict` (code `head_moved`) if others committed since the
 /// preview; the errors of [`Rollback::by`](crate::engine::Rollback::by).
 pub(crate) fn rollback(reader: &Reader, asked: RollbackAsked) -> Result<RollbackAnswer> {
-    let target = reader.state(Some(&asked.to))?.commit();
+    let target = reader.commit(&asked.to)?;
     let usual_reason = format!("rolls back to seq:{}", target.commit.seq);
     let writer = writer(reader, &asked.step, &usual_reason)?;
     let (memory, to) = (reader.memory(), target.digest.into());

@@ -6,7 +6,7 @@ import { counted, counts, moment, nameOf, number } from "./format.js";
 import { badge, flags } from "./trust.js";
 
 const SIGNS = { added: "+", changed: "~", removed: "−" };
-const SINCE = { current: "still so", replaced: "replaced since", removed: "removed since", restored: "taken back" };
+const SINCE = { current: "still current", replaced: "replaced since", removed: "removed since", restored: "taken back" };
 
 // Returns the numbers of a change, each with a sign.
 export function countsOf(row) {
@@ -37,8 +37,25 @@ export function card(row, place = {}) {
 
 function linesOf(lines) {
   const tags = { "+": "ins", "-": "del" };
-  return h("div", { class: "lines" }, ...lines.map(({ sign, text }) => sign === "@" ? h("hr", {})
-    : h(tags[sign] ?? "span", { class: "line" }, h("span", { class: "mark", "aria-hidden": "true", text: sign }), text || "\u00a0")));
+  return h("div", { class: "lines" }, ...lines.map(({ sign, text }, at) => sign === "@" ? h("hr", {})
+    : h(tags[sign] ?? "span", { class: "line" }, h("span", { class: "mark", "aria-hidden": "true", text: sign }), ...emphasised(lines, at, sign, text))));
+}
+
+// Returns the text of a line. If one line replaces one line, the words that differ stand out.
+function emphasised(lines, at, sign, text) {
+  const other = sign === "-" ? lines[at + 1] : sign === "+" ? lines[at - 1] : undefined;
+  const isPair = other && other.sign === (sign === "-" ? "+" : "-")
+    && lines[at - (sign === "-" ? 1 : 2)]?.sign !== "-" && lines[at + (sign === "-" ? 2 : 1)]?.sign !== "+";
+  if (!isPair) return [text || "\u00a0"];
+  const [own, others] = [text, other.text].map((line) => line.split(/(?<=\s)|(?=\s)/u));
+  const most = Math.min(own.length, others.length);
+  let start = 0;
+  while (start < most && own[start] === others[start]) start += 1;
+  let end = 0;
+  while (end < most - start && own[own.length - 1 - end] === others[others.length - 1 - end]) end += 1;
+  const middle = own.slice(start, own.length - end).join("");
+  if (start + end === 0 || middle === "") return [text || "\u00a0"];
+  return [own.slice(0, start).join(""), h("b", { text: middle }), own.slice(own.length - end).join("")];
 }
 
 // Shows the differences that `asked` names, a page at a time.

@@ -7,7 +7,7 @@ import { ago, goesBack, number, opName } from "./format.js";
 import { VirtualList } from "./list.js";
 import { badge } from "./trust.js";
 
-const HEIGHT = 44;
+const HEIGHT = matchMedia("(max-width: 760px)").matches ? 64 : 44;
 // Lanes beyond these share the last column.
 const COLUMNS = 6;
 const WIDTH = 14;
