@@ -38,11 +38,11 @@ export function link(place, props = {}, ...children) {
   return element;
 }
 
-// Returns the fragment of a place: { view, ...parameters }.
+// Returns the fragment of a place: { view, ...parameters }. The stroke says that it names no element of the page.
 export function hashOf({ view, ...params }) {
   const kept = Object.entries(params).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const query = new URLSearchParams(kept).toString();
-  return `#${view}${query ? `?${query}` : ""}`;
+  return `#/${view}${query ? `?${query}` : ""}`;
 }
 
 // Empties an element and puts children into it.

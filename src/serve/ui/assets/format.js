@@ -30,6 +30,11 @@ export function counts({ added = 0, changed = 0, removed = 0 }) {
   return [["added", "+", added], ["changed", "~", changed], ["removed", "−", removed]].filter(([, , count]) => count > 0);
 }
 
+// Returns a text of the address with its invisible characters written out. The server does this with every text of its own.
+export function plain(text = "") {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
+}
+
 // Returns the name under which the server finds an object: its id, or a stand-in if the id cannot be shown.
 export const nameOf = (row) => row.key ?? row.id;
 

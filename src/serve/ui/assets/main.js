@@ -1,4 +1,4 @@
-// The page: its places, its head, and its keys. A place is the fragment of the address: #view?parameters.
+// The page: its places, its head, and its keys. A place is the fragment of the address: #/view?parameters.
 
 import { follow, get, takeToken } from "./api.js";
 import { CompareView } from "./changes.js";
@@ -44,7 +44,7 @@ const page = {
 };
 
 function readPlace() {
-  const [view, query] = location.hash.slice(1).split("?");
+  const [view, query] = location.hash.replace(/^#\/?/, "").split("?");
   return { ...Object.fromEntries(new URLSearchParams(query ?? "")), view: view in VIEWS ? view : "objects" };
 }
 

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { changeCards, countsOf } from "./changes.js";
 import { empty, failure, glyph, h, link, put, skeleton } from "./dom.js";
-import { ago, counted, goesBack, moment, nameOf, number, opName, short } from "./format.js";
+import { ago, counted, goesBack, moment, nameOf, number, opName, plain, short } from "./format.js";
 import { badge, flags, wordOf } from "./trust.js";
 import { offer } from "./ways_back.js";
 
@@ -44,7 +44,7 @@ async function objectParts(place) {
     if (error.code !== "not_found" && error.code !== "erased") throw error;
     const versions = await get("versions", { id }).catch(() => null);
     if (!versions) throw error;
-    return [h("h2", { class: "id", text: id }), h("p", { class: "callout", text: "The memory no longer has this object. Its history is below." }), versionsOf(place, id, versions)];
+    return [h("h2", { class: "id", text: plain(id) }), h("p", { class: "callout", text: "The memory no longer has this object. Its history is below." }), versionsOf(place, id, versions)];
   }
   const { writer } = object;
   const attributes = Object.entries(object.attributes).filter(([name]) => name !== "flags");
@@ -52,7 +52,7 @@ async function objectParts(place) {
     object.parents.length > 0 ? h("p", { class: "crumbs" }, ...object.parents.flatMap((parent) => [link(within(place, { id: nameOf(parent) }), {}, parent.gist || parent.id), " / "])) : null,
     h("h2", { class: "id", text: object.id }),
     h("p", { class: "badges" }, badge(object.origin), h("span", { class: "badge plain", text: object.kind }), h("span", { class: "badge plain", text: object.scope }), ...flags(object.flags)),
-    at ? h("p", { class: "callout" }, `This is the state of ${at}. `, link(within(place, { id: place.id }), {}, object.outdated ? "The object has changed since" : "It is the same now")) : null,
+    at ? h("p", { class: "callout" }, `This is the state of ${plain(at)}. `, link(within(place, { id: place.id }), {}, object.outdated ? "The object has changed since" : "It is the same now")) : null,
     object.flags.length > 0 ? h("p", { class: "callout warn" }, glyph("warn"), `The scan flagged this text: ${object.flags.join(", ")}.`) : null,
     object.content_erased ? h("p", { class: "callout", text: "The content was erased." }) : null,
     object.content ? h("div", { class: "content", text: object.content, tabindex: "0", role: "region", "aria-label": "Content" }) : h("p", { class: "muted", text: "The object has no content." }),

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { empty, glyph, h, link, put } from "./dom.js";
-import { ago, nameOf, number } from "./format.js";
+import { ago, nameOf, number, plain } from "./format.js";
 import { VirtualList } from "./list.js";
 import { badge, flags } from "./trust.js";
 
@@ -65,7 +65,7 @@ export class ObjectsView {
 
   heading(total) {
     const { prefix, lane } = this.place;
-    const of = lane ? ` of ${lane}` : prefix ? ` in ${prefix}` : "";
+    const of = lane ? ` of ${plain(lane)}` : prefix ? ` in ${plain(prefix)}` : "";
     put(this.title, "Objects", h("span", { class: "muted", text: `${of} ${number(total)}` }));
   }
 
@@ -85,7 +85,7 @@ export class ObjectsView {
     const { only, lane } = this.place;
     const filter = (value, text) => this.#link({ only: value }, { class: "chip", "aria-current": (only ?? "") === value ? "true" : null }, text);
     put(this.filters, filter("", "All"), filter("untrusted", "Untrusted"), filter("flagged", "Flagged"),
-      lane ? this.#link({ lane: "" }, { class: "chip on", "aria-label": `Stop showing only ${lane}` }, `by ${lane}`, glyph("close")) : null);
+      lane ? this.#link({ lane: "" }, { class: "chip on", "aria-label": `Stop showing only ${plain(lane)}` }, `by ${plain(lane)}`, glyph("close")) : null);
   }
 
   // Draws the folders from the top to the chosen one, and those in it.

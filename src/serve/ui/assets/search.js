@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { empty, failure, h, put, skeleton } from "./dom.js";
-import { counted, nameOf, number } from "./format.js";
+import { counted, nameOf, number, plain } from "./format.js";
 import { objectRow } from "./objects.js";
 
 export class SearchView {
@@ -20,7 +20,7 @@ export class SearchView {
     const moved = this.place?.q !== place.q;
     this.place = place;
     if (moved) {
-      put(this.title, "Search", h("span", { class: "muted", text: place.q ? ` ${place.q}` : "" }));
+      put(this.title, "Search", h("span", { class: "muted", text: ` ${plain(place.q)}` }));
       if (!place.q) return put(this.results, empty("Nothing to search for", "Write words or a part of a text above."));
       put(this.results, h("h2", { text: "By words" }), this.hits, h("h2", { text: "With this text" }), this.parts);
       put(this.hits);

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { countsOf } from "./changes.js";
 import { empty, glyph, h, link, put, svg } from "./dom.js";
-import { ago, goesBack, number, opName } from "./format.js";
+import { ago, goesBack, number, opName, plain } from "./format.js";
 import { VirtualList } from "./list.js";
 import { badge } from "./trust.js";
 
@@ -41,7 +41,7 @@ export class TimelineView {
     this.place = place;
     if (moved) {
       this.pinned = undefined;
-      put(this.filters, place.of ? link({ view: "timeline", commit: place.commit }, { class: "chip on", "aria-label": `Stop showing only ${place.of}` }, `by ${place.of}`, glyph("close")) : null);
+      put(this.filters, place.of ? link({ view: "timeline", commit: place.commit }, { class: "chip on", "aria-label": `Stop showing only ${plain(place.of)}` }, `by ${plain(place.of)}`, glyph("close")) : null);
       await this.list.start(place.commit ? { around: place.commit } : {});
     } else if (place.commit && !this.#isInSight(place.commit)) {
       const read = await get("commits", { lane: place.of, of: this.pinned, around: place.commit, count: 1 }).catch(() => null);
@@ -68,7 +68,7 @@ export class TimelineView {
   }
 
   #heading(total) {
-    put(this.title, "Timeline", h("span", { class: "muted", text: `${this.place.of ? ` of ${this.place.of}` : ""} ${number(total)}` }));
+    put(this.title, "Timeline", h("span", { class: "muted", text: `${this.place.of ? ` of ${plain(this.place.of)}` : ""} ${number(total)}` }));
   }
 
   // Returns the column of the lane of a row: the first one that no other lane uses from its first to its last commit.
