@@ -54,7 +54,8 @@ function emphasised(lines, at, sign, text) {
   let end = 0;
   while (end < most - start && own[own.length - 1 - end] === others[others.length - 1 - end]) end += 1;
   const middle = own.slice(start, own.length - end).join("");
-  if (start + end === 0 || middle === "") return [text || "\u00a0"];
+  // If most of the line differs, nothing stands out.
+  if (middle === "" || middle.length > 0.75 * text.length) return [text || "\u00a0"];
   return [own.slice(0, start).join(""), h("b", { text: middle }), own.slice(own.length - end).join("")];
 }
 
