@@ -255,6 +255,9 @@ pub(super) fn lane_number(ledger: &Ledger, name: &str) -> Result<u32> {
     let found = found.ok_or_else(|| {
         Error::not_found(format!("no commit was made by the session '{name}'"))
             .with_code(ErrorCode::NothingSelected)
+            .with_hint(
+                "retention may have thinned its commits; the list of sessions has those that history keeps",
+            )
     })?;
     Ok(found as u32)
 }

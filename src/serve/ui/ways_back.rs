@@ -167,7 +167,8 @@ fn selection(reader: &Reader, asked: &RevertAsked) -> Result<(Selection, String)
         }
         _ => Err(
             Error::invalid("the request names not exactly one of lane and commit")
-                .with_code(ErrorCode::Usage),
+                .with_code(ErrorCode::Usage)
+                .with_hint("give lane, or commit"),
         ),
     }
 }
