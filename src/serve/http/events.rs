@@ -96,13 +96,14 @@ fn event(name: &str, document: &serde_json::Value) -> String {
 }
 
 /// Answers with a stream of events.
-pub(super) async fn follow(pulse: Arc<Pulse>) -> Response {
+pub(super) fn follow(pulse: &Arc<Pulse>) -> Response {
     if pulse.streams.fetch_add(1, Ordering::Relaxed) >= STREAMS_MAX {
         pulse.streams.fetch_sub(1, Ordering::Relaxed);
         let why = "too many pages are open";
         return Refusal::of_status(StatusCode::SERVICE_UNAVAILABLE, why).into_response();
     }
     let (sender, receiver) = mpsc::channel(4);
+    let pulse = Arc::clone(pulse);
     tokio::spawn(async move {
         tell(&pulse, &sender).await;
         pulse.streams.fetch_sub(1, Ordering::Relaxed);

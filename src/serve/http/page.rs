@@ -90,7 +90,7 @@ pub(super) fn routes(shared: &Arc<Shared>, pulse: &Arc<Pulse>) -> Router<Server>
         .route("/ui/part", read(shared, search::part))
         .route("/ui/revert", write(shared, ways_back::revert))
         .route("/ui/rollback", write(shared, ways_back::rollback))
-        .route("/ui/events", get(move || events::follow(pulse)))
+        .route("/ui/events", get(move || async move { events::follow(&pulse) }))
 }
 
 /// Reads what the first requests of the page need.
@@ -103,7 +103,7 @@ pub(super) async fn prepare(server: &Server, shared: Arc<Shared>) {
     drop(prepared.await);
 }
 
-fn read<Q, A>(shared: &Arc<Shared>, read: fn(&Reader, Q) -> Result<A>) -> MethodRouter<Server>
+fn read<Q, A>(shared: &Arc<Shared>, read: fn(&Reader, &Q) -> Result<A>) -> MethodRouter<Server>
 where
     Q: DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
@@ -112,7 +112,7 @@ where
     get(move |State(server): State<Server>, Query(asked): Query<Q>| answered(server, shared, read, asked))
 }
 
-fn write<Q, A>(shared: &Arc<Shared>, write: fn(&Reader, Q) -> Result<A>) -> MethodRouter<Server>
+fn write<Q, A>(shared: &Arc<Shared>, write: fn(&Reader, &Q) -> Result<A>) -> MethodRouter<Server>
 where
     Q: DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
@@ -125,13 +125,13 @@ where
 async fn answered<Q: Send + 'static, A: Serialize + Send + 'static>(
     server: Server,
     shared: Arc<Shared>,
-    work: fn(&Reader, Q) -> Result<A>,
+    work: fn(&Reader, &Q) -> Result<A>,
     asked: Q,
 ) -> Response {
     let caller = server.caller().clone();
     let done = server.run(caller, move |service| {
         let reader = Reader::new(service.agent().clone(), shared);
-        let document = serde_json::to_value(work(&reader, asked)?);
+        let document = serde_json::to_value(work(&reader, &asked)?);
         let document = document.map_err(|_| Error::internal("an answer is no JSON"))?;
         Ok(shown(document, service.memory().suite()))
     });

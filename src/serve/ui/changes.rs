@@ -96,7 +96,7 @@ struct Line {
 /// # Errors
 /// `InvalidInput` (code `usage`) if the request names none of the three; `NotFound` if there is no such state or lane;
 /// `Corrupt` or `Io` if a state or object cannot be read.
-pub(crate) fn changes(reader: &Reader, asked: ChangesAsked) -> Result<ChangesPage> {
+pub(crate) fn changes(reader: &Reader, asked: &ChangesAsked) -> Result<ChangesPage> {
     let rows = Rows {
         start: asked.start,
         count: asked.count,
@@ -204,12 +204,10 @@ pub(super) fn row(reader: &Reader, head: &View, change: &Change) -> Result<Chang
 
 /// Returns what became of a change.
 fn since(head: &View, change: &Change) -> Result<&'static str> {
-    let now = match change.erased {
-        true => None,
-        false => match head.get(&change.id) {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            found => found?.map(|object| object.digest()),
-        },
+    let now = match head.get(&change.id) {
+        _ if change.erased => None,
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        found => found?.map(|object| object.digest()),
     };
     Ok(match now {
         now if now == change.new => "current",

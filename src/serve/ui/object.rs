@@ -112,7 +112,7 @@ impl Version {
 ///
 /// # Errors
 /// `NotFound` if the state has no such object; `Corrupt` or `Io` if it cannot be read.
-pub(crate) fn object(reader: &Reader, asked: ObjectAsked) -> Result<ObjectPage> {
+pub(crate) fn object(reader: &Reader, asked: &ObjectAsked) -> Result<ObjectPage> {
     let (memory, view) = (reader.memory(), reader.state(asked.at.as_deref())?);
     let object = object_named(&view, &asked.id)?;
     let id = object.id().clone();
@@ -203,7 +203,7 @@ struct VersionRow {
 ///
 /// # Errors
 /// `NotFound` if no kept state has such an object; `Corrupt` or `Io` if a commit or version cannot be read.
-pub(crate) fn versions(reader: &Reader, asked: VersionsAsked) -> Result<Versions> {
+pub(crate) fn versions(reader: &Reader, asked: &VersionsAsked) -> Result<Versions> {
     let (memory, head) = (reader.memory(), reader.head()?);
     let id = match object_named(&head, &asked.id) {
         Ok(object) => object.id().clone(),

@@ -106,19 +106,22 @@ pub(crate) struct ObjectsPage {
 ///
 /// # Errors
 /// The errors of [`Reader::state`]; `Corrupt` or `Io` if an object cannot be read.
-pub(crate) fn objects(reader: &Reader, asked: ObjectsAsked) -> Result<ObjectsPage> {
+pub(crate) fn objects(reader: &Reader, asked: &ObjectsAsked) -> Result<ObjectsPage> {
     let rows = Rows {
         start: asked.start,
         count: asked.count,
     };
     if asked.only.is_some() || asked.lane.is_some() {
-        return chosen(reader, &asked, rows);
+        return chosen(reader, asked, rows);
     }
     let view = reader.state(asked.at.as_deref())?;
     let ids = reader.ids(&view)?;
     let (low, high) = range(&ids, &asked.prefix);
     let total = high - low;
-    let place = asked.around.map(|id| ids.place_of(&id).clamp(low, high) - low);
+    let place = asked
+        .around
+        .as_deref()
+        .map(|id| ids.place_of(id).clamp(low, high) - low);
     let rows = match place {
         Some(place) => Rows {
             start: place.saturating_sub(super::ROWS / 2),
@@ -297,7 +300,7 @@ struct Folder {
 ///
 /// # Errors
 /// The errors of [`Reader::state`] and [`Reader::ids`].
-pub(crate) fn folders(reader: &Reader, asked: FoldersAsked) -> Result<Folders> {
+pub(crate) fn folders(reader: &Reader, asked: &FoldersAsked) -> Result<Folders> {
     let view = reader.state(asked.at.as_deref())?;
     let ids = reader.ids(&view)?;
     let (low, high) = range(&ids, &asked.prefix);

@@ -16,7 +16,7 @@ use crate::object::Id;
 
 /// How long one request may read objects for a part of a text. The answer says where the next one begins.
 const SEARCH_TIME_MAX: Duration = Duration::from_millis(250);
-/// The number of objects that are read together.
+/// The number of objects between two looks at the clock.
 const TOGETHER: usize = 256;
 /// The most hits by words.
 const HITS_MAX: usize = 500;
@@ -45,7 +45,7 @@ pub(crate) struct Hits {
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(crate) fn search(reader: &Reader, asked: SearchAsked) -> Result<Hits> {
+pub(crate) fn search(reader: &Reader, asked: &SearchAsked) -> Result<Hits> {
     let view = reader.head()?;
     let rows = Rows {
         start: asked.start,
@@ -63,7 +63,7 @@ pub(crate) fn search(reader: &Reader, asked: SearchAsked) -> Result<Hits> {
         with_untrusted: true,
         include_expired: true,
         touch: false,
-        ..RecallQuery::new(asked.q, Reach::All)
+        ..RecallQuery::new(asked.q.as_str(), Reach::All)
     };
     // One more shows whether a page follows.
     let recalled = reader.agent.recall(&view, &query.limit(places.end + 1))?;
@@ -108,25 +108,24 @@ struct FoundRow {
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(crate) fn part(reader: &Reader, asked: PartAsked) -> Result<Found> {
+pub(crate) fn part(reader: &Reader, asked: &PartAsked) -> Result<Found> {
     let (view, begun) = (reader.head()?, Instant::now());
     let ids = reader.ids(&view)?;
     let wanted = asked.q.to_lowercase();
     let count = asked.count.unwrap_or(super::ROWS).clamp(1, ROWS_MAX);
     let mut place = asked.from.min(ids.len());
     let mut rows = Vec::new();
-    while place < ids.len() && !wanted.is_empty() && begun.elapsed() < SEARCH_TIME_MAX && rows.len() < count {
-        let end = (place + TOGETHER).min(ids.len());
-        for place_of_id in place..end {
-            place = place_of_id + 1;
-            let Some(id) = ids.at(place_of_id) else { continue };
-            if let Some(excerpt) = excerpt(&view, &id, &wanted)? {
-                let row = ObjectRow::of_id(&view, &id)?;
-                rows.push(FoundRow { row, excerpt });
-            }
-            if rows.len() >= count {
-                break;
-            }
+    while place < ids.len() && !wanted.is_empty() && rows.len() < count {
+        // The clock is read once for many objects.
+        if place.is_multiple_of(TOGETHER) && begun.elapsed() > SEARCH_TIME_MAX {
+            break;
+        }
+        let id = ids.at(place);
+        place += 1;
+        let Some(id) = id else { continue };
+        if let Some(excerpt) = excerpt(&view, &id, &wanted)? {
+            let row = ObjectRow::of_id(&view, &id)?;
+            rows.push(FoundRow { row, excerpt });
         }
     }
     Ok(Found {

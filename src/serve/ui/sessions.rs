@@ -81,7 +81,7 @@ pub(crate) struct SessionRow {
 ///
 /// # Errors
 /// `NotFound` if the lane is unknown; the errors of [`Reader::ledger`].
-pub(crate) fn sessions(reader: &Reader, asked: SessionsAsked) -> Result<SessionsPage> {
+pub(crate) fn sessions(reader: &Reader, asked: &SessionsAsked) -> Result<SessionsPage> {
     let ledger = reader.ledger()?;
     let mut lanes: Vec<u32> = match &asked.lane {
         Some(lane) => vec![lane_number(&ledger, lane)?],

@@ -61,7 +61,7 @@ struct Writes {
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a commit cannot be read.
-pub(crate) fn summary(reader: &Reader, _: Nothing) -> Result<Summary> {
+pub(crate) fn summary(reader: &Reader, _: &Nothing) -> Result<Summary> {
     let (view, memory) = (reader.head()?, reader.memory());
     let work = reader.ledger_at_hand()?.map(|ledger| {
         let mut classes = Origin::ALL.map(|trust| ClassCount { trust, objects: 0 });
@@ -103,7 +103,7 @@ pub(crate) fn summary(reader: &Reader, _: Nothing) -> Result<Summary> {
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a snapshot cannot be read.
-pub(crate) fn snapshots(reader: &Reader, _: Nothing) -> Result<Vec<SnapshotLine>> {
+pub(crate) fn snapshots(reader: &Reader, _: &Nothing) -> Result<Vec<SnapshotLine>> {
     reader.head()?;
     let snapshots = reader.memory().snapshots()?;
     Ok(snapshots.into_iter().map(SnapshotLine::from).collect())

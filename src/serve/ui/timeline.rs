@@ -58,7 +58,7 @@ pub(crate) struct CommitRow {
 ///
 /// # Errors
 /// `NotFound` if the lane or commit is unknown; `Corrupt` or `Io` if a commit cannot be read.
-pub(crate) fn commits(reader: &Reader, asked: CommitsAsked) -> Result<CommitsPage> {
+pub(crate) fn commits(reader: &Reader, asked: &CommitsAsked) -> Result<CommitsPage> {
     let around = asked
         .around
         .as_deref()

@@ -103,8 +103,8 @@ fn writer(reader: &Reader, step: &Step, usual_reason: &str) -> Result<Writer> {
 /// # Errors
 /// `Denied` (code `read_only`) if the page only reads; `Conflict` (code `head_moved`) if others committed since the
 /// preview; the errors of [`Revert::by`](crate::engine::Revert::by).
-pub(crate) fn revert(reader: &Reader, asked: RevertAsked) -> Result<RevertAnswer> {
-    let (selection, what) = selection(reader, &asked)?;
+pub(crate) fn revert(reader: &Reader, asked: &RevertAsked) -> Result<RevertAnswer> {
+    let (selection, what) = selection(reader, asked)?;
     let writer = writer(reader, &asked.step, &format!("reverts {what}"))?;
     let revert = reader.memory().revert(selection);
     let revert = if asked.with_derived {
@@ -178,7 +178,7 @@ fn selection(reader: &Reader, asked: &RevertAsked) -> Result<(Selection, String)
 /// # Errors
 /// `Denied` (code `read_only`) if the page only reads; `Conflict` (code `head_moved`) if others committed since the
 /// preview; the errors of [`Rollback::by`](crate::engine::Rollback::by).
-pub(crate) fn rollback(reader: &Reader, asked: RollbackAsked) -> Result<RollbackAnswer> {
+pub(crate) fn rollback(reader: &Reader, asked: &RollbackAsked) -> Result<RollbackAnswer> {
     let target = reader.commit(&asked.to)?;
     let usual_reason = format!("rolls back to seq:{}", target.commit.seq);
     let writer = writer(reader, &asked.step, &usual_reason)?;
