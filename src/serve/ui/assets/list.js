@@ -5,6 +5,8 @@ import { h, put, failure } from "./dom.js";
 const PAGE = 100;
 const PAGES_KEPT = 24;
 const AROUND = 8;
+// How long rows may be drawn in one frame, in ms. The others follow in the next frame, so that scrolling never waits.
+const DRAW_MS = 8;
 // A browser cannot make elements of any height. A longer list scrolls faster than its rows.
 const HEIGHT_MAX = 12_000_000;
 
@@ -153,9 +155,16 @@ export class VirtualList {
         this.rows.delete(at);
       }
     }
+    const begun = performance.now();
     const added = document.createDocumentFragment();
     for (let at = low; at < high; at += 1) {
-      if (!this.rows.has(at)) added.append(this.#row(at));
+      const element = this.rows.get(at);
+      if (!element) added.append(this.#row(at));
+      else if (element.classList.contains("waiting") && this.rowAt(at)) this.#write(at, element);
+      if (performance.now() - begun > DRAW_MS) {
+        this.#plan();
+        break;
+      }
     }
     this.space.append(added);
     if (this.#step() !== this.height) this.rows.forEach((element, at) => this.#place(at, element));
@@ -173,9 +182,7 @@ export class VirtualList {
     const read = await this.#load(page);
     if (!read) return;
     if (read.total !== this.total) this.#setTotal(read.total);
-    for (const [at, element] of this.rows) {
-      if (Math.floor(at / PAGE) === page && element.classList.contains("waiting")) this.#write(at, element);
-    }
+    this.#plan();
   }
 
   #row(at) {
