@@ -8,8 +8,9 @@
 //!
 //! # Invariants
 //! - PAG-1: every text of an answer is written out by `visible`, so no stored text looks like another one.
-//! - PAG-2: an answer has at most [`ROWS_MAX`] rows, and reads no more objects than that. Only the ledger and the sorted ids are
-//!   made of all objects: once, and then by differences.
+//! - PAG-2: an answer has at most [`ROWS_MAX`] rows, and reads no more objects than that. A search for a part of a text
+//!   reads objects for a limited time. The ledger, the sorted ids and the index of words are made of all objects: once, and
+//!   then by differences.
 //! - PAG-3: without a writer, the page changes nothing. With one, it changes only the head that the person saw.
 
 pub(crate) mod assets;
