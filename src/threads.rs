@@ -20,9 +20,9 @@ pub(crate) use {
     stand_ins::{ArcSwap, ArcSwapOption, Condvar, RwLock, sleep},
 };
 
-#[cfg(all(not(shuttle), any(test, feature = "testing")))]
+#[cfg(all(not(shuttle), any(test, feature = "testing", feature = "http")))]
 pub(crate) use parking_lot::MutexGuard;
-#[cfg(all(shuttle, any(test, feature = "testing")))]
+#[cfg(all(shuttle, any(test, feature = "testing", feature = "http")))]
 pub(crate) use shuttle_parking_lot::MutexGuard;
 
 #[cfg(not(shuttle))]

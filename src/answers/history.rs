@@ -45,6 +45,11 @@ pub(crate) struct LogLine {
 impl LogLine {
     /// Returns the line of a commit.
     pub(crate) fn of(memory: &Memory, info: &CommitInfo) -> Result<Self> {
+        Self::with_counts(memory, info, memory.commit_counts(info)?)
+    }
+
+    /// Returns the line of a commit whose counts the caller knows.
+    pub(crate) fn with_counts(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -> Result<Self> {
         let commit = &info.commit;
         let source = Recorded::of(memory, commit.source)?;
         let reason = Recorded::of(memory, commit.reason)?;
@@ -67,7 +72,7 @@ impl LogLine {
             reason_erased: reason.erased,
             reason_lost: reason.lost,
             reason: reason.text,
-            counts: memory.commit_counts(info)?,
+            counts,
         })
     }
 }

@@ -197,7 +197,8 @@ impl Memory {
     /// # Errors
     /// The errors of [`Self::at`].
     pub(crate) fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
-        Ok(self.view_at(revision, lane)?.commit())
+        let entry = revision::resolve(&self.inner.store(), revision, lane)?;
+        Ok(CommitInfo::of(&entry))
     }
 
     /// Returns the version with this digest, current or past, if history keeps it.

@@ -48,6 +48,8 @@ pub use read::history::{Commits, HistoryEntry};
 pub use read::inspect::Meaning;
 #[cfg(feature = "cli")]
 pub(crate) use read::inspect::{checkpoints_in, inspection};
+#[cfg(feature = "http")]
+pub(crate) use read::ledger::{KnownId, LaneWork, Ledger, SortedIds};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::selection::Selection;

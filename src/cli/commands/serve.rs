@@ -16,20 +16,24 @@ use crate::cli::args::LaneOptions;
 #[cfg(feature = "http")]
 use crate::cli::token_file::{new_token, token_in};
 #[cfg(feature = "http")]
-use crate::serve::http::{self, Listening};
+use crate::serve::http::{self, Listening, Page};
 use crate::serve::operations::Profile;
 use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
 use crate::serve::{Caller, Server, Service, mcp};
 
 /// The number of random bytes in the name of a session.
 const NAME_BYTES: usize = 4;
+/// The address of a page alone: a free port of this machine.
+#[cfg(feature = "http")]
+const PAGE_ADDRESS: &str = "127.0.0.1:0";
 /// Whether the program was built without the HTTP server.
 const NO_HTTP: bool = !cfg!(feature = "http");
 
-/// Serve the memory to an agent
+/// Serve the memory to an agent, or as a page to a person
 ///
 /// With --mcp, answers one client of the Model Context Protocol on standard input and output. With --http, answers many
-/// clients: MCP at /mcp, the same operations as a JSON API at /v1/, /openapi.json, /metrics and /health.
+/// clients: MCP at /mcp, the same operations as a JSON API at /v1/, /openapi.json, /metrics and /health. With --ui, shows
+/// the memory as a page in a browser.
 ///
 /// # Notes
 /// The client starts the program with --mcp. Each client has its own process; many processes share one store. The writer
@@ -40,12 +44,19 @@ const NO_HTTP: bool = !cfg!(feature = "http");
 /// Only programs of this machine reach the server, unless --allow-remote is given. A page in a browser does not, unless
 /// --allow-origin names it. SIGTERM ends the server after the requests that are read are answered.
 ///
+/// The page of --ui shows every object of every scope, also untrusted ones, each with its class, and follows what other
+/// processes write. Its address contains a token, so give the address to nobody. The page only reads, unless --write is
+/// given: then it offers revert and rollback, and whoever has the address writes as you. Alone, --ui serves nothing else
+/// and listens at a free port of this machine.
+///
 /// # Examples
 /// ```text
 /// treering serve --mcp
 /// treering serve --mcp --scope project:tea --session night-run
 /// treering serve --mcp --profile minimal --max-tokens 800
 /// treering serve --http 127.0.0.1:7070 --token-file ~/.treering-token
+/// treering serve --ui
+/// treering serve --ui --write --http 127.0.0.1:7070
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
@@ -85,11 +96,17 @@ struct HttpOptions {
     /// Listen to other machines, too. The traffic is not encrypted
     #[arg(long, requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     allow_remote: bool,
+    /// Show the memory as a page, whose address is printed
+    #[arg(long, conflicts_with = "mcp", hide = NO_HTTP)]
+    ui: bool,
+    /// Let the page revert and roll back, after a preview
+    #[arg(long, requires = "ui", hide = NO_HTTP)]
+    write: bool,
 }
 
 impl Verb for Serve {
     #[cfg(feature = "http")]
-    const ANSWERS: &'static [Form] = &[form::<Listens>("with --http, once the server listens")];
+    const ANSWERS: &'static [Form] = &[form::<Listens>("with --http or --ui, once the server listens")];
 
     fn run(self, context: &mut Context) -> Done {
         if context.kept.is_some() {
@@ -102,7 +119,7 @@ impl Verb for Serve {
             let text = format!("--max-tokens {} is too small", self.max_tokens);
             return Err(usage_error(text, format!("give at least {TOKENS_LEAST}")));
         }
-        if NO_HTTP && self.http.http.is_some() {
+        if NO_HTTP && (self.http.http.is_some() || self.http.ui) {
             return Err(usage_error(
                 "this build has no HTTP server",
                 "install it with: cargo install --path . --features http",
@@ -110,10 +127,10 @@ impl Verb for Serve {
         }
         #[cfg(feature = "http")]
         let address = self.http.address()?;
-        if self.http.http.is_none() && !self.mcp {
+        if self.http.http.is_none() && !self.mcp && !self.http.ui {
             return Err(usage_error(
                 "no protocol is chosen",
-                "give --mcp, or --http ADDR if the program was built with the feature http",
+                "give --mcp for one client, --http ADDR for many, or --ui for a page",
             ));
         }
         let (server, agent) = self.server(context)?;
@@ -151,7 +168,13 @@ impl Serve {
             refuse_secret_name(what, name.as_deref().unwrap_or_default())?;
         }
         context.serves = true;
-        let agent = context.agent_to_create(|_| Ok(()))?;
+        let agent = if self.mcp || self.http.http.is_some() {
+            context.agent_to_create(|_| Ok(()))?
+        } else if self.http.write {
+            context.agent_to_write()?
+        } else {
+            context.agent_to_read()?
+        };
         let caller = Caller {
             place: context.place(),
             scope: self.scope.clone(),
@@ -178,11 +201,15 @@ impl HttpOptions {
     /// # Errors
     /// `InvalidInput` (code `usage`) if it is no address, or that of a network without `--allow-remote`.
     fn address(&self) -> Result<Option<SocketAddr>> {
-        let Some(text) = &self.http else { return Ok(None) };
+        let text = match &self.http {
+            Some(text) => text,
+            None if self.ui => PAGE_ADDRESS,
+            None => return Ok(None),
+        };
         let local = text
             .strip_prefix("localhost:")
             .map(|port| format!("127.0.0.1:{port}"));
-        let address: SocketAddr = local.as_ref().unwrap_or(text).parse().map_err(|_| {
+        let address: SocketAddr = local.as_deref().unwrap_or(text).parse().map_err(|_| {
             let text = format!("--http {text} is no address");
             usage_error(
                 text,
@@ -205,13 +232,17 @@ impl HttpOptions {
         memory: &Memory,
         address: SocketAddr,
     ) -> Result<()> {
-        let token = match &self.token_file {
-            Some(file) => token_in(file, memory)?,
-            None => new_token(memory)?,
+        let token = match (&self.token_file, &self.http) {
+            (Some(file), _) => Some(token_in(file, memory)?),
+            (None, Some(_)) => Some(new_token(memory)?),
+            (None, None) => None,
         };
+        let page = if self.ui { Some(new_token(memory)?) } else { None };
+        let writer = self.write.then(|| context.writer());
         let listening = Listening {
             address,
             token: token.clone(),
+            page: page.clone().map(|token| Page { token, writer }),
             hosts: self.allow_host,
             origins: self.allow_origin,
         };
@@ -219,14 +250,22 @@ impl HttpOptions {
         http::serve(server, listening, |bound| {
             let listens = Listens {
                 url: format!("http://{bound}"),
-                token: token.reveal().to_owned(),
+                token: token.map(|token| token.reveal().to_owned()),
+                // A browser sends the part after # to nobody, so the token reaches no log.
+                page: page.map(|token| format!("http://{bound}/#token={}", token.reveal())),
                 file: file.map(|file| file.display().to_string()),
             };
             context.answer(&listens, |listens, context| {
-                context.line(format!("listening at {}, with MCP at /mcp", listens.url))?;
-                match &listens.file {
-                    Some(file) => context.line(format!("the token is in {file}")),
-                    None => context.line(format!("the token is {}", listens.token)),
+                if let Some(token) = &listens.token {
+                    context.line(format!("listening at {}, with MCP at /mcp", listens.url))?;
+                    match &listens.file {
+                        Some(file) => context.line(format!("the token is in {file}"))?,
+                        None => context.line(format!("the token is {token}"))?,
+                    }
+                }
+                match &listens.page {
+                    Some(page) => context.line(format!("the page is at {page}")),
+                    None => Ok(()),
                 }
             })?;
             context.output.flush()
@@ -234,13 +273,17 @@ impl HttpOptions {
     }
 }
 
-/// The answer of `serve --http`, once the server listens.
+/// The answer of `serve --http` and `serve --ui`, once the server listens.
 #[cfg(feature = "http")]
 #[derive(Serialize, JsonSchema)]
 struct Listens {
     url: String,
-    /// What a client sends in the header `Authorization: Bearer TOKEN`.
-    token: String,
+    /// What a client sends in the header `Authorization: Bearer TOKEN`. Missing with `--ui` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// The address of the page, with its own token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<String>,
     #[serde(skip)]
     file: Option<String>,
 }

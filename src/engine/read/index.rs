@@ -69,10 +69,15 @@ fn key(group: &[u8], order: &[u8], id: &str) -> Key {
 }
 
 pub(crate) fn id_of(key: &[u8]) -> Option<Id> {
+    Id::new(text_of(key)?).ok()
+}
+
+/// Returns the text of the id of an entry.
+pub(crate) fn text_of(key: &[u8]) -> Option<&str> {
     let (rest, length) = key.split_last_chunk::<2>()?;
     let (_, rest) = rest.split_last()?;
     let start = rest.len().checked_sub(usize::from(u16::from_le_bytes(*length)))?;
-    Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
+    std::str::from_utf8(rest.get(start..)?).ok()
 }
 
 /// Returns the sort key of an object among its siblings. Objects with a position precede objects without a position,
@@ -160,6 +165,12 @@ impl Index {
             bound = Bound::Excluded(Arc::clone(found));
             found.starts_with(&prefix).then(|| Arc::clone(found))
         })
+    }
+
+    /// Returns all entries, in order.
+    #[cfg(feature = "http")]
+    pub(crate) fn all(&self) -> Vec<Key> {
+        self.keys.iter().cloned().collect()
     }
 
     /// Returns the number of erased objects of the state, which are in no group.

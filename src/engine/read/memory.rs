@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::engine::memory::Memory;
+#[cfg(feature = "http")]
+use crate::engine::read::CommitInfo;
 use crate::engine::read::bisect::{self, Bisected};
 use crate::engine::read::blame::{self, BlamedPart};
 use crate::engine::read::inspect::{Meaning, erased};
@@ -178,6 +180,35 @@ impl Memory {
         let files = Inspection::new(Arc::clone(&self.inner.opened().disk)).files()?;
         let bytes = files.iter().map(|(_, bytes)| bytes).sum();
         Ok((self.inner.store().kept() as u64, bytes))
+    }
+
+    /// Returns the number of kept commits.
+    #[cfg(feature = "http")]
+    pub(crate) fn kept_commits(&self) -> usize {
+        self.inner.store().kept()
+    }
+
+    /// Returns the kept commits with these indexes, newest first. Index 0 is the oldest kept commit.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    #[cfg(feature = "http")]
+    pub(crate) fn commits_at(&self, indexes: impl Iterator<Item = usize>) -> Result<Vec<CommitInfo>> {
+        let store = self.inner.store();
+        let found = indexes
+            .map(|index| store.commit_at(index))
+            .filter_map(Result::transpose);
+        found.map(|entry| Ok(CommitInfo::of(&*entry?))).collect()
+    }
+
+    /// Returns the index of the kept commit `seq`, or of the next one if it was thinned.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    #[cfg(feature = "http")]
+    pub(crate) fn index_of(&self, seq: u64) -> Result<usize> {
+        let (Ok(index) | Err(index)) = self.inner.store().position(seq)?;
+        Ok(index)
     }
 
     /// Returns the bytes of the log, divided by the reason why they are kept, and the bytes that garbage collection

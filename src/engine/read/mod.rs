@@ -12,6 +12,8 @@ pub(crate) mod erased;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod inspect;
+#[cfg(feature = "http")]
+pub(crate) mod ledger;
 mod lines;
 mod memory;
 mod proof;

@@ -8,8 +8,10 @@
 //! Layer 9, part of serve.
 //!
 //! # Invariants
-//! - ADM-1: a request is admitted only with exactly one `Host` of the list, with no `Origin` outside the list, and, but
-//!   for `/health`, with the token. No answer and no comparison tells how much of a token is right.
+//! - ADM-1: a request is admitted only with exactly one `Host` of the list, with no `Origin` outside the list, and with the
+//!   token of its part: that of the API, or that of the page. `/health` and the files of the page need none. No answer and
+//!   no comparison tells how much of a token is right.
+//! - ADM-2: no origin but its own reads or changes something for the page, whatever the list has.
 
 use std::error::Error as _;
 use std::iter::successors;
@@ -25,6 +27,7 @@ use axum::response::{IntoResponse, Response};
 use tower_http::timeout::TimeoutError;
 
 use super::answer::Refusal;
+use super::page::{self, Page};
 use super::token::Token;
 use crate::agent::refuse_secret_name;
 use crate::error::{Error, ErrorCode, Result};
@@ -44,7 +47,10 @@ pub(super) struct ChosenSession(pub(super) Option<String>);
 /// Where a server listens, and whom it admits.
 pub(crate) struct Listening {
     pub(crate) address: SocketAddr,
-    pub(crate) token: Token,
+    /// The token of MCP and the JSON API; `None` if the server offers only the page.
+    pub(crate) token: Option<Token>,
+    /// The page of a person.
+    pub(crate) page: Option<Page>,
     /// The values of `Host` besides the ones of the bound address.
     pub(crate) hosts: Vec<String>,
     /// The values of `Origin` that are admitted.
@@ -55,7 +61,8 @@ pub(crate) struct Listening {
 pub(super) struct Admission {
     hosts: Vec<String>,
     origins: Vec<String>,
-    token: Token,
+    token: Option<Token>,
+    page: Option<Token>,
     /// The session of all clients, if the options of the server name it.
     session: Option<String>,
 }
@@ -107,6 +114,7 @@ impl Admission {
             hosts,
             origins: listening.origins,
             token: listening.token,
+            page: listening.page.map(|page| page.token),
             session: (!caller.names_session).then(|| caller.session.clone()),
         }
     }
@@ -114,9 +122,13 @@ impl Admission {
     /// Checks a request (ADM-1), and returns the session that its client chose.
     fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<ChosenSession, Refusal> {
         self.check_host(uri, headers)?;
+        let (path, has_page) = (uri.path(), self.page.is_some());
+        let is_of_page = has_page && (page::is_file(path) || path.starts_with(page::DATA));
         check_site(headers)?;
-        self.check_origin(headers)?;
-        if uri.path() != OPEN_PATH && !self.has_token(headers) {
+        self.check_origin(headers, is_of_page)?;
+        let is_open = path == OPEN_PATH || has_page && page::is_file(path);
+        let token = if is_of_page { &self.page } else { &self.token };
+        if !is_open && !token.as_ref().is_some_and(|token| has_token(token, headers)) {
             return Err(Refusal::of_status(StatusCode::UNAUTHORIZED, ""));
         }
         // A form of a web page can send other types without asking the server first.
@@ -149,12 +161,19 @@ impl Admission {
         Ok(())
     }
 
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_origin(&self, headers: &HeaderMap, is_of_page: bool) -> Result<(), Refusal> {
         if !headers.contains_key(header::ORIGIN) {
             return Ok(());
         }
         let origin = only(headers, header::ORIGIN.as_str()).unwrap_or_default();
-        if self.origins.iter().any(|known| known.as_bytes() == origin) {
+        // The host is one of the list, so a page of another site is of no such origin (ADM-2).
+        let host = only(headers, header::HOST.as_str()).unwrap_or_default();
+        let own = [b"http://", b"https://".as_slice()];
+        let is_own = own
+            .iter()
+            .any(|scheme| origin.strip_prefix(*scheme) == Some(host));
+        let is_listed = || self.origins.iter().any(|known| known.as_bytes() == origin);
+        if if is_of_page { is_own } else { is_listed() } {
             return Ok(());
         }
         Err(Refusal::forbidden(
@@ -165,14 +184,6 @@ impl Admission {
             ),
             "if you trust the page, start the server with --allow-origin ORIGIN",
         ))
-    }
-
-    fn has_token(&self, headers: &HeaderMap) -> bool {
-        let sent = only(headers, header::AUTHORIZATION.as_str());
-        let parts = sent.and_then(|sent| sent.split_at_checked("Bearer ".len()));
-        parts.is_some_and(|(scheme, token)| {
-            scheme.eq_ignore_ascii_case(b"Bearer ") && self.token.is(token.trim_ascii())
-        })
     }
 
     /// Returns the session that the client chose. It never comes from the body of a request, which a model writes.
@@ -201,6 +212,12 @@ impl Admission {
     }
 }
 
+fn has_token(token: &Token, headers: &HeaderMap) -> bool {
+    let sent = only(headers, header::AUTHORIZATION.as_str());
+    let parts = sent.and_then(|sent| sent.split_at_checked("Bearer ".len()));
+    parts.is_some_and(|(scheme, sent)| scheme.eq_ignore_ascii_case(b"Bearer ") && token.is(sent.trim_ascii()))
+}
+
 /// Refuses a request that a page of another site makes a browser send.
 fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut sites = headers.get_all("sec-fetch-site").iter();
@@ -216,7 +233,7 @@ fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// Returns whether a path may have a body. Any other answers `POST` with the methods that it has.
 fn takes_json(path: &str) -> bool {
-    path == "/mcp" || path.starts_with("/v1/")
+    path == "/mcp" || path.starts_with("/v1/") || path.starts_with(page::DATA)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -4,6 +4,7 @@
 //! connection -> request id -> answers in JSON -> admission -> time, size -> /v1/NAME   the JSON API
 //!  (listen)                    (answer)          (admission)                 /mcp       MCP, with the handler of `mcp`
 //!                                                                           /openapi.json  /health  /metrics
+//!                                                                           /  /assets/  /ui/   the page of a person
 //! ```
 //!
 //! # Layer
@@ -18,9 +19,11 @@
 mod admission;
 mod answer;
 mod api;
+mod events;
 mod listen;
 mod metrics;
 mod openapi;
+mod page;
 mod token;
 
 use std::net::SocketAddr;
@@ -45,12 +48,15 @@ use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
 pub(crate) use self::admission::Listening;
 use self::admission::{Admission, ChosenSession};
 use self::answer::Refusal;
+use self::events::Pulse;
 use self::metrics::Metrics;
+pub(crate) use self::page::Page;
 pub(crate) use self::token::Token;
 use super::mcp::{Connection, Handler};
 use super::stop::{runtime, stopped};
 use crate::error::{Error, Result};
 use crate::serve::Server;
+use crate::serve::ui::Shared;
 
 /// The largest body of a request.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -88,12 +94,25 @@ pub(crate) fn serve(
     runtime()?.block_on(async {
         let stopped = stopped()?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let admission = Arc::new(Admission::new(listening, bound, server.caller()));
         let config = mcp_config();
         let sessions = config.cancellation_token.clone();
-        let router = router(server.clone(), admission, config);
+        let pulse = Arc::new(Pulse::new());
+        let mut routes = Router::new();
+        if listening.token.is_some() {
+            routes = operations(&server, config);
+        }
+        if let Some(page) = &listening.page {
+            let shared = Arc::new(Shared::new(page.writer.clone()));
+            routes = routes.merge(page::routes(&shared, &pulse));
+            let (server, reading) = (server.clone(), server.clone());
+            tokio::spawn(async move { page::prepare(&server, shared).await });
+            tokio::spawn(Arc::clone(&pulse).run(reading));
+        }
+        let admission = Arc::new(Admission::new(listening, bound, server.caller()));
+        let router = router(server.clone(), routes, admission);
         listens(bound)?;
         let end = async move {
+            pulse.end();
             // A stream of MCP does not end by itself. It is ended when no operation runs, and the last answer has left.
             server.idle().await;
             sleep(ANSWER_LEAVES).await;
@@ -105,15 +124,20 @@ pub(crate) fn serve(
     })
 }
 
-/// Returns the routes, with what is around each of them.
-fn router(server: Server, admission: Arc<Admission>, config: StreamableHttpServerConfig) -> Router {
+/// Returns the routes of MCP and of the JSON API.
+fn operations(server: &Server, config: StreamableHttpServerConfig) -> Router<Server> {
     let document = openapi::document(server.profile());
-    let metrics = Arc::<Metrics>::default();
-    let (counted, counting) = (server.clone(), Arc::clone(&metrics));
     Router::new()
         .merge(api::routes(server.profile()))
-        .route("/mcp", mcp(&server, config))
+        .route("/mcp", mcp(server, config))
         .route("/openapi.json", get(|| async move { answer::json(&document) }))
+}
+
+/// Returns the routes, with what is around each of them.
+fn router(server: Server, routes: Router<Server>, admission: Arc<Admission>) -> Router {
+    let metrics = Arc::<Metrics>::default();
+    let (counted, counting) = (server.clone(), Arc::clone(&metrics));
+    routes
         .route("/health", get(health))
         .route("/metrics", get(move || metrics::show(counted, counting)))
         .fallback(|| async { StatusCode::NOT_FOUND })

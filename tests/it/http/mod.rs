@@ -6,6 +6,7 @@ mod openapi;
 mod same;
 mod scopes;
 mod start;
+mod ui;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,0 +1,150 @@
+// Differences: what changed in each object, in cards that are read in pages.
+
+import { get } from "./api.js";
+import { empty, failure, h, link, put, skeleton } from "./dom.js";
+import { counted, counts, moment, nameOf, number } from "./format.js";
+import { badge, flags } from "./trust.js";
+
+const SIGNS = { added: "+", changed: "~", removed: "−" };
+const SINCE = { current: "still current", replaced: "replaced since", removed: "removed since", restored: "taken back" };
+
+// Returns the numbers of a change, each with a sign.
+export function countsOf(row) {
+  const parts = counts(row);
+  if (parts.length === 0) return h("span", { class: "counts muted", text: "no change" });
+  return h("span", { class: "counts" }, ...parts.map(([name, sign, count]) =>
+    h("span", { class: name, title: `${number(count)} ${name}` }, sign, number(count))));
+}
+
+// Returns the card of an object that differs.
+export function card(row, place = {}) {
+  const { change } = row;
+  const title = row.erased ? h("span", { class: "id", text: `${row.id.slice(0, 15)}… (erased)` })
+    : link({ ...place, id: nameOf(row), commit: undefined, lane: undefined }, { class: "id" }, row.id);
+  const classes = row.class_old && row.class_new && row.class_old !== row.class_new
+    ? [badge(row.class_old), h("span", { class: "arrow", text: "to" }), badge(row.class_new)]
+    : [badge(row.class_new ?? row.class_old)];
+  return h("article", { class: `change ${change}` },
+    h("header", {},
+      h("span", { class: `sign ${change}` }, h("span", { "aria-hidden": "true", text: SIGNS[change] }), change),
+      title, ...classes, ...flags(row.flags),
+      h("span", { class: `since ${row.since}`, text: SINCE[row.since] ?? "" })),
+    row.fields.length > 0 ? h("dl", { class: "fields" }, ...row.fields.flatMap(({ name, old, new: now }) =>
+      [h("dt", { text: name }), h("dd", {}, old === null ? h("i", { text: "none" }) : h("del", { text: old }), " ", now === null ? h("i", { text: "none" }) : h("ins", { text: now }))])) : null,
+    row.lines.length > 0 ? linesOf(row.lines) : null,
+    row.cut ? h("p", { class: "muted", text: "The difference is longer." }) : null);
+}
+
+function linesOf(lines) {
+  const tags = { "+": "ins", "-": "del" };
+  return h("div", { class: "lines" }, ...lines.map(({ sign, text }, at) => sign === "@" ? h("hr", {})
+    : h(tags[sign] ?? "span", { class: "line" }, h("span", { class: "mark", "aria-hidden": "true", text: sign }), ...emphasised(lines, at, sign, text))));
+}
+
+// Returns the text of a line. If one line replaces one line, the words that differ stand out.
+function emphasised(lines, at, sign, text) {
+  const other = sign === "-" ? lines[at + 1] : sign === "+" ? lines[at - 1] : undefined;
+  const isPair = other && other.sign === (sign === "-" ? "+" : "-")
+    && lines[at - (sign === "-" ? 1 : 2)]?.sign !== "-" && lines[at + (sign === "-" ? 2 : 1)]?.sign !== "+";
+  if (!isPair) return [text || "\u00a0"];
+  const [own, others] = [text, other.text].map((line) => line.split(/(?<=\s)|(?=\s)/u));
+  const most = Math.min(own.length, others.length);
+  let start = 0;
+  while (start < most && own[start] === others[start]) start += 1;
+  let end = 0;
+  while (end < most - start && own[own.length - 1 - end] === others[others.length - 1 - end]) end += 1;
+  const middle = own.slice(start, own.length - end).join("");
+  // If most of the line differs, nothing stands out.
+  if (middle === "" || middle.length > 0.75 * text.length) return [text || "\u00a0"];
+  return [own.slice(0, start).join(""), h("b", { text: middle }), own.slice(own.length - end).join("")];
+}
+
+// Shows the differences that `asked` names, a page at a time.
+export function changeCards(asked, place) {
+  const cards = h("div", { class: "cards" });
+  const more = h("div", { class: "more" });
+  const element = h("section", { class: "changes", "aria-label": "Changes" }, cards, more);
+  const load = async (start) => {
+    put(more, skeleton(3));
+    try {
+      const read = await get("changes", { ...asked, start, count: 50 });
+      element.dispatchEvent(new CustomEvent("read", { detail: read }));
+      cards.append(...read.rows.map((row) => card(row, place)));
+      const left = read.total - start - read.rows.length;
+      put(more, left > 0 ? h("button", { type: "button", on: { click: () => load(start + read.rows.length) } }, `Show more (${number(left)} left)`)
+        : read.total === 0 ? empty("No difference", "Nothing changed here, or what changed was taken back.") : null);
+    } catch (error) {
+      put(more, failure(error, () => load(start)));
+    }
+  };
+  load(0);
+  return element;
+}
+
+// The view that compares any two states.
+export class CompareView {
+  constructor(page) {
+    this.page = page;
+    const field = (name, label, hint) => {
+      const input = h("input", { id: `compare-${name}`, type: "text", list: "revisions", autocomplete: "off", spellcheck: "false", placeholder: hint });
+      return [h("label", { for: `compare-${name}`, text: label }), input];
+    };
+    [this.fromLabel, this.from] = field("from", "From", "seq:7, a snapshot or a time");
+    [this.toLabel, this.to] = field("to", "To", "now");
+    this.known = h("datalist", { id: "revisions" });
+    this.result = h("div", { class: "result scroll", tabindex: "0", role: "region", "aria-label": "Differences" });
+    const form = h("form", { class: "compare-form", on: { submit: (event) => this.#submit(event) } },
+      h("div", { class: "field" }, this.fromLabel, this.from), h("div", { class: "field" }, this.toLabel, this.to),
+      h("button", { type: "submit", class: "primary" }, "Compare"), this.known);
+    this.element = h("div", { class: "view compare-view" }, h("div", { class: "heading" }, h("h1", { text: "Compare" })), form, this.result);
+  }
+
+  async show(place) {
+    const same = this.place && this.place.from === place.from && this.place.to === place.to;
+    this.place = place;
+    if (same) return;
+    this.from.value = place.from ?? "";
+    this.to.value = place.to ?? "";
+    this.#suggest();
+    if (!place.from) {
+      put(this.result, empty("Compare any two points", "A point is a commit such as seq:7, a snapshot, a time, or nothing for now. The timeline has a button for each commit."), this.suggestions = h("div", { class: "chips" }));
+      return;
+    }
+    const about = h("div", { class: "about" }, skeleton(2));
+    const cards = changeCards({ from: place.from, to: place.to }, { view: "compare", from: place.from, to: place.to });
+    cards.addEventListener("read", ({ detail }) => {
+      put(about, h("p", { class: "between" }, "From ", point(detail.from), " to ", point(detail.to)), countsOf(detail), h("span", { class: "muted", text: counted(detail.total, "object") }));
+    });
+    put(this.result, about, cards);
+  }
+
+  refresh() {
+    if (this.place?.from && !this.place.to) {
+      const { place } = this;
+      this.place = null;
+      this.show(place);
+    }
+  }
+
+  focus() { this.from.focus(); }
+
+  stop() {}
+
+  async #suggest() {
+    const snapshots = await get("snapshots").catch(() => []);
+    const names = snapshots.slice(0, 12).map((one) => (one.name ?? `seq:${one.seq}`));
+    put(this.known, ...names.map((value) => h("option", { value })));
+    if (this.suggestions && names.length > 0) {
+      put(this.suggestions, h("span", { class: "muted", text: "Snapshots:" }), ...names.map((name) => link({ view: "compare", from: name }, { class: "chip" }, name)));
+    }
+  }
+
+  #submit(event) {
+    event.preventDefault();
+    this.page.go({ view: "compare", from: this.from.value.trim(), to: this.to.value.trim() });
+  }
+}
+
+function point(line) {
+  return line ? link({ view: "timeline", commit: `seq:${line.seq}` }, { title: moment(line.time) }, `seq ${line.seq}`) : "nothing";
+}

@@ -1,0 +1,99 @@
+// Elements of the page. Text goes in as text alone, so no stored text can become an element.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// Makes an element. `props`: class, text, on (events), data, and attributes by name. A child is an element or a text.
+export function h(tag, props = {}, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+// Makes an element of a picture.
+export function svg(tag, props = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+function fill(element, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "class") element.setAttribute("class", value);
+    else if (name === "text") element.textContent = value;
+    else if (name === "on") Object.entries(value).forEach(([event, run]) => element.addEventListener(event, run));
+    else if (name === "data") Object.entries(value).forEach(([key, text]) => { element.dataset[key] = text; });
+    else if (isPlain(name)) element.setAttribute(name, value === true ? "" : value);
+    else throw new Error(`the attribute ${name} is not allowed`);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+// An attribute that runs or loads nothing. A link is made by `link` alone.
+function isPlain(name) {
+  return !/^(on|style$|src|href$|action|formaction|srcdoc)/i.test(name);
+}
+
+// Makes a link to a place of this page.
+export function link(place, props = {}, ...children) {
+  const element = h("a", props, ...children);
+  element.setAttribute("href", hashOf(place));
+  return element;
+}
+
+// Returns the fragment of a place: { view, ...parameters }. The stroke says that it names no element of the page.
+export function hashOf({ view, ...params }) {
+  const kept = Object.entries(params).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const query = new URLSearchParams(kept).toString();
+  return `#/${view}${query ? `?${query}` : ""}`;
+}
+
+// Empties an element and puts children into it.
+export function put(element, ...children) {
+  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+const GLYPHS = {
+  objects: ["M4 6h16M4 12h10M4 18h13"],
+  sessions: ["M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-3.3 2.7-6 6-6s6 2.7 6 6", "M16 5.2a3.5 3.5 0 0 1 0 6.6M17.5 14.6c2.1.8 3.5 2.8 3.5 5.4"],
+  timeline: ["M6 4v16", "M6 7h.01M6 12h.01M6 17h.01", "M11 7h9M11 12h6M11 17h8"],
+  compare: ["M8 4v16M16 4v16", "M4 8l4-4 4 4", "M12 16l4 4 4-4"],
+  search: ["M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14z", "M20 20l-4-4"],
+  close: ["M6 6l12 12M18 6L6 18"],
+  back: ["M15 5l-7 7 7 7"],
+  right: ["M9 5l7 7-7 7"],
+  undo: ["M8 5L4 9l4 4", "M4 9h10a6 6 0 0 1 0 12h-3"],
+  warn: ["M12 4l9 16H3z", "M12 10v4M12 17h.01"],
+  pin: ["M6 4h12v16l-6-4-6 4z"],
+  folder: ["M3 6h6l2 2h10v11H3z"],
+};
+
+// Returns a small picture.
+export function glyph(name, props = {}) {
+  const lines = GLYPHS[name].map((d) => svg("path", { d }));
+  return svg("svg", { viewBox: "0 0 24 24", class: `icon ${props.class ?? ""}`.trim(), "aria-hidden": "true", focusable: "false" }, ...lines);
+}
+
+// Returns a state without content: what is missing, and what to do.
+export function empty(title, text, ...more) {
+  return h("div", { class: "empty" }, h("p", { class: "title", text: title }), h("p", { text }), ...more);
+}
+
+// Returns bars where a text will be.
+export function skeleton(lines = 4) {
+  const bars = Array.from({ length: lines }, (_, at) => h("span", { class: `bar w${(at * 37) % 4}` }));
+  return h("div", { class: "skeleton", role: "status", "aria-label": "Loading" }, ...bars);
+}
+
+// Shows an error in words, with the next step.
+export function failure(error, again) {
+  return h("div", { class: "empty failed", role: "alert" },
+    h("p", { class: "title", text: error.message ?? "Something failed" }),
+    error.hint ? h("p", { text: error.hint }) : null,
+    again ? h("button", { type: "button", on: { click: again } }, "Try again") : null);
+}
+
+// Shows a sentence for some seconds.
+export function toast(text, kind = "") {
+  const element = h("p", { class: `toast ${kind}`.trim(), text });
+  document.getElementById("toasts").append(element);
+  setTimeout(() => element.remove(), 6000);
+}

@@ -1,0 +1,46 @@
+// Numbers, times and names for people.
+
+const NUMBERS = new Intl.NumberFormat("en");
+const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+const UNITS = [["y", 31536000], ["mo", 2592000], ["d", 86400], ["h", 3600], ["min", 60]];
+
+export const number = (value) => NUMBERS.format(value);
+
+// "1 object", "2 objects"
+export function counted(count, one, many = `${one}s`) {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+// "3 min ago"
+export function ago(time) {
+  if (!time) return "";
+  const seconds = (Date.now() - Date.parse(time)) / 1000;
+  if (seconds < 45) return seconds < -60 ? "in the future" : "now";
+  const unit = UNITS.find(([, length]) => seconds >= length) ?? ["min", 60];
+  return `${Math.max(1, Math.floor(seconds / unit[1]))} ${unit[0]} ago`;
+}
+
+// The whole time.
+export const moment = (time) => (time ? MOMENT.format(new Date(time)) : "");
+
+export const short = (digest) => (digest ?? "").slice(0, 8);
+
+// "+3 ~1 -0" as parts with their meaning.
+export function counts({ added = 0, changed = 0, removed = 0 }) {
+  return [["added", "+", added], ["changed", "~", changed], ["removed", "−", removed]].filter(([, , count]) => count > 0);
+}
+
+// Returns a text of the address with its invisible characters written out. The server does this with every text of its own.
+export function plain(text = "") {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
+}
+
+// Returns the name under which the server finds an object: its id, or a stand-in if the id cannot be shown.
+export const nameOf = (row) => row.key ?? row.id;
+
+const OPS = { put: "put", remember: "remember", ingest: "ingest", remove: "remove", init: "created", rollback: "rollback", undo: "undo", redo: "redo", revert: "revert", restore: "restore", erase: "erase", forget: "forget" };
+
+export const opName = (op) => OPS[op] ?? op;
+
+// Whether a commit goes back to what was before.
+export const goesBack = (op) => ["rollback", "undo", "redo", "revert", "restore"].includes(op);

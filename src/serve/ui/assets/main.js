@@ -1,0 +1,176 @@
+// The page: its places, its head, and its keys. A place is the fragment of the address: #/view?parameters.
+
+import { follow, get, takeToken } from "./api.js";
+import { CompareView } from "./changes.js";
+import { empty, failure, glyph, h, hashOf, link, put } from "./dom.js";
+import { ago, counted, moment, number, opName, short } from "./format.js";
+import { showPanel } from "./object.js";
+import { ObjectsView } from "./objects.js";
+import { SearchView } from "./search.js";
+import { SessionsView } from "./sessions.js";
+import { TimelineView } from "./timeline.js";
+import { overview } from "./trust.js";
+
+const VIEWS = { objects: ObjectsView, sessions: SessionsView, timeline: TimelineView, compare: CompareView, search: SearchView };
+const TITLES = { objects: "Objects", sessions: "Sessions", timeline: "Timeline", compare: "Compare", search: "Search" };
+const PANELS = ["id", "commit", "lane", "at"];
+const at = (id) => document.getElementById(id);
+
+const page = {
+  summary: null,
+  place: { view: "objects" },
+
+  // Goes to a place.
+  go(place) { location.hash = hashOf(place); },
+
+  // Opens details beside the view.
+  open(details) {
+    const { view, prefix, only, q, from, to, order, of, lane } = page.place;
+    const kept = view === "objects" ? { lane } : {};
+    page.go({ view, prefix, only, q, from, to, order, of, ...kept, ...details });
+  },
+
+  close() {
+    const place = Object.fromEntries(Object.entries(page.place).filter(([name]) => !PANELS.includes(name) || (name === "lane" && page.place.view === "objects")));
+    page.go(place);
+    page.shown?.focus();
+  },
+
+  // Reads again what the page shows. The details stay as they are, unless the person changed something.
+  async refresh(withPanel = false) {
+    const panel = withPanel ? showPanel(at("panel"), page.place, page) : null;
+    await Promise.all([showSummary(), page.shown?.refresh(), panel]);
+  },
+};
+
+function readPlace() {
+  const [view, query] = location.hash.replace(/^#\/?/, "").split("?");
+  return { ...Object.fromEntries(new URLSearchParams(query ?? "")), view: view in VIEWS ? view : "objects" };
+}
+
+async function showPlace() {
+  const place = readPlace();
+  if (page.place.view !== place.view || !page.shown) {
+    page.shown?.stop();
+    page.shown = new VIEWS[place.view](page);
+    put(at("main"), page.shown.element);
+  }
+  page.place = place;
+  document.title = `${TITLES[place.view]} - Treering`;
+  for (const tab of at("tabs").children) {
+    if (tab.dataset.view === place.view) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
+  if (place.view === "search") at("query").value = place.q ?? "";
+  await Promise.all([page.shown.show(place), showPanel(at("panel"), place, page)]).catch((error) => put(at("main"), failure(error, showPlace)));
+}
+
+async function showSummary() {
+  let summary;
+  try {
+    summary = await get("summary");
+  } catch (error) {
+    if (error.status === 401) return showLocked();
+    return put(at("head"), h("p", { class: "muted", text: error.message }));
+  }
+  page.summary = summary;
+  const { head } = summary;
+  const seq = `seq:${head.seq}`;
+  at("store").textContent = summary.store?.split("/").slice(-2).join("/") ?? "in memory";
+  at("store").title = summary.store ?? "";
+  put(at("head"),
+    h("p", { class: "big" }, h("strong", { text: number(summary.objects) }), summary.objects === 1 ? " object" : " objects"),
+    h("p", {}, link({ view: "timeline", commit: seq }, {}, `seq ${number(head.seq)}`), ` ${opName(head.op)} `, h("time", { datetime: head.time, title: moment(head.time), text: ago(head.time) })),
+    h("p", { class: "muted root" }, "root ", h("code", { title: head.root, text: short(head.root) })),
+    h("p", { class: "muted", text: `${counted(summary.commits, "commit")}, ${counted(summary.snapshots, "snapshot")}` }),
+    ...summary.warnings.map((warning) => h("p", { class: "callout warn", text: warning })));
+  put(at("trusts"), ...overview(summary.work, summary.objects, (only, text) => link({ view: "objects", only }, { class: "look" }, text)));
+  put(at("mode"), summary.writer ? h("span", { class: "badge writes" }, `writes as ${summary.writer.actor ?? summary.writer.trust}`) : "read-only");
+  if (!summary.work) setTimeout(showSummary, 700);
+  return undefined;
+}
+
+function showLocked() {
+  put(at("main"), empty("This page needs its token", "Open the address that treering serve --ui printed. The token is the part after #, and this tab keeps it until it is closed."));
+  document.body.classList.add("locked");
+  showLive(false);
+}
+
+function showLive(isLive) {
+  at("live").className = isLive ? "live on" : "live off";
+  at("live").querySelector(".word").textContent = isLive ? "Live" : "Not connected";
+}
+
+// A head that moved shows at once; a burst of commits shows once in a while.
+function moved(name) {
+  if (name !== "head" || page.moving) return;
+  page.moving = setTimeout(async () => {
+    page.moving = null;
+    at("live").classList.add("beat");
+    setTimeout(() => at("live").classList.remove("beat"), 600);
+    await page.refresh();
+  }, 150);
+}
+
+const THEMES = { auto: "system", light: "light", dark: "dark" };
+
+function showTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  at("theme").textContent = `Theme: ${THEMES[theme]}`;
+}
+
+function nextTheme() {
+  const names = Object.keys(THEMES);
+  const next = names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length];
+  localStorage.setItem("treering-theme", next);
+  showTheme(next);
+}
+
+function keys(event) {
+  const isTyping = event.target.closest("input, textarea, select, dialog");
+  if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
+    at("query").focus();
+    at("query").select();
+    event.preventDefault();
+  } else if (event.key === "Escape" && !event.target.closest("dialog")) {
+    if (event.target === at("query")) page.shown?.focus();
+    else if (!at("panel").hidden) page.close();
+  }
+}
+
+function start() {
+  for (const place of document.querySelectorAll("[data-glyph]")) place.append(glyph(place.dataset.glyph));
+  showTheme(localStorage.getItem("treering-theme") in THEMES ? localStorage.getItem("treering-theme") : "auto");
+  at("theme").addEventListener("click", nextTheme);
+  at("find").addEventListener("submit", (event) => {
+    event.preventDefault();
+    page.go({ view: "search", q: at("query").value.trim() });
+  });
+  at("query").addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") page.shown?.focus();
+  });
+  at("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    page.shown?.focus();
+  });
+  document.addEventListener("keydown", keys);
+  const hasToken = takeToken();
+  addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#token=")) takeToken();
+    showPlace();
+  });
+  if (!hasToken) return showLocked();
+  showPlace();
+  showSummary();
+  let seen = null;
+  follow((name, data) => {
+    const isNews = seen !== null && seen !== data.root + data.seq;
+    seen = data.root + data.seq;
+    if (isNews) moved(name);
+  }, showLive);
+  // Ages grow while nothing happens.
+  setInterval(showSummary, 60_000);
+  return undefined;
+}
+
+start();

@@ -1,0 +1,115 @@
+// The view of the objects: the folders that the ids make, and the objects of one folder.
+
+import { get } from "./api.js";
+import { empty, glyph, h, link, put } from "./dom.js";
+import { ago, nameOf, number, plain } from "./format.js";
+import { VirtualList } from "./list.js";
+import { badge, flags } from "./trust.js";
+
+// Returns the children of the row of an object.
+export function objectRow(row, text = row.gist) {
+  return [
+    badge(row.trust),
+    h("span", { class: "what" },
+      h("span", { class: "id", text: row.id }),
+      h("span", { class: "gist", text: text || row.kind })),
+    h("span", { class: "side-info" }, ...flags(row.flags), h("span", { class: "when", text: ago(row.updated) })),
+  ];
+}
+
+export class ObjectsView {
+  constructor(page) {
+    this.page = page;
+    this.folders = h("div", { class: "folders" });
+    this.title = h("h1", { text: "Objects" });
+    this.filters = h("div", { class: "filters", role: "group", "aria-label": "Filter" });
+    this.list = new VirtualList({
+      label: "Objects",
+      height: matchMedia("(max-width: 760px)").matches ? 84 : 60,
+      className: "objects",
+      draw: (row) => objectRow(row),
+      opened: (row) => page.open({ id: nameOf(row) }),
+      read: async (rows, signal) => {
+        const { prefix, only, lane } = this.place;
+        const read = await get("objects", { prefix, only, lane, ...rows }, signal);
+        this.heading(read.total);
+        return read;
+      },
+      empty: () => this.#nothing(),
+    });
+    this.element = h("div", { class: "view objects-view" },
+      h("div", { class: "heading" }, this.title, this.filters),
+      h("div", { class: "columns" }, h("nav", { class: "tree", "aria-label": "Folders" }, this.folders), this.list.element));
+  }
+
+  async show(place) {
+    const is = (name) => (this.place?.[name] ?? "") === (place[name] ?? "");
+    const moved = !this.place || !["prefix", "only", "lane"].every(is);
+    this.place = place;
+    if (moved) {
+      this.#drawFilters();
+      this.#drawFolders();
+      await this.list.start(place.id && !place.only && !place.lane ? { around: place.id } : {});
+    }
+    this.list.select((row) => nameOf(row) === place.id);
+  }
+
+  refresh() {
+    this.#drawFolders();
+    return this.list.refresh();
+  }
+
+  focus() { this.list.box.focus(); }
+
+  stop() { this.list.stop(); }
+
+  heading(total) {
+    const { prefix, lane } = this.place;
+    const of = lane ? ` of ${plain(lane)}` : prefix ? ` in ${plain(prefix)}` : "";
+    put(this.title, "Objects", h("span", { class: "muted", text: `${of} ${number(total)}` }));
+  }
+
+  #nothing() {
+    if (this.place.only || this.place.lane) {
+      return empty("Nothing here", this.place.only === "flagged" ? "The scan flagged no object." : "No object is selected by this filter.", this.#link({ only: "", lane: "" }, {}, "Show all objects"));
+    }
+    return empty("The memory is empty", "Store something, and it appears here: treering remember 'The office is in Oslo'");
+  }
+
+  #link(change, props, ...children) {
+    const { view, prefix, only, lane } = { ...this.place, view: "objects", ...change };
+    return link({ view, prefix, only, lane }, props, ...children);
+  }
+
+  #drawFilters() {
+    const { only, lane } = this.place;
+    const filter = (value, text) => this.#link({ only: value }, { class: "chip", "aria-current": (only ?? "") === value ? "true" : null }, text);
+    put(this.filters, filter("", "All"), filter("untrusted", "Untrusted"), filter("flagged", "Flagged"),
+      lane ? this.#link({ lane: "" }, { class: "chip on", "aria-label": `Stop showing only ${plain(lane)}` }, `by ${plain(lane)}`, glyph("close")) : null);
+  }
+
+  // Draws the folders from the top to the chosen one, and those in it.
+  async #drawFolders() {
+    const chosen = this.place.prefix ?? "";
+    const levels = [""];
+    for (let at = chosen.indexOf("/"); at >= 0; at = chosen.indexOf("/", at + 1)) levels.push(chosen.slice(0, at + 1));
+    try {
+      const read = await Promise.all(levels.map((prefix) => get("folders", { prefix })));
+      if ((this.place.prefix ?? "") !== chosen) return;
+      const draw = (depth) => {
+        const level = read[depth];
+        const items = level.folders.map((folder) => h("li", {},
+          this.#link({ prefix: folder.prefix }, { class: "folder", title: folder.name, "aria-current": folder.prefix === chosen ? "true" : null },
+            glyph("folder"), h("span", { class: "name", text: folder.name }), h("span", { class: "count", text: number(folder.objects) })),
+          levels[depth + 1] === folder.prefix && read[depth + 1].folders.length > 0 ? draw(depth + 1) : null));
+        return h("ul", {}, ...items, level.more ? h("li", { class: "muted", text: "and more" }) : null);
+      };
+      const all = this.#link({ prefix: "" }, { class: "folder", "aria-current": chosen === "" ? "true" : null },
+        glyph("objects"), h("span", { class: "name", text: "All" }), h("span", { class: "count", text: number(read[0].total) }));
+      put(this.folders, all, read[0].folders.length > 0 ? draw(0) : null);
+    } catch {
+      // The list of objects shows the same error.
+      put(this.folders);
+    }
+  }
+}

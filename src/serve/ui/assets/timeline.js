@@ -1,0 +1,117 @@
+// The view of the commits, newest first, with a line for each lane.
+
+import { get } from "./api.js";
+import { countsOf } from "./changes.js";
+import { empty, glyph, h, link, put, svg } from "./dom.js";
+import { ago, goesBack, number, opName, plain } from "./format.js";
+import { VirtualList } from "./list.js";
+import { badge } from "./trust.js";
+
+const HEIGHT = matchMedia("(max-width: 760px)").matches ? 64 : 44;
+// Lanes beyond these share the last column.
+const COLUMNS = 6;
+const WIDTH = 14;
+
+export class TimelineView {
+  constructor(page) {
+    this.page = page;
+    this.columns = [];
+    this.title = h("h1", { text: "Timeline" });
+    this.filters = h("div", { class: "filters" });
+    this.list = new VirtualList({
+      label: "Commits, newest first",
+      height: HEIGHT,
+      className: "timeline",
+      draw: (row) => this.#row(row),
+      opened: (row) => page.open({ commit: `seq:${row.seq}` }),
+      read: async (rows, signal) => {
+        const { count, start, around } = rows;
+        const read = await get("commits", { lane: this.place.of, of: this.pinned, start, count, around }, signal);
+        this.pinned = read.total;
+        this.#heading(read.total);
+        return read;
+      },
+      empty: () => empty("No commits", "This session made no commit that history keeps."),
+    });
+    this.element = h("div", { class: "view timeline-view" }, h("div", { class: "heading" }, this.title, this.filters), this.list.element);
+  }
+
+  async show(place) {
+    const moved = !this.place || this.place.of !== place.of;
+    this.place = place;
+    if (moved) {
+      this.pinned = undefined;
+      put(this.filters, place.of ? link({ view: "timeline", commit: place.commit }, { class: "chip on", "aria-label": `Stop showing only ${plain(place.of)}` }, `by ${plain(place.of)}`, glyph("close")) : null);
+      await this.list.start(place.commit ? { around: place.commit } : {});
+    } else if (place.commit && !this.#isInSight(place.commit)) {
+      const read = await get("commits", { lane: place.of, of: this.pinned, around: place.commit, count: 1 }).catch(() => null);
+      if (read?.place !== undefined) this.list.show(read.place, true);
+    }
+    this.list.select((row) => `seq:${row.seq}` === place.commit);
+  }
+
+  async refresh() {
+    const before = this.list.total;
+    this.pinned = undefined;
+    this.columns = [];
+    const known = await get("commits", { lane: this.place.of, count: 1 }).catch(() => null);
+    if (known) await this.list.refresh(Math.max(0, known.total - before));
+  }
+
+  focus() { this.list.box.focus(); }
+
+  stop() { this.list.stop(); }
+
+  #isInSight(commit) {
+    const row = this.list.rowAt(this.list.active);
+    return row && `seq:${row.seq}` === commit;
+  }
+
+  #heading(total) {
+    put(this.title, "Timeline", h("span", { class: "muted", text: `${this.place.of ? ` of ${plain(this.place.of)}` : ""} ${number(total)}` }));
+  }
+
+  // Returns the column of the lane of a row: the first one that no other lane uses from its first to its last commit.
+  #column(row) {
+    const known = this.columns.find((column) => column.lanes.has(row.lane));
+    if (known) return this.columns.indexOf(known);
+    const [first, last] = row.lane_span ?? [row.seq, row.seq];
+    const isFree = (column) => column.spans.every(([low, high]) => last < low || first > high);
+    let at = this.columns.findIndex(isFree);
+    if (at < 0) at = this.columns.length < COLUMNS ? this.columns.push({ lanes: new Set(), spans: [] }) - 1 : COLUMNS - 1;
+    this.columns[at].lanes.add(row.lane);
+    this.columns[at].spans.push([first, last]);
+    return at;
+  }
+
+  #graph(row) {
+    const own = this.#column(row);
+    const x = (column) => WIDTH / 2 + column * WIDTH;
+    const picture = svg("svg", { class: "graph", viewBox: `0 0 ${COLUMNS * WIDTH} ${HEIGHT}`, width: COLUMNS * WIDTH, height: HEIGHT, "aria-hidden": "true" });
+    this.columns.forEach(({ spans }, column) => {
+      // A line goes on above the commit if the lane has a later one, and below it if the lane has an earlier one.
+      const above = spans.some(([low, high]) => low <= row.seq && row.seq < high);
+      const below = spans.some(([low, high]) => low < row.seq && row.seq <= high);
+      if (above || below) picture.append(svg("path", { class: `rail c${column}`, d: `M${x(column)} ${above ? 0 : HEIGHT / 2}V${below ? HEIGHT : HEIGHT / 2}` }));
+    });
+    const [cx, cy] = [x(own), HEIGHT / 2];
+    if (goesBack(row.op)) picture.append(svg("path", { class: `mark back c${own}`, d: `M${cx + 4} ${cy - 5}L${cx - 5} ${cy}l9 5z` }));
+    else if (row.snapshots.length > 0) picture.append(svg("path", { class: `mark c${own}`, d: `M${cx} ${cy - 7}L${cx + 7} ${cy} ${cx} ${cy + 7} ${cx - 7} ${cy}z` }));
+    else picture.append(svg("circle", { class: `mark c${own}`, cx, cy, r: 4.5 }));
+    return picture;
+  }
+
+  #row(row) {
+    const op = row.target_seq !== null && goesBack(row.op) ? `${opName(row.op)} ${row.op === "rollback" ? "to" : "of"} ${number(row.target_seq)}` : opName(row.op);
+    return [
+      this.#graph(row),
+      h("span", { class: "seq", text: number(row.seq) }),
+      h("span", { class: goesBack(row.op) ? "op back" : "op", text: op }),
+      h("span", { class: "lane", text: row.lane }),
+      badge(row.trust, { bare: true }),
+      countsOf(row),
+      h("span", { class: "reason" }, ...row.snapshots.map((name) => h("span", { class: "badge tag" }, glyph("pin"), name)), row.thinned > 0 ? h("span", { class: "muted", text: `${number(row.thinned)} thinned before ` }) : null, row.reason ?? ""),
+      h("span", { class: "when", text: ago(row.time) }),
+    ];
+  }
+}

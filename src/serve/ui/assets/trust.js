@@ -1,0 +1,58 @@
+// Trust: each class has a shape, a word and a colour, so that no class is told by its colour alone.
+
+import { h, svg } from "./dom.js";
+import { counted, number } from "./format.js";
+
+// Filled shapes are trusted, outlines are not.
+const CLASSES = {
+  direct_user: { word: "person", shape: () => svg("circle", { cx: 8, cy: 8, r: 5.5 }) },
+  host: { word: "host", shape: () => svg("path", { d: "M8 1.8L14.2 8 8 14.2 1.8 8z" }) },
+  model: { word: "model", shape: () => svg("rect", { x: 2.8, y: 2.8, width: 10.4, height: 10.4, rx: 2 }) },
+  tool_internal: { word: "internal tool", shape: () => svg("path", { d: "M5 2h6l3 6-3 6H5L2 8z" }) },
+  tool_external: { word: "external tool", shape: () => svg("path", { d: "M8 2.5l6 11H2z" }) },
+  document: { word: "document", shape: () => svg("path", { d: "M4 2h5l3 3v9H4zM9 2v3h3" }) },
+  import: { word: "import", shape: () => svg("path", { d: "M2.5 6V2.5h11V6M8 5v8M4.8 10L8 13.2 11.2 10" }) },
+};
+const TRUSTED = ["direct_user", "host", "model", "tool_internal"];
+
+export const isTrusted = (trust) => TRUSTED.includes(trust);
+export const wordOf = (trust) => CLASSES[trust]?.word ?? "unknown";
+
+function shape(trust) {
+  const made = CLASSES[trust]?.shape() ?? svg("path", { d: "M4 8h8" });
+  return svg("svg", { viewBox: "0 0 16 16", class: "shape", "aria-hidden": "true", focusable: "false" }, made);
+}
+
+// Returns the class of a text: a shape and a word. `trust` is null if the object was erased.
+export function badge(trust, { bare = false } = {}) {
+  if (!trust) return h("span", { class: "badge erased" }, shape(null), "erased");
+  const trusted = isTrusted(trust);
+  const word = bare || trusted ? wordOf(trust) : `untrusted: ${wordOf(trust)}`;
+  return h("span", { class: `badge ${trust} ${trusted ? "trusted" : "untrusted"}`, title: `class ${trust}` }, shape(trust), word);
+}
+
+// Returns the flags of the scan, if there are any.
+export function flags(list) {
+  return (list ?? []).map((flag) => h("span", { class: "badge flag", title: "The scan matched this rule" },
+    svg("svg", { viewBox: "0 0 16 16", class: "shape", "aria-hidden": "true" }, svg("path", { d: "M4 14V2.5h8L10 5.5l2 3H4" })), flag));
+}
+
+// Returns the numbers of objects by class, as a bar and a list of words.
+export function overview(work, objects, linkOf) {
+  if (!work) return [h("h2", { text: "Trust" }), h("p", { class: "muted", text: "Reading the history" })];
+  const total = Math.max(1, objects);
+  const bar = svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", class: "share", "aria-hidden": "true" });
+  let at = 0;
+  for (const { trust, objects: count } of work.classes) {
+    const width = (100 * count) / total;
+    bar.append(svg("rect", { x: at, y: 0, width: Math.max(width - 0.6, 0.8), height: 6, class: trust }));
+    at += width;
+  }
+  const rows = work.classes.map(({ trust, objects: count }) =>
+    h("li", {}, badge(trust, { bare: true }), h("span", { class: "count", text: number(count) })));
+  const links = [
+    work.untrusted > 0 ? linkOf("untrusted", counted(work.untrusted, "untrusted object")) : null,
+    work.flagged > 0 ? linkOf("flagged", counted(work.flagged, "flagged object")) : null,
+  ];
+  return [h("h2", { text: "Trust" }), bar, h("ul", { class: "classes" }, ...rows), ...links];
+}

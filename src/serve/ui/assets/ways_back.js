@@ -1,0 +1,103 @@
+// The ways back: a revert and a rollback, each after a preview of what will change.
+
+import { get, post } from "./api.js";
+import { card } from "./changes.js";
+import { failure, glyph, h, put, skeleton, toast } from "./dom.js";
+import { counted, counts, number } from "./format.js";
+
+// Returns the buttons of the ways back, or nothing if the page only reads.
+export function offer(page, { lane, commit, text, rollback }) {
+  if (!page.summary?.writer) return null;
+  const revert = h("button", { type: "button", class: "danger", on: { click: () => dialog(page, new Revert({ lane, commit }, text)) } }, glyph("undo"), `Take back ${text}`);
+  const back = rollback ? h("button", { type: "button", class: "danger", on: { click: () => dialog(page, new Rollback(rollback)) } }, glyph("undo"), `Roll back to ${rollback}`) : null;
+  return h("p", { class: "actions" }, revert, back);
+}
+
+const words = (read) => counts(read).map(([name, , count]) => `${number(count)} ${name}`).join(", ") || "nothing";
+
+class Revert {
+  constructor(asked, text) {
+    this.asked = asked;
+    this.title = `Take back ${text}`;
+    this.done = `Taken back: ${text}`;
+  }
+
+  async preview() {
+    const read = await post("revert", { ...this.asked, dry_run: true });
+    const changes = read.added + read.changed + read.removed;
+    this.nothing = changes === 0;
+    return [
+      h("p", {}, "Each object gets its newest version by anybody else, or is removed if there is none: ", h("strong", { text: words(read) }), "."),
+      read.kept_total > 0 ? h("p", { class: "callout", text: `${counted(read.kept_total, "object")} stay, because others changed them later: ${read.kept.slice(0, 5).map((kept) => kept.id).join(", ")}` }) : null,
+      read.derived_total > 0 ? h("p", { class: "callout warn", text: `${counted(read.derived_total, "object")} were derived from this and stay: ${read.derived.slice(0, 5).join(", ")}` }) : null,
+      h("div", { class: "cards" }, ...read.rows.map((row) => card(row, { view: "objects" }))),
+      changes > read.rows.length ? h("p", { class: "muted", text: `and ${number(changes - read.rows.length)} more` }) : null,
+    ];
+  }
+
+  confirm(head, reason) { return post("revert", { ...this.asked, head, reason }); }
+}
+
+class Rollback {
+  constructor(to) {
+    this.to = to;
+    this.title = `Roll back to ${to}`;
+    this.done = `Rolled back to ${to}`;
+  }
+
+  async preview() {
+    const read = await post("rollback", { to: this.to, dry_run: true });
+    this.all = Boolean(read.needs);
+    this.nothing = read.added + read.changed + read.removed === 0;
+    const differences = await get("changes", { from: "@", to: this.to, count: 50 });
+    return [
+      h("p", {}, "The whole memory returns to this state: ", h("strong", { text: words(read) }), ". Snapshots stay."),
+      this.all ? h("p", { class: "callout warn" }, glyph("warn"), `This also takes back the work of ${read.other_lanes.length > 0 ? read.other_lanes.join(", ") : "others"}.`) : null,
+      h("div", { class: "cards" }, ...differences.rows.map((row) => card(row, { view: "objects" }))),
+      differences.total > differences.rows.length ? h("p", { class: "muted", text: `and ${number(differences.total - differences.rows.length)} more` }) : null,
+    ];
+  }
+
+  confirm(head, reason) { return post("rollback", { to: this.to, all: this.all, head, reason }); }
+}
+
+function dialog(page, way) {
+  const body = h("div", { class: "dialog-body scroll", tabindex: "0", role: "region", "aria-label": "Preview" }, skeleton(5));
+  const reason = h("input", { id: "reason", type: "text", maxlength: "200", autocomplete: "off", placeholder: "why, for the log" });
+  const close = () => { box.close(); box.remove(); };
+  const cancel = h("button", { type: "button", on: { click: close } }, "Cancel");
+  const yes = h("button", { type: "submit", class: "danger primary", disabled: true }, way.title);
+  const writer = page.summary.writer;
+  const form = h("form", { on: { submit: (event) => { event.preventDefault(); run(); } } },
+    h("div", { class: "field" }, h("label", { for: "reason", text: "Reason" }), reason),
+    h("p", { class: "muted small", text: `The change is a commit of class ${writer.trust}${writer.actor ? ` by ${writer.actor}` : ""}. An undo takes it back.` }),
+    h("div", { class: "actions" }, cancel, yes));
+  const box = h("dialog", { class: "dialog", "aria-labelledby": "dialog-title", on: { cancel: () => box.remove() } }, h("h2", { id: "dialog-title", text: way.title }), body, form);
+  document.body.append(box);
+  box.showModal();
+  let head = null;
+  const preview = async () => {
+    put(body, skeleton(5));
+    yes.disabled = true;
+    try {
+      head = (await get("summary")).head.commit;
+      put(body, ...await way.preview());
+      yes.disabled = way.nothing;
+      if (way.nothing) body.prepend(h("p", { class: "callout", text: "Nothing would change: nothing of it is left." }));
+    } catch (error) {
+      put(body, failure(error, preview));
+    }
+  };
+  const run = async () => {
+    yes.disabled = true;
+    try {
+      await way.confirm(head, reason.value.trim() || undefined);
+      close();
+      toast(way.done, "good");
+      page.refresh(true);
+    } catch (error) {
+      put(body, failure(error, preview));
+    }
+  };
+  preview();
+}

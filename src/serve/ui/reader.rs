@@ -1,0 +1,168 @@
+//! The memory as the page reads it, with what its requests share.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::agent::Agent;
+use crate::digest::Root;
+use crate::engine::{Change, CommitInfo, Ledger, Memory, Revision, SortedIds, View, Writer};
+use crate::error::Result;
+use crate::object::lane_of;
+use crate::threads::{Mutex, MutexGuard};
+
+/// The number of states whose sorted ids are kept.
+const STATES_KEPT: usize = 4;
+/// The number of differences that are kept.
+const DIFFS_KEPT: usize = 4;
+
+/// The newest values, each with what it was made of.
+type Kept<K, V> = Mutex<VecDeque<(K, Arc<V>)>>;
+
+/// What the requests of the page share. All of it is derived but for the writer.
+#[derive(Default)]
+pub(crate) struct Shared {
+    ids: Kept<Root, SortedIds>,
+    diffs: Kept<(Root, Root), Vec<Change>>,
+    /// The places of the ids that a filter selects, by the filter and the seq of the head.
+    pub(super) chosen: Kept<(String, u64), Vec<u32>>,
+    ledger: Mutex<Ledger>,
+    has_ledger: AtomicBool,
+    /// Who takes something back; `None` if the page only reads (PAG-3).
+    writer: Option<Writer>,
+}
+
+impl Shared {
+    pub(crate) fn new(writer: Option<Writer>) -> Self {
+        Self {
+            writer,
+            ..Self::default()
+        }
+    }
+}
+
+/// The memory, for one request.
+pub(crate) struct Reader {
+    pub(super) agent: Agent,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Reader {
+    pub(crate) fn new(agent: Agent, shared: Arc<Shared>) -> Self {
+        Self { agent, shared }
+    }
+
+    pub(super) fn memory(&self) -> &Memory {
+        self.agent.memory()
+    }
+
+    pub(super) fn writer(&self) -> Option<&Writer> {
+        self.shared.writer.as_ref()
+    }
+
+    /// Returns the state at the head, with the commits of other processes.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::refresh`].
+    pub(super) fn head(&self) -> Result<View> {
+        self.memory().refresh()
+    }
+
+    /// Returns the state that `revision` names, else the head.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not a revision; `NotFound` if there is no such state.
+    pub(super) fn state(&self, revision: Option<&str>) -> Result<View> {
+        let head = self.head()?;
+        match revision
+            .filter(|text| !text.is_empty())
+            .map(str::parse)
+            .transpose()?
+        {
+            None | Some(Revision::Head) => Ok(head),
+            Some(revision) => self.memory().view_at(&revision, lane_of(None, None)),
+        }
+    }
+
+    /// Returns the commit that `revision` names, without its state.
+    ///
+    /// # Errors
+    /// The errors of [`Self::state`].
+    pub(super) fn commit(&self, revision: &str) -> Result<CommitInfo> {
+        self.head()?;
+        self.memory().resolve(&revision.parse()?, lane_of(None, None))
+    }
+
+    /// Returns the sorted ids of a state.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(super) fn ids(&self, view: &View) -> Result<Arc<SortedIds>> {
+        kept(&self.shared.ids, STATES_KEPT, view.root(), || view.sorted_ids())
+    }
+
+    /// Returns the differences of two states, sorted by id.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::diff`].
+    pub(super) fn diff(&self, older: &View, newer: &View) -> Result<Arc<Vec<Change>>> {
+        let between = (older.root(), newer.root());
+        kept(&self.shared.diffs, DIFFS_KEPT, between, || {
+            self.memory().diff(older, newer)
+        })
+    }
+
+    /// Returns the ledger at the head. The first call reads the history.
+    ///
+    /// # Errors
+    /// The errors of [`Ledger::follow`].
+    pub(super) fn ledger(&self) -> Result<MutexGuard<'_, Ledger>> {
+        let head = self.head()?;
+        let mut ledger = self.shared.ledger.lock();
+        ledger.follow(&head)?;
+        self.shared.has_ledger.store(true, Ordering::Release);
+        Ok(ledger)
+    }
+
+    /// Returns the ledger at the head, unless another thread is still reading the history.
+    ///
+    /// # Errors
+    /// The errors of [`Ledger::follow`].
+    pub(super) fn ledger_at_hand(&self) -> Result<Option<MutexGuard<'_, Ledger>>> {
+        if !self.shared.has_ledger.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        self.ledger().map(Some)
+    }
+
+    /// Reads what the first requests need: the sorted ids, the ledger and the index of words.
+    ///
+    /// # Errors
+    /// The errors of [`Self::ids`], [`Self::ledger`] and [`Agent::with_index`].
+    pub(crate) fn prepare(&self) -> Result<()> {
+        self.ids(&self.head()?)?;
+        self.ledger().map(drop)?;
+        self.agent.with_index(&self.head()?, |_, _| Ok(()))
+    }
+}
+
+/// Returns the value that was made of `key`, else makes it.
+pub(super) fn kept<K: PartialEq, V>(
+    values: &Kept<K, V>,
+    most: usize,
+    key: K,
+    make: impl FnOnce() -> Result<V>,
+) -> Result<Arc<V>> {
+    if let Some((_, known)) = values.lock().iter().find(|(known, _)| *known == key) {
+        return Ok(Arc::clone(known));
+    }
+    // Made without the lock, so that others read meanwhile.
+    let made = Arc::new(make()?);
+    let mut values = values.lock();
+    values.push_front((key, Arc::clone(&made)));
+    values.truncate(most);
+    Ok(made)
+}

@@ -1,0 +1,322 @@
+// Tries the page as a person would; see page.sh. Prints what it measured, and fails if the page does not hold a promise.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import puppeteer from "puppeteer-core";
+import { hostile, large, poisoned } from "./page_stores.mjs";
+import { TEXTS } from "./page_texts.mjs";
+
+const [, , program, work, ...wanted] = process.argv;
+const PARTS = ["find", "hostile", "large", "axe", "shots"];
+const SIZES = [[1280, 800], [390, 844]];
+const THEMES = ["light", "dark"];
+const FIRST_PAINT_MS = 300;
+const TASK_MS = 50;
+const FIND_SECONDS = 60;
+
+const browser = await puppeteer.launch({ executablePath: process.env.BROWSER, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const wait = (ms) => new Promise((resume) => { setTimeout(resume, ms); });
+let failures = 0;
+
+function check(holds, text) {
+  console.log(`${holds ? "ok" : "FAILED"}: ${text}`);
+  if (!holds) failures += 1;
+}
+
+// Opens a page, and collects what must not happen: other hosts, reports of the policy, errors, dialogs.
+async function open(address, { size = SIZES[0], theme = "light" } = {}) {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  const bad = [];
+  const { origin } = new URL(address);
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith("data:")) bad.push(`request to ${request.url()}`);
+    // A browser does not send the fragment.
+    if (/token/.test(request.url().split("#")[0])) bad.push(`a token in ${request.url()}`);
+  });
+  page.on("console", (message) => {
+    if (/Content Security Policy|Trusted/i.test(message.text()) || message.type() === "error") bad.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => bad.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => { bad.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  await page.evaluateOnNewDocument(() => {
+    window.reports = [];
+    addEventListener("securitypolicyviolation", (event) => window.reports.push(`${event.violatedDirective} ${event.blockedURI}`));
+  });
+  await page.setViewport({ width: size[0], height: size[1], hasTouch: size[0] < 500 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+  await page.goto(address, { waitUntil: "load" });
+  return { page, bad, close: () => context.close() };
+}
+
+// Goes to a place by its address, and waits until nothing is loaded any more.
+async function go(page, hash) {
+  await page.evaluate((place) => { location.hash = `#/${place}`; }, hash);
+  await settled(page);
+}
+
+async function settled(page) {
+  await wait(150);
+  await page.waitForFunction(() => !document.querySelector(".skeleton, .row.waiting, [aria-busy]"), { timeout: 20_000 });
+  await wait(50);
+}
+
+// Returns what the screen shows: the text of each element in sight that matches, and where its middle is.
+function inSight(page, selector) {
+  return page.evaluate((wanted_) => [...document.querySelectorAll(wanted_)].map((element) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    const [x, y] = [left + width / 2, top + Math.min(height / 2, 20)];
+    const hit = document.elementFromPoint(x, y);
+    return { text: element.innerText, x, y, seen: width > 0 && height > 0 && Boolean(hit) && (element.contains(hit) || hit.contains(element)) };
+  }).filter((one) => one.seen), selector);
+}
+
+async function click(page, selector, matches) {
+  const found = (await inSight(page, selector)).find((one) => matches(one.text));
+  if (!found) throw new Error(`nothing in sight matches ${selector}`);
+  await page.mouse.click(found.x, found.y);
+  await settled(page);
+  return found.text;
+}
+
+// Finds the session that made 12 of 300 facts false, with the mouse alone, by what the screen shows.
+async function find() {
+  const { store, guilty } = poisoned(program, work);
+  const server = await store.serve();
+  const { page, bad, close } = await open(server.page);
+  const begun = Date.now();
+  await settled(page);
+  await click(page, "a, button", (text) => text.trim() === "Sessions");
+  // The row that says that it replaced the most of what others wrote.
+  const replaced = (text) => Number(/replaced (\d+) versions? of others/.exec(text)?.[1] ?? 0);
+  const rows = await inSight(page, ".row");
+  const most = Math.max(...rows.map((row) => replaced(row.text)));
+  check(most === 12 && rows.findIndex((row) => replaced(row.text) === most) === 0, `the first session in sight replaced ${most} versions of others`);
+  await click(page, ".row", (text) => replaced(text) === most);
+  const name = (await inSight(page, "aside h2"))[0]?.text;
+  // Read every difference by scrolling with the wheel.
+  const seen = new Set();
+  const [middle] = await inSight(page, "aside .panel-body");
+  await page.mouse.move(middle.x, 400);
+  for (let step = 0; step < 80; step += 1) {
+    for (const { text } of await inSight(page, "aside article.change")) if (/^~?\s*changed/.test(text)) seen.add(text.split("\n").find((line) => line.startsWith("facts/")));
+    await page.mouse.wheel({ deltaY: 300 });
+    await wait(30);
+  }
+  const seconds = (Date.now() - begun) / 1000;
+  check(name === guilty, `the screen names the session ${name}`);
+  check(seen.size === 12, `the screen shows ${seen.size} changed facts of it`);
+  check(seconds < FIND_SECONDS, `found in ${seconds.toFixed(1)} s with the mouse alone`);
+  await page.screenshot({ path: join(work, "find.png") });
+  check(bad.length === 0, `nothing else happened ${bad.join("; ")}`);
+  await close();
+  server.end();
+  await takeBack(store, guilty);
+}
+
+// Takes the session back with the mouse alone, after the preview, and undoes that for the next run.
+async function takeBack(store, guilty) {
+  const server = await store.serve(["--write"]);
+  const { page, close } = await open(`${server.page}`);
+  await settled(page);
+  await click(page, "a", (text) => text.trim() === "Sessions");
+  await click(page, ".row", (text) => text.includes(guilty));
+  await click(page, "aside button", (text) => text.startsWith("Take back"));
+  const preview = (await inSight(page, "dialog"))[0].text;
+  check(/12 changed/.test(preview) && /8 removed/.test(preview), "the preview says what will change");
+  await click(page, "dialog button[type=submit]", () => true);
+  await wait(800);
+  await settled(page);
+  const row = (await inSight(page, ".row")).find((one) => one.text.includes(guilty));
+  check(!row || /none alive/.test(row.text), "after the confirmation nothing of the session is alive");
+  await close();
+  server.end();
+  store.run(["undo"]);
+}
+
+const ALLOWED = new Set("HTML HEAD META TITLE LINK SCRIPT BODY A HEADER DIV IMG STRONG SPAN NAV SECTION P FOOTER BUTTON FORM LABEL INPUT KBD MAIN ASIDE NOSCRIPT H1 H2 H3 UL OL LI DL DT DD TIME CODE B I INS DEL HR ARTICLE DATALIST OPTION svg path circle rect".split(" "));
+
+// Looks at hostile texts in every view: none may become more than text.
+async function hostileTexts() {
+  const store = hostile(program, work, TEXTS);
+  const server = await store.serve();
+  const { page, bad, close } = await open(server.page);
+  await settled(page);
+  const rows = await page.evaluate(async () => {
+    const token = sessionStorage.getItem("treering-token");
+    const read = await fetch("/ui/objects?count=200", { headers: { Authorization: `Bearer ${token}` } });
+    return (await read.json()).rows;
+  });
+  const places = ["objects", "objects?only=untrusted", "sessions", "timeline", "compare", "compare?from=seq:45&to=@", ...TEXTS.map((text) => `search?${new URLSearchParams({ q: text })}`)];
+  for (const row of rows) places.push(`objects?${new URLSearchParams({ id: row.key ?? row.id })}`);
+  for (let seq = 1; seq <= 47; seq += 1) places.push(`timeline?commit=seq:${seq}`);
+  const sessions = await page.evaluate(async () => {
+    const token = sessionStorage.getItem("treering-token");
+    const read = await fetch("/ui/sessions?count=200", { headers: { Authorization: `Bearer ${token}` } });
+    return (await read.json()).rows.map((one) => one.lane);
+  });
+  for (const lane of sessions) places.push(`sessions?${new URLSearchParams({ lane })}`);
+  // A hostile address, too.
+  for (const text of TEXTS) places.push(`objects?${new URLSearchParams({ prefix: text, id: text })}`, `timeline?${new URLSearchParams({ of: text, commit: text })}`);
+  let texts = 0;
+  for (const place of places) {
+    await page.evaluate((hash) => { location.hash = `#/${hash}`; }, place);
+    await settled(page).catch(() => bad.push(`${place.slice(0, 60)} does not settle`));
+    const found = await page.evaluate((allowed) => {
+      const wrong = [];
+      for (const element of document.querySelectorAll("*")) {
+        if (!allowed.includes(element.tagName)) wrong.push(`element ${element.tagName}`);
+        for (const { name, value } of element.attributes) {
+          if (/^on/i.test(name)) wrong.push(`attribute ${name}`);
+          if (/^(href|src|action)$/i.test(name) && !/^(#|\/assets\/)/.test(value)) wrong.push(`${name}=${value.slice(0, 40)}`);
+        }
+      }
+      if (document.scripts.length !== 1 || document.images.length !== 1) wrong.push("a script or an image");
+      if (window.taken !== undefined) wrong.push("a text ran");
+      const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]/u;
+      if (unseen.test(document.getElementById("main").textContent + document.getElementById("panel").textContent)) wrong.push("an invisible character");
+      if (document.documentElement.scrollWidth > innerWidth + 1) wrong.push("wider than the screen");
+      return { wrong, reports: window.reports, length: document.body.innerText.length };
+    }, [...ALLOWED]);
+    texts += found.length;
+    bad.push(...[...found.wrong, ...found.reports].map((what) => `${what} at ${place.slice(0, 60)}`));
+  }
+  // The server refuses what a hostile address names, which the browser logs.
+  const real = [...new Set(bad)].filter((what) => !/status of (400|404|422)/.test(what));
+  check(real.length === 0, `${TEXTS.length} hostile texts at ${places.length} places inject nothing (${texts} characters shown) ${real.slice(0, 5).join("; ")}`);
+  check(places.length > 250, `${rows.length} objects and ${sessions.length} sessions were opened`);
+  await close();
+  server.end();
+}
+
+// Measures the first paint, and the longest task while a person scrolls.
+async function largeStore() {
+  const store = large(program, work);
+  const begun = Date.now();
+  const server = await store.serve();
+  console.log(`the server listens after ${Date.now() - begun} ms`);
+  for (const run of ["cold", "warm"]) {
+    const { page, bad, close } = await open(server.page);
+    await page.waitForSelector(".row:not(.waiting)", { timeout: 60_000 });
+    const times = await page.evaluate(() => ({
+      paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
+      rows: performance.now(),
+    }));
+    check(times.paint < FIRST_PAINT_MS, `${run}: first paint after ${times.paint.toFixed(0)} ms (rows at most ${times.rows.toFixed(0)} ms)`);
+    if (run === "warm") {
+      const summary = await page.evaluate(() => document.getElementById("head").innerText.replaceAll("\n", " "));
+      console.log(`the page says: ${summary}`);
+      for (const view of ["objects", "timeline", "sessions"]) await scroll(page, view);
+    }
+    check(bad.length === 0, `${run}: nothing else happened ${bad.join("; ")}`);
+    await close();
+  }
+  server.end();
+}
+
+async function scroll(page, view) {
+  await go(page, view);
+  await page.evaluate(() => {
+    window.tasks = [];
+    window.frames = [];
+    window.observer?.disconnect();
+    window.observer = new PerformanceObserver((list) => list.getEntries().forEach((entry) => window.tasks.push(entry.duration)));
+    window.observer.observe({ type: "longtask" });
+    let last = performance.now();
+    const frame = (now) => {
+      window.frames.push(now - last);
+      last = now;
+      window.framing = requestAnimationFrame(frame);
+    };
+    cancelAnimationFrame(window.framing);
+    window.framing = requestAnimationFrame(frame);
+  });
+  const [box] = await inSight(page, ".list");
+  await page.mouse.move(box.x, 400);
+  for (let step = 0; step < 60; step += 1) {
+    await page.mouse.wheel({ deltaY: 100 + step * 60 });
+    await wait(16);
+  }
+  // The scroll bar jumps to any place.
+  for (let step = 0; step < 20; step += 1) {
+    await page.evaluate((part) => { const list = document.querySelector(".list"); list.scrollTop = list.scrollHeight * part; }, (step * 0.37) % 1);
+    await wait(50);
+  }
+  await settled(page);
+  const { tasks, frames, rows, total } = await page.evaluate(() => ({
+    tasks: window.tasks, frames: window.frames, rows: document.querySelectorAll(".row").length, total: Number(document.querySelector(".row").getAttribute("aria-setsize")),
+  }));
+  const longest = Math.max(0, ...tasks);
+  frames.sort((a, b) => a - b);
+  check(longest < TASK_MS, `${view}: ${total} rows, ${rows} elements, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms, frames ${frames[Math.floor(frames.length / 2)].toFixed(1)} ms (99 %: ${frames[Math.floor(frames.length * 0.99)].toFixed(1)} ms)`);
+}
+
+const VIEWS = (guilty) => ["objects", "objects?only=untrusted", "objects?id=facts/boiler/000", "sessions", `sessions?lane=${guilty}`, "timeline", "timeline?commit=seq:12", "compare", "compare?from=before-the-review", "search?q=key", "search?q=nothing-has-this", "objects?only=flagged"];
+
+// Runs axe-core on every view, in both themes and sizes.
+async function axe() {
+  const { store, guilty } = poisoned(program, work);
+  const source = readFileSync(join(work, "node_modules/axe-core/axe.min.js"), "utf8");
+  const server = await store.serve(["--write"]);
+  let found = 0;
+  let runs = 0;
+  for (const size of SIZES) {
+    for (const theme of THEMES) {
+      const { page, close } = await open(server.page, { size, theme });
+      await settled(page);
+      await page.evaluate(source);
+      for (const view of VIEWS(guilty)) {
+        await go(page, view);
+        found += await axeHere(page, `${size[0]} ${theme} ${view}`);
+        runs += 1;
+      }
+      await go(page, `sessions?lane=${guilty}`);
+      await page.evaluate(() => document.querySelector("aside button.danger").click());
+      await settled(page);
+      found += await axeHere(page, `${size[0]} ${theme} dialog`);
+      runs += 1;
+      await close();
+    }
+  }
+  server.end();
+  check(found === 0, `axe-core reports ${found} violations in ${runs} runs`);
+}
+
+async function axeHere(page, where) {
+  const { violations } = await page.evaluate(() => window.axe.run());
+  for (const { id, nodes } of violations) {
+    console.log(`axe: ${id} at ${where}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary.split("\n")[1] ?? ""}`).join(" | ")}`);
+  }
+  return violations.length;
+}
+
+// Saves screenshots of every view.
+async function shots() {
+  const { store, guilty } = poisoned(program, work);
+  const server = await store.serve();
+  for (const size of SIZES) {
+    for (const theme of THEMES) {
+      const { page, bad, close } = await open(server.page, { size, theme });
+      await settled(page);
+      for (const view of VIEWS(guilty)) {
+        await go(page, view);
+        const name = view.replaceAll(/[^a-z]+/g, "-");
+        await page.screenshot({ path: join(work, `${name}-${size[0]}-${theme}.png`) });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (wide > 0) bad.push(`${view} is ${wide} px too wide`);
+      }
+      check(bad.length === 0, `screenshots at ${size[0]} pixels, ${theme} ${bad.join("; ")}`);
+      await close();
+    }
+  }
+  server.end();
+}
+
+const parts = { find, hostile: hostileTexts, large: largeStore, axe, shots };
+for (const part of wanted.length > 0 ? wanted : PARTS) {
+  console.log(`== ${part}`);
+  await parts[part]();
+}
+await browser.close();
+console.log(`screenshots: ${work}`);
+process.exit(failures === 0 ? 0 : 1);
