@@ -306,7 +306,7 @@ const MUTANTS: [Mutant; 33] = [
         "go on with what was read before a rewrite",
         "src/engine/write/log_handle.rs",
         [
-            "let before = source.opened.store().head().ok();\n        self.is_behind = true;",
+            "let (before, timer) = (source.opened.store().head().ok(), Timer::start());\n        self.is_behind = true;",
             "self.is_behind = true;",
             "",
         ],
