@@ -29,7 +29,7 @@ const PAGE_ADDRESS: &str = "127.0.0.1:0";
 /// Whether the program was built without the HTTP server.
 const NO_HTTP: bool = !cfg!(feature = "http");
 
-/// Serve the memory to agents or people
+/// Serve the memory, or show its page
 ///
 /// With --mcp, answers one client of the Model Context Protocol on standard input and output. With --http, answers many
 /// clients: MCP at /mcp, the same operations as a JSON API at /v1/, /openapi.json, /metrics and /health. With --ui, shows
