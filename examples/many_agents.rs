@@ -79,7 +79,7 @@ fn run_all(memory: &Memory, folder: &Path) -> std::result::Result<(), Box<dyn Er
     Ok(())
 }
 
-/// What one agent does: it writes facts of its own, and counts each of them in an object that all agents share.
+/// Runs one agent. It writes facts of its own, and counts each of them in an object that all agents share.
 fn work(memory: &Memory, agent: &str) -> Result<()> {
     let writer = Writer::model(agent).session(agent);
     for number in 1..=FACTS {

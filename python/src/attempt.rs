@@ -64,7 +64,7 @@ fn run_checks(draft: &Bound<'_, Draft>, checks: &[Py<PyAny>]) -> PyResult<Vec<(S
             Err(error) if error.is_instance_of::<pyo3::exceptions::PyException>(py) => {
                 Some(error.value(py).str()?.to_string())
             }
-            // A KeyboardInterrupt or SystemExit is no verdict.
+            // Passes on a KeyboardInterrupt or SystemExit.
             Err(error) => return Err(error),
         };
         results.push((name, why));

@@ -109,6 +109,11 @@ pub(super) fn snapshot(seq: u64, session: Option<&str>, root: Root) {
     );
 }
 
+/// Returns a copy of a session for an event that may follow. Without the feature, copies nothing.
+pub(super) fn copied(session: Option<&str>) -> Option<String> {
+    session.filter(|_| cfg!(feature = "tracing")).map(str::to_owned)
+}
+
 /// A change was refused or failed, and nothing was committed.
 pub(super) fn refused(op: &str, session: Option<&str>, error: &Error) {
     emit!(

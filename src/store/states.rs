@@ -30,8 +30,8 @@ const COMMITS_KEPT: usize = 8_192;
 
 /// A size that no allocator serves from a list of blocks of one size.
 const LARGE_BYTES: usize = 32 << 10;
-/// The number of changes whose freed blocks one allocation sorts: glibc sorts at most 10,000 blocks in each, and a change
-/// leaves about six.
+/// The number of changes for each allocation: glibc sorts at most 10,000 blocks in one, and this assumes that a change
+/// leaves at most ten.
 const CHANGES_SORTED: u64 = 1_000;
 /// Fewer changes than this leave too little freed memory to matter.
 const CHANGES_MIN: u64 = 256;

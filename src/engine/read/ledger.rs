@@ -62,7 +62,7 @@ pub(crate) struct KnownVersion {
     pub(crate) is_flagged: bool,
 }
 
-/// What one lane changed: a session, else an actor, else the default lane.
+/// The changes of one lane, with their totals. A lane is a session, else an actor, else the default lane.
 pub(crate) struct LaneWork {
     pub(crate) name: String,
     pub(crate) session: Option<String>,

@@ -206,7 +206,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
     pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
-        let session = draft.writer.session.clone();
+        let session = trace::copied(draft.writer.session.as_deref());
         let committed = self.commit_draft(draft, op);
         committed.inspect_err(|error| trace::refused(op, session.as_deref(), error))
     }

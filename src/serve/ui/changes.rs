@@ -157,7 +157,7 @@ fn of_lane(reader: &Reader, lane: &str) -> Result<Vec<Change>> {
     let digest = |version: Option<u32>| version.map(|version| ledger.versions()[version as usize].digest);
     let mut changes = BTreeMap::new();
     for (number, (old, new)) in sides {
-        // What the lane itself took back is no change.
+        // Leaves out the changes that the lane itself took back.
         let Some(id) = ledger.ids()[number as usize].id.clone().filter(|_| old != new) else {
             continue;
         };

@@ -24,7 +24,7 @@ const HITS_MAX: usize = 500;
 const BEFORE_CHARS: usize = 60;
 const EXCERPT_CHARS: usize = 200;
 
-/// The words that a request asks for.
+/// The query of a search.
 #[derive(Deserialize)]
 pub(crate) struct SearchAsked {
     q: String,

@@ -108,7 +108,8 @@ pub(crate) fn sessions(reader: &Reader, asked: &SessionsAsked) -> Result<Session
     })
 }
 
-/// Returns how much a person should look at a lane first. What is alive counts, because the rest was taken back already.
+/// Returns the rank of a lane for a person who looks for a bad turn. Only living objects count: the others are taken back
+/// already.
 fn weight(lane: &LaneWork) -> u64 {
     let is_alive = u64::from(lane.alive > 0);
     4 * lane.alive_flagged + 2 * lane.replaced_others.min(lane.alive) + lane.alive_untrusted + is_alive
