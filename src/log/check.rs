@@ -10,6 +10,7 @@
 //! - CHK-1: the check compares every byte of the store with a checksum, a digest or zero. The exception is bytes after
 //!   the last batch of a segment, which it reports as a finding.
 
+use std::cell::OnceCell;
 use std::io;
 use std::sync::Arc;
 
@@ -209,6 +210,7 @@ impl Log {
         let (mut newest, mut is_surveyed) = (0, false);
         let mut seen_upto = live.and_then(|live| self.live_limit(live));
         while at < limit {
+            let overtaken = OnceCell::new();
             let mut walk = window.batches(at..limit, chain);
             let mut stop = None;
             for found in &mut walk {
@@ -217,7 +219,7 @@ impl Log {
                         newest = scanned.batch.number;
                         survey.synced_upto = survey.synced_upto.max(scanned.synced_upto);
                         if entry.is_active() && seen_upto.is_some_and(|upto| scanned.end > upto) {
-                            seen_upto = self.seen_upto(live, &window)?;
+                            seen_upto = self.seen_upto(live, &window, &overtaken)?;
                         }
                         let is_seen = !entry.is_active() || seen_upto.is_none_or(|upto| scanned.end <= upto);
                         (report.visit)(if is_seen {
@@ -264,12 +266,19 @@ impl Log {
     }
 
     /// Returns the offset in the active segment up to which readers read, as [`Log::catch_up`] determines it. Returns
-    /// `None` if they read every complete batch. `window` contains the active segment.
-    fn seen_upto(&self, live: Option<Live>, window: &Window) -> Result<Option<u64>> {
+    /// `None` if they read every complete batch. `window` contains the active segment. `overtaken` keeps what a search of
+    /// its seals found, so that one search serves all batches of an unproven tail.
+    fn seen_upto(
+        &self,
+        live: Option<Live>,
+        window: &Window,
+        overtaken: &OnceCell<bool>,
+    ) -> Result<Option<u64>> {
         let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
             return Ok(None);
         };
-        let is_overtaken = window.seals_from(limit).any(|(_, seal)| seal.synced_upto > limit);
+        let search = || window.seals_from(limit).any(|(_, seal)| seal.synced_upto > limit);
+        let is_overtaken = *overtaken.get_or_init(search);
         Ok((!is_overtaken || self.read_live()? != live).then_some(limit))
     }
 

@@ -42,6 +42,9 @@ const CHANGES_A_THREAD: usize = if cfg!(test) { 32 } else { 1 << 12 };
 /// The number of roots that are computed together.
 const ROOTS_TOGETHER: usize = if cfg!(test) { 4 } else { 256 };
 
+/// Asks the host whether to go on. Returns an error if the host wants to stop.
+pub(crate) type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
 /// The change of an id in a commit.
 struct Change {
     /// The number of the commit in the bulk.
@@ -73,6 +76,7 @@ struct Jump {
 /// Batches that become part of a store together.
 pub(crate) struct Bulk<'a> {
     store: &'a Store,
+    go_on: GoOn<'a>,
     /// The state before the first commit.
     start: Trie,
     waiting: Vec<Batch>,
@@ -90,16 +94,18 @@ pub(crate) struct Bulk<'a> {
 }
 
 impl<'a> Bulk<'a> {
-    /// Starts to add batches to a store that has read the log up to the first of them.
+    /// Starts to add batches to a store that has read the log up to the first of them. The bulk asks `go_on` before each
+    /// commit that it edits, and before it decodes batches or computes roots.
     ///
     /// # Errors
     /// The errors of [`Store::state`].
-    pub(crate) fn new(store: &'a Store) -> Result<Self> {
+    pub(crate) fn new(store: &'a Store, go_on: GoOn<'a>) -> Result<Self> {
         store.flush()?;
         let head = store.head.load_full();
         let start = head.map_or(Ok(Trie::new()), |head| store.state(&head))?;
         Ok(Self {
             store,
+            go_on,
             start,
             waiting: Vec::new(),
             waiting_records: 0,
@@ -130,6 +136,7 @@ impl<'a> Bulk<'a> {
 
     /// Decodes the waiting batches, and adds everything but their states to the store.
     fn take_in(&mut self) -> Result<()> {
+        (self.go_on)()?;
         let waiting = std::mem::take(&mut self.waiting);
         let threads = processors().min(self.waiting_records / RECORDS_A_THREAD + 1);
         (self.waiting_records, self.waiting_bytes) = (0, 0);
@@ -215,7 +222,7 @@ impl<'a> Bulk<'a> {
     /// Checks the roots of all commits, and completes the store with the state of the newest commit.
     ///
     /// # Errors
-    /// The errors of [`Self::add`]. `Corrupt` if a root differs.
+    /// The errors of [`Self::add`]. `Corrupt` if a root differs. The error of `go_on`.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.take_in()?;
         let Some(head) = self.commits.last() else {
@@ -313,6 +320,7 @@ impl<'a> Bulk<'a> {
 
     /// Compares the roots of the commits from number `first` on.
     fn compare(&self, first: usize, digests: &[PartDigests]) -> Result<()> {
+        (self.go_on)()?;
         for (entry, root) in self.commits[first..]
             .iter()
             .zip(roots_of(digests, self.store.suite))
@@ -409,6 +417,7 @@ impl<'a> Editor<'a> {
     fn run(mut self) -> Result<Part> {
         let mut jumps = self.bulk.jumps.iter().peekable();
         for changes in self.bulk.changes[self.digit].chunk_by(|one, next| one.step == next.step) {
+            (self.bulk.go_on)()?;
             let step = changes[0].step;
             while let Some(jump) = jumps.next_if(|jump| jump.step <= step) {
                 self.jump(jump)?;

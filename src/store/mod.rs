@@ -43,7 +43,7 @@ use crate::trie::Entry;
 
 use base::Base;
 pub(crate) use base::Reread;
-pub(crate) use bulk::Bulk;
+pub(crate) use bulk::{Bulk, GoOn};
 use catalog::Catalog;
 pub(crate) use checkpoint::Checkpoint;
 pub use checkpoint::CheckpointInfo;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bytes::Bytes;
 
@@ -14,7 +15,7 @@ use crate::digest::{HashSuite, ObjectDigest};
 use crate::disk::Disk;
 use crate::engine::Retention;
 use crate::engine::upkeep::open_log;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::log::{Batch, Locator, LogOptions, Mode, Record, RecordKind, UNLINKED};
 use crate::store::{Bulk, LogId, Store, open_newest};
 use crate::testing::random::SplitMix64;
@@ -59,7 +60,7 @@ fn read(disk: &SimDisk, covered: bool, apart: usize) -> Result<Store> {
     for batch in &batches {
         store.apply(batch, None)?;
     }
-    let mut bulk = Bulk::new(&store)?;
+    let mut bulk = Bulk::new(&store, &|| Ok(()))?;
     for batch in together {
         bulk.add(batch)?;
     }
@@ -189,7 +190,7 @@ fn blk_1_a_root_that_differs_is_found_at_every_commit() {
             .iter()
             .position(|record| record.kind == RecordKind::Object);
         records.remove(object.unwrap());
-        let mut bulk = Bulk::new(&store).unwrap();
+        let mut bulk = Bulk::new(&store, &|| Ok(())).unwrap();
         let added = batches.into_iter().try_for_each(|batch| bulk.add(batch));
         let error = added.and_then(|()| bulk.finish()).unwrap_err();
         let expected = format!("commit {number} names root");
@@ -205,7 +206,7 @@ fn blk_3_few_bytes_of_records_wait_and_none_are_kept() {
         put(&memory, &format!("o/{}", number % 20), &format!("{number:4096}"));
     }
     let (store, batches) = opened(&disk, false).unwrap();
-    let mut bulk = Bulk::new(&store).unwrap();
+    let mut bulk = Bulk::new(&store, &|| Ok(())).unwrap();
     let (mut kept, mut most) = (Vec::new(), 0);
     for mut batch in batches {
         // Each record gets its own buffer, which tells whether anything else keeps it.
@@ -221,4 +222,37 @@ fn blk_3_few_bytes_of_records_wait_and_none_are_kept() {
     bulk.finish().unwrap();
     kept.retain(|body| !body.is_unique());
     assert_eq!(kept, Vec::<Bytes>::new());
+}
+
+#[test]
+fn the_host_stops_a_bulk_before_any_of_its_work() {
+    const COMMITS: usize = 40;
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    (0..COMMITS).for_each(|number| drop(put(&memory, &format!("o/{}", number % 7), &number.to_string())));
+    // Counts the questions of a whole bulk, and then stops at each of them.
+    let asked = AtomicUsize::new(0);
+    let run = |stop_at: usize| -> Result<()> {
+        asked.store(0, Relaxed);
+        let (store, batches) = opened(&disk, false)?;
+        let go_on = || match asked.fetch_add(1, Relaxed) {
+            count if count == stop_at => {
+                Err(Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted))
+            }
+            _ => Ok(()),
+        };
+        let mut bulk = Bulk::new(&store, &go_on)?;
+        batches.into_iter().try_for_each(|batch| bulk.add(batch))?;
+        bulk.finish()
+    };
+    run(usize::MAX).unwrap();
+    let questions = asked.load(Relaxed);
+    assert!(questions > COMMITS, "{questions} questions for {COMMITS} commits");
+    for stop_at in 0..questions {
+        assert_eq!(
+            run(stop_at).unwrap_err().code(),
+            ErrorCode::Interrupted,
+            "{stop_at}"
+        );
+    }
 }

@@ -1,7 +1,8 @@
 //! The thread of a handle that writes checkpoints, so that no commit waits for one.
 //!
 //! The thread first writes a small file with what is new, and then merges files if the chain has too many. While it merges,
-//! it goes on writing small files, so that little of the log is uncovered at any time.
+//! it goes on writing small files, so that little of the log is uncovered at any time. It also drops what the handle no
+//! longer uses: a system frees the bytes of a removed file when the last map of the file ends, which takes milliseconds.
 //!
 //! # Layer
 //! Layer 5. Never takes the writer's mutex or the lock: a writer may wait for the end of the thread.
@@ -9,6 +10,7 @@
 //! # Invariants
 //! - BGR-1: ending the thread stops a merge, and waits for a small file.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,6 +57,8 @@ struct Shared {
     /// The newest request, if the thread has not begun it.
     job: Mutex<Option<Job>>,
     finished: Mutex<Vec<Finished>>,
+    /// What the thread drops next.
+    unused: Mutex<Vec<Box<dyn Any + Send>>>,
     is_stopped: AtomicBool,
 }
 
@@ -88,7 +92,17 @@ impl Background {
     /// Asks for a checkpoint. Replaces an older request that the thread has not begun.
     pub(crate) fn ask(&self, job: Job) {
         *self.shared.job.lock() = Some(job);
-        // If the channel is full, the thread is about to look for a request.
+        self.wake();
+    }
+
+    /// Lets the thread drop a value, so that the caller does not wait until its memory and its files are free.
+    pub(crate) fn drop_later(&self, unused: impl Any + Send) {
+        self.shared.unused.lock().push(Box::new(unused));
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // If the channel is full, the thread is about to look for work.
         let _ = self.wake.as_ref().map(|wake| wake.try_send(()));
     }
 
@@ -137,6 +151,9 @@ impl Writer {
                     self.finish(Err(error));
                 }
             }
+            // After the requests, because these are more urgent.
+            let unused = std::mem::take(&mut *self.shared.unused.lock());
+            drop(unused);
         }
     }
 
@@ -214,5 +231,38 @@ impl Writer {
         self.chain = Some(merged.clone());
         self.finish(Ok(merged));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::current;
+
+    use super::*;
+
+    /// Sends the name of the thread that drops it.
+    struct Dropped(Sender<Option<String>>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            drop(self.0.send(current().name().map(str::to_owned)));
+        }
+    }
+
+    #[test]
+    fn the_thread_drops_what_the_handle_no_longer_uses() {
+        let background = Background::start(None, 0).unwrap();
+        let (sender, dropped) = bounded(1);
+        background.drop_later(Dropped(sender));
+        assert_eq!(dropped.recv().unwrap().as_deref(), Some("treering-checkpoint"));
+    }
+
+    #[test]
+    fn nothing_that_waits_to_be_dropped_outlives_the_thread() {
+        let background = Background::start(None, 0).unwrap();
+        let (sender, dropped) = bounded(1);
+        background.drop_later(Dropped(sender));
+        assert_eq!(background.end().len(), 0);
+        assert!(dropped.try_recv().is_ok());
     }
 }

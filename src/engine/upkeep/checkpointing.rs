@@ -19,6 +19,7 @@
 //! - COV-2: a writer keeps the states of a limited number of its commits in memory. At the limit, it reads the states
 //!   from the newest checkpoint.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::disk::Disk;
@@ -63,6 +64,13 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
+    /// Drops a value in the thread, if there is one.
+    fn drop_later(&self, unused: impl Any + Send) {
+        if let Some(thread) = &self.background {
+            thread.drop_later(unused);
+        }
+    }
+
     /// Starts again with the store that was loaded. The store has read nothing of the log but what follows its checkpoint.
     pub(crate) fn of(store: &Store) -> Self {
         Self {
@@ -240,6 +248,7 @@ fn rest(source: &Source, writing: &mut LogHandle) -> Result<()> {
     source.opened.replace(resting);
     // Clears the caches, because they keep the previous store in memory.
     source.clear();
+    writing.checkpoints.drop_later(store);
     Ok(())
 }
 
@@ -332,6 +341,7 @@ fn take_finished(opened: &Opened, writing: &mut LogHandle, finished: Vec<Finishe
 /// Notes that a checkpoint covers the log up to a size.
 fn covered(store: &Store, checkpoints: &mut Checkpoints, checkpoint: Checkpoint, bytes: u64) {
     store.forget_covered(&checkpoint);
-    checkpoints.known = Some(checkpoint);
+    let before = checkpoints.known.replace(checkpoint);
+    checkpoints.drop_later(before);
     checkpoints.covered_bytes = bytes;
 }

@@ -15,7 +15,7 @@ use crate::digest::HashSuite;
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
 use crate::log::{self, Batch, CheckItem, Log, LogOptions, LogReader, Mode, RecordKind, segment_name};
-use crate::store::{self, Bulk, CommitEntry, LogId, Store};
+use crate::store::{self, Bulk, CommitEntry, GoOn, LogId, Store};
 use crate::threads::beside;
 
 use super::{Dangling, not_regular, open_log, places_of};
@@ -91,8 +91,8 @@ pub(crate) fn examine(
     let total =
         Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()).map_or(0, |log| log.size().1);
     let tell = |doing: &'static str, done: u64| options.tell(doing, done, total);
-    let built = OnceLock::new();
-    let mut rebuilding = (depth == VerifyDepth::Full).then(|| Rebuilding::new(&built));
+    let (built, go_on) = (OnceLock::new(), || options.check_stop());
+    let mut rebuilding = (depth == VerifyDepth::Full).then(|| Rebuilding::new(&built, &go_on));
     let mut report = check_log(
         disk,
         options,
@@ -307,15 +307,17 @@ impl Rebuilt {
 /// Rebuilds the store from the batches that the check of the files reads.
 struct Rebuilding<'s> {
     store: &'s OnceLock<Store>,
+    go_on: GoOn<'s>,
     /// The batches so far. `None` before the log is open, and after an error.
     bulk: Option<Bulk<'s>>,
     dangling: Dangling,
 }
 
 impl<'s> Rebuilding<'s> {
-    fn new(store: &'s OnceLock<Store>) -> Self {
+    fn new(store: &'s OnceLock<Store>, go_on: GoOn<'s>) -> Self {
         Self {
             store,
+            go_on,
             bulk: None,
             dangling: Dangling::default(),
         }
@@ -323,7 +325,7 @@ impl<'s> Rebuilding<'s> {
 
     fn start(&mut self, reader: LogReader) {
         let store = self.store.get_or_init(|| Store::new(reader.suite(), reader));
-        self.bulk = Bulk::new(store).ok();
+        self.bulk = Bulk::new(store, self.go_on).ok();
     }
 
     fn add(&mut self, batch: Batch) {

@@ -294,7 +294,8 @@ fn read_store(opened: &Opened, log: &mut Log, together: bool) -> Result<(Store, 
         let bytes = read_on(opened, log, &mut |batch| store.apply(&batch, None).map(drop))?;
         return Ok((store, is_covered, bytes));
     }
-    let mut bulk = Bulk::new(&store)?;
+    let go_on = || opened.settings.check_stop();
+    let mut bulk = Bulk::new(&store, &go_on)?;
     let bytes = read_on(opened, log, &mut |batch| bulk.add(batch))?;
     bulk.finish()?;
     Ok((store, is_covered, bytes))
