@@ -11,10 +11,11 @@ use treering::agent::{
 };
 
 use crate::agent_answers as answers;
-use crate::answers::{Answer, committed, maybe_commit, table};
+use crate::answers::{Answer, maybe_commit, table};
 use crate::arguments::{citations, embedder_of, entries, place_of, policy_of, session_of, settings_of};
 use crate::attempt::Mode;
 use crate::callbacks::{HostEmbedder, HostSummarizer};
+use crate::committed::Committed;
 use crate::convert::{
     attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, origin, sensitivity, texts,
 };
@@ -639,7 +640,7 @@ impl Agent {
     fn release<'py>(slf: &Bound<'py, Self>, name: &str, writer: Option<&Bound<'py, Writer>>) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
-        committed(py, &run(py, || agent.release(name, PersonSays::InHost, &writer))?)
+        Committed::python(py, run(py, || agent.release(name, PersonSays::InHost, &writer))?)
     }
 
     /// Drops a quarantined change.

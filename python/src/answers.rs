@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyString};
 use treering::blame::{Bisected, BlamedPart};
 use treering::revert::{KeptBecause, KeptObject, Reverted, RevertedObject};
 use treering::upkeep::{ErasedReport, Finding, GcReport, Severity, Stats, VerifyReport};
-use treering::{Change, CommitInfo, Committed, HeadMoved, HistoryEntry, SnapshotInfo};
+use treering::{Change, CommitInfo, HeadMoved, HistoryEntry, SnapshotInfo};
 
 use crate::convert::{datetime, python_value};
 
@@ -86,13 +86,6 @@ pub(crate) fn maybe_commit<'py>(
     info: Option<&CommitInfo>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     info.map(|info| commit(py, info)).transpose()
-}
-
-pub(crate) fn committed<'py>(py: Python<'py>, done: &Committed) -> Answer<'py> {
-    answer!(py, "Committed" {
-        commit: commit(py, &done.commit)?,
-        changed: done.changed,
-    })
 }
 
 pub(crate) fn change<'py>(py: Python<'py>, change: &Change) -> Answer<'py> {

@@ -8,8 +8,9 @@ use pyo3::types::{PyDict, PyType};
 use treering::agent::NewItem;
 use treering::{Id, NewObject, ObjectDigest};
 
-use crate::answers::{Answer, change, committed, table};
+use crate::answers::{Answer, change, table};
 use crate::attempt::{Checked, Mode, attempted, guarded};
+use crate::committed::Committed;
 use crate::convert::{attributes, digest, id, kind, maybe_time, position, scope, texts};
 use crate::errors::unusable;
 use crate::handle::{Handle, OfProcess, run};
@@ -152,7 +153,7 @@ impl Draft {
                 done?
             }
         };
-        let answer = committed(py, &done)?;
+        let answer = Committed::python(py, done)?;
         draft.outcome().committed = Some(answer.clone().unbind());
         Ok(answer)
     }

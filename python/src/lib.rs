@@ -1,7 +1,7 @@
 //! The native module of the Python package `treering`.
 //!
 //! The library does the work; these files convert arguments and answers. The classes that are used often are here
-//! (`Object`, `Hit`, `View`, the handles). All other answers are dataclasses in `treering/answers.py`, and the exceptions are
+//! (`Object`, `Hit`, `Committed`, `View`, the handles). All other answers are dataclasses in `treering/answers.py`, and the exceptions are
 //! in `treering/errors.py`.
 
 mod agent;
@@ -10,6 +10,7 @@ mod answers;
 mod arguments;
 mod attempt;
 mod callbacks;
+mod committed;
 mod convert;
 mod draft;
 mod errors;
@@ -26,6 +27,8 @@ mod writer;
 mod _treering {
     #[pymodule_export]
     use super::agent::Agent;
+    #[pymodule_export]
+    use super::committed::Committed;
     #[pymodule_export]
     use super::draft::Draft;
     #[pymodule_export]

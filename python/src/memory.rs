@@ -9,8 +9,9 @@ use pyo3::types::PyDict;
 use treering::upkeep::Erasing;
 use treering::{Durability, Options, Retention};
 
-use crate::answers::{Answer, collected, committed, erased};
+use crate::answers::{Answer, collected, erased};
 use crate::attempt::Mode;
+use crate::committed::Committed;
 use crate::convert::{id, maybe_time, seconds};
 use crate::draft::{Draft, new_object};
 use crate::errors::invalid;
@@ -235,7 +236,7 @@ impl Memory {
             derived_from,
         )?;
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
-        committed(py, &run(py, || memory.put(object, &writer))?)
+        Committed::python(py, run(py, || memory.put(object, &writer))?)
     }
 
     /// Removes an object in one commit, with everything below it if ``recursive``. History keeps it.
@@ -252,7 +253,7 @@ impl Memory {
             true => memory.remove_recursive(&id, &writer),
             false => memory.remove(&id, &writer),
         })?;
-        committed(py, &done)
+        Committed::python(py, done)
     }
 
     /// Begins a draft on the newest state. As a context manager, it commits at the end and discards after an exception.

@@ -10,9 +10,10 @@ use treering::upkeep::VerifyDepth;
 use treering::{Error, ErrorKind};
 
 use crate::answers::{
-    Answer, answer, bisected, blamed, change, commit, committed, head_moved, history_entry, reverted,
-    snapshot, stats, table, verified,
+    Answer, answer, bisected, blamed, change, commit, head_moved, history_entry, reverted, snapshot, stats,
+    table, verified,
 };
+use crate::committed::Committed;
 use crate::convert::{conflicts, id, maybe_time, seconds, texts};
 use crate::errors::OrRaise;
 use crate::handle::{Handle, OfProcess, run};
@@ -127,14 +128,14 @@ impl Store {
     #[pyo3(signature = (*, writer=None))]
     fn undo<'py>(&self, py: Python<'py>, writer: Option<&Bound<'py, Writer>>) -> Answer<'py> {
         let (memory, writer) = (self.handle.memory(py)?, self.writer(writer));
-        committed(py, &run(py, || memory.undo(&writer))?)
+        Committed::python(py, run(py, || memory.undo(&writer))?)
     }
 
     /// Takes back the newest undo of the writer's lane.
     #[pyo3(signature = (*, writer=None))]
     fn redo<'py>(&self, py: Python<'py>, writer: Option<&Bound<'py, Writer>>) -> Answer<'py> {
         let (memory, writer) = (self.handle.memory(py)?, self.writer(writer));
-        committed(py, &run(py, || memory.redo(&writer))?)
+        Committed::python(py, run(py, || memory.redo(&writer))?)
     }
 
     /// Returns to an earlier state by a new commit. With ``across_lanes``, also takes back the commits of other lanes.
@@ -157,7 +158,7 @@ impl Store {
             };
             rollback.by(&writer)
         })?;
-        committed(py, &done)
+        Committed::python(py, done)
     }
 
     /// Returns the commit to which a rollback would return, and the numbers of added, changed and removed objects.

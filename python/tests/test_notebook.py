@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from html.parser import HTMLParser
+
+import pytest
 
 import treering
 from treering import Agent, Memory, Table
@@ -88,3 +92,22 @@ def test_answers_match_and_compare(memory: Memory) -> None:
         case other:
             raise AssertionError(other)
     assert memory.commits()[0] == memory.commits()[0] and len({*memory.commits()}) == 2
+
+
+def test_the_answer_of_a_write_is_a_value(memory: Memory) -> None:
+    done = memory.put("a")
+    for twin in (
+        treering.Committed(done.commit, True),
+        treering.Committed(commit=done.commit, changed=True),
+        copy.deepcopy(done),
+        pickle.loads(pickle.dumps(done)),
+    ):
+        assert twin == done and hash(twin) == hash(done) and repr(twin) == repr(done)
+        assert twin.to_dict() == done.to_dict() == {"commit": done.commit.to_dict(), "changed": True}
+    assert done.commit is done.commit
+    assert done != treering.Committed(done.commit, False)
+    assert done != memory.put("b") and done != ("commit", True)
+    with pytest.raises(AttributeError):
+        done.changed = False  # type: ignore[misc]
+    with pytest.raises(TypeError, match="commit must be a Commit, not str"):
+        treering.Committed("a", True)  # type: ignore[arg-type]

@@ -164,6 +164,35 @@ def test_a_forked_child_gets_a_clear_error_and_opens_again(folder: Path) -> None
     check(done, "child child parent")
 
 
+def test_a_child_opens_the_folder_that_threads_of_its_parent_write(folder: Path) -> None:
+    code = """
+        import os, sys, threading, time, treering
+        parent = treering.open(sys.argv[1])
+        stop = threading.Event()
+        def write(name):
+            while not stop.is_set():
+                parent.memory.put(name, str(time.monotonic_ns()))
+        writers = [threading.Thread(target=write, args=(f"parent/{number}",)) for number in range(4)]
+        for writer in writers:
+            writer.start()
+        codes = []
+        for number in range(8):
+            time.sleep(0.017)
+            child = os.fork()
+            if child == 0:
+                with treering.open(sys.argv[1]) as own:
+                    own.memory.put(f"child/{number}")
+                os._exit(7)
+            codes.append(os.waitpid(child, 0)[1] >> 8)
+        stop.set()
+        for writer in writers:
+            writer.join()
+        parent.memory.refresh()
+        print(*codes, sum(1 for name in parent.memory.view() if name.startswith("child/")))
+    """
+    check(run(code, folder), "7 7 7 7 7 7 7 7 8")
+
+
 def test_a_child_that_only_exits_harms_nothing(folder: Path) -> None:
     code = """
         import os, sys, treering

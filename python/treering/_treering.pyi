@@ -16,7 +16,6 @@ from .answers import (
     BlamedPart,
     Change,
     Commit,
-    Committed,
     Decayed,
     Envelope,
     ErasedReport,
@@ -268,6 +267,25 @@ class Recalled:
     def __getitem__(self, key: slice, /) -> tuple[Hit, ...]: ...
     def __iter__(self) -> Iterator[Hit]: ...
     def _repr_html_(self) -> str: ...
+
+@final
+class Committed:
+    """The result of a call that writes."""
+
+    __match_args__: Final = ("commit", "changed")
+
+    def __new__(cls, commit: Commit, changed: bool) -> Self: ...
+    @property
+    def commit(self) -> Commit:
+        """The new commit, or the head if nothing changed."""
+    @property
+    def changed(self) -> bool:
+        """Whether the call made a new commit."""
+    def to_dict(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __ne__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class Objects:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from ._treering import Hit, Object
+from ._treering import Committed, Hit, Object
 from .table import Table, html_of
 
 __all__ = [
@@ -79,7 +79,7 @@ class _Answer:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (_Answer, Object, Hit)):
+    if isinstance(value, (_Answer, Committed, Hit, Object)):
         return value.to_dict()
     if isinstance(value, (tuple, list)):
         return [_plain(one) for one in cast("Iterable[Any]", value)]
@@ -113,16 +113,6 @@ class Commit(_Answer):
     """The digest of the source that the writer stated; ``text`` of the store returns it."""
     reason_digest: str | None
     """The digest of the reason that the writer stated; ``text`` of the store returns it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Committed(_Answer):
-    """The result of a call that writes."""
-
-    commit: Commit
-    """The new commit, or the head if nothing changed."""
-    changed: bool
-    """Whether the call made a new commit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{BatchBuilder, DamagedLog, HeadMark, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Commit, HistoryTree, Op, Origin};
 use crate::store::Store;
-use crate::threads::{Builder, Mutex, sleep};
+use crate::threads::{ArcSwap, Builder, Mutex, sleep};
 use crate::trie::{NoSource, Shape, Trie};
 
 use super::inner::Inner;
@@ -37,8 +37,37 @@ use super::write::{LogHandle, Queue, WritePolicy};
 /// The open stores, by the device and inode of their folder.
 type Stores = HashMap<(u64, u64), Weak<Inner>>;
 
-/// The writable stores that this process has open (MEM-1).
-static OPENED: LazyLock<Mutex<Stores>> = LazyLock::new(Mutex::default);
+/// The writable stores that a process has open (MEM-1).
+struct Registry {
+    process: u32,
+    stores: Mutex<Stores>,
+}
+
+impl Registry {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            process: std::process::id(),
+            stores: Mutex::default(),
+        })
+    }
+
+    /// Returns the registry of this process. A fork copies that of its parent, perhaps while a thread that the child does
+    /// not have holds a lock in it. So the child begins with an empty registry.
+    fn of_process() -> Arc<Self> {
+        static REGISTRY: LazyLock<ArcSwap<Registry>> = LazyLock::new(|| ArcSwap::new(Registry::new()));
+        static RENEWING: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
+        let is_ours = |registry: &Arc<Self>| registry.process == std::process::id();
+        let known = REGISTRY.load_full();
+        if is_ours(&known) {
+            return known;
+        }
+        let _one_at_a_time = RENEWING.lock();
+        if !is_ours(&REGISTRY.load_full()) {
+            REGISTRY.store(Self::new());
+        }
+        REGISTRY.load_full()
+    }
+}
 
 impl Memory {
     /// Opens the store in the folder `path` with the defaults.
@@ -203,8 +232,9 @@ impl Options {
         if self.settings.read_only || self.settings.degraded {
             return Memory::on_disk(Arc::new(disk), self, false, Some(path));
         }
-        let mut opened = OPENED.lock();
-        // A poisoned memory cannot be shared, and neither can a memory that a fork copied from the parent process.
+        let registry = Registry::of_process();
+        let mut opened = registry.stores.lock();
+        // A poisoned memory cannot be shared.
         let usable = |inner: &Arc<Inner>| {
             let log = inner.log.try_lock();
             log.is_none_or(|handle| handle.log.is_usable())
@@ -233,7 +263,8 @@ impl Options {
         let disk = FileDisk::create(path)
             .map_err(|error| error.context(format!("creating a store in {}", path.display())))?;
         let identity = disk.identity();
-        let mut opened = OPENED.lock();
+        let registry = Registry::of_process();
+        let mut opened = registry.stores.lock();
         let memory = Memory::on_disk(Arc::new(disk), self.in_background(), true, Some(path))?;
         opened.insert(identity, Arc::downgrade(&memory.inner));
         Ok(memory)

@@ -1,7 +1,7 @@
 //! The connections of a server: accepts them, limits them, and lets them end.
 //!
 //! `axum::serve` has no limit on the time of a request's head, so a client that sends one byte a minute would keep a
-//! connection for ever. The loop here gives hyper a clock and a limit.
+//! connection for ever. The loop here gives hyper a clock and a limit, and gives the system one for answers that nobody reads.
 //!
 //! # Layer
 //! Layer 9, part of serve.
@@ -14,6 +14,8 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+#[cfg(target_os = "linux")]
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::pin;
 use tokio::sync::Semaphore;
@@ -23,6 +25,10 @@ use tokio::time::{sleep, timeout};
 const CONNECTIONS_MAX: usize = 512;
 /// How long a client may take for the head of a request, and how long a connection may be idle.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long a client may leave an answer unread. After it, the system ends the connection, so that clients that never read do
+/// not keep all connections.
+#[cfg(target_os = "linux")]
+const UNREAD_TIME_MAX: Duration = Duration::from_secs(20);
 /// The most headers of a request.
 const HEADERS_MAX: usize = 64;
 /// The most bytes of the head of a request, and of a buffer.
@@ -55,6 +61,8 @@ pub(super) async fn until(
         };
         // Without it, an answer waits for the acknowledgement of the one before.
         drop(stream.set_nodelay(true));
+        #[cfg(target_os = "linux")]
+        drop(SockRef::from(&stream).set_tcp_user_timeout(Some(UNREAD_TIME_MAX)));
         let service = TowerToHyperService::new(router.clone());
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {

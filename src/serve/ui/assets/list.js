@@ -39,6 +39,7 @@ export class VirtualList {
     this.#setTotal(page.total);
     if (page.place !== undefined) this.show(page.place, true);
     else this.box.scrollTop = 0;
+    this.#clearRows();
     this.#draw();
     return page;
   }

@@ -45,7 +45,7 @@ const page = {
 
 function readPlace() {
   const [view, query] = location.hash.replace(/^#\/?/, "").split("?");
-  return { ...Object.fromEntries(new URLSearchParams(query ?? "")), view: view in VIEWS ? view : "objects" };
+  return { ...Object.fromEntries(new URLSearchParams(query ?? "")), view: Object.hasOwn(VIEWS, view) ? view : "objects" };
 }
 
 async function showPlace() {
@@ -140,7 +140,8 @@ function keys(event) {
 
 function start() {
   for (const place of document.querySelectorAll("[data-glyph]")) place.append(glyph(place.dataset.glyph));
-  showTheme(localStorage.getItem("treering-theme") in THEMES ? localStorage.getItem("treering-theme") : "auto");
+  const theme = localStorage.getItem("treering-theme") ?? "";
+  showTheme(Object.hasOwn(THEMES, theme) ? theme : "auto");
   at("theme").addEventListener("click", nextTheme);
   at("find").addEventListener("submit", (event) => {
     event.preventDefault();
