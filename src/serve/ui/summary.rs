@@ -106,10 +106,6 @@ pub(crate) fn summary(reader: &Reader, _: &Nothing) -> Result<Summary> {
 /// `Corrupt` or `Io` if a snapshot cannot be read.
 pub(crate) fn snapshots(reader: &Reader, _: &Nothing) -> Result<Vec<SnapshotLine>> {
     reader.head()?;
-    let snapshots = reader.memory().snapshots()?;
-    Ok(snapshots
-        .into_iter()
-        .take(ROWS_MAX)
-        .map(SnapshotLine::from)
-        .collect())
+    let newest = reader.memory().snapshots()?.into_iter().take(ROWS_MAX);
+    Ok(newest.map(SnapshotLine::from).collect())
 }
