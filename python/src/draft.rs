@@ -393,7 +393,7 @@ impl Draft {
         let memory = self.handle.memory(py)?;
         let saved = self.with(py, |staged| match staged.is_checked {
             true => Ok(false),
-            false => memory.save_draft(&staged.draft, name).map(|_| true),
+            false => memory.save_draft(&staged.draft, name).map(|()| true),
         })?;
         match saved {
             true => self.take(py).map(drop),
