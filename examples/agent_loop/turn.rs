@@ -27,7 +27,7 @@ pub(crate) trait Model {
     fn answer(&mut self, instructions: &str, message: &str) -> Result<String, Box<dyn Error>>;
 }
 
-/// What the model must answer.
+/// The answer that the model must give.
 #[derive(Deserialize)]
 struct Answer {
     say: String,

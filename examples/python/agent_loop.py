@@ -20,7 +20,7 @@ QUESTION = "where is the office"
 
 @dataclass(frozen=True)
 class Turn:
-    """What a user says, and what the model makes of it."""
+    """The words of a user, the reply of the model, and the facts that it learnt."""
 
     said: str
     reply: str
@@ -40,8 +40,7 @@ SCRIPT = (
 
 
 def scripted_model(prompt: Envelope, turn: Turn) -> Turn:
-    """Stands for a call of a model: it gets what the memory knows, and what the user said."""
-    assert isinstance(str(prompt), str)
+    """Stands for a call of a model, which gets ``str(prompt)``, what the memory knows, and what the user said."""
     return turn
 
 

@@ -7,14 +7,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use treering::agent::{
     Append, Checks, EnvelopeRequest, Forgetting, LinesOptions, NewItem, NewNote, Pass, PersonSays, Place,
-    Reach, RecallQuery, RememberOptions, Replace, Summarizer,
+    Reach, RecallQuery, RememberOptions, Replace, Settings, Summarizer,
 };
 
 use crate::agent_answers as answers;
 use crate::answers::{Answer, maybe_commit, table};
-use crate::arguments::{citations, embedder_of, entries, place_of, policy_of, session_of, settings_of};
+use crate::arguments::{
+    citations, embedder_of, entries, judge_of, place_of, policy_of, session_of, settings_of,
+};
 use crate::attempt::Mode;
-use crate::callbacks::{HostEmbedder, HostSummarizer};
+use crate::callbacks::{HostEmbedder, HostJudge, HostSummarizer};
 use crate::committed::Committed;
 use crate::convert::{
     attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, origin, sensitivity, texts,
@@ -39,20 +41,24 @@ impl Agent {
     fn made<'py>(
         py: Python<'py>,
         memory: treering::Memory,
-        settings: Option<&str>,
+        settings: Settings,
         embedder: Option<(String, Bound<'py, PyAny>)>,
+        judge: Option<HostJudge>,
         writer: treering::Writer,
         project: Option<String>,
     ) -> PyResult<Bound<'py, Self>> {
-        let settings = settings_of(py, settings)?;
-        let (memory_of_agent, embedder) = (memory.clone(), embedder);
+        let memory_of_agent = memory.clone();
         let embedder = embedder.map(|(name, function)| (name, HostEmbedder::new(&function)));
         let agent = run(py, move || {
             let agent = treering::agent::Agent::new(memory_of_agent, settings);
-            match embedder {
-                Some((name, embedder)) => agent.with_embedder(&name, embedder),
-                None => Ok(agent),
-            }
+            let agent = match embedder {
+                Some((name, embedder)) => agent.with_embedder(&name, embedder)?,
+                None => agent,
+            };
+            Ok(match judge {
+                Some(judge) => agent.with_judge(judge),
+                None => agent,
+            })
         })?;
         let place = place_of(project, &writer);
         let handle = Handle::new(memory, Some(agent));
@@ -84,7 +90,7 @@ impl Agent {
 impl Agent {
     /// Opens the memory of an agent in a folder, and creates it if there is none.
     #[staticmethod]
-    #[pyo3(signature = (path, *, create=true, trust="model", actor=None, session=None, project=None, settings=None, embedder=None, embedder_name=None, read_only=false, degraded=false, wait=30.0, exclusive=false, mmap=true, sync_every=None, automatic_gc=true, hash="blake3"))]
+    #[pyo3(signature = (path, *, create=true, trust="model", actor=None, session=None, project=None, settings=None, embedder=None, embedder_name=None, judge=None, read_only=false, degraded=false, wait=30.0, exclusive=false, mmap=true, sync_every=None, automatic_gc=true, hash="blake3"))]
     #[expect(clippy::too_many_arguments, reason = "each option is a keyword")]
     #[expect(clippy::fn_params_excessive_bools, reason = "each option is a keyword")]
     fn open<'py>(
@@ -98,6 +104,7 @@ impl Agent {
         settings: Option<&str>,
         embedder: Option<Bound<'py, PyAny>>,
         embedder_name: Option<String>,
+        judge: Option<Bound<'py, PyAny>>,
         read_only: bool,
         degraded: bool,
         wait: f64,
@@ -108,8 +115,8 @@ impl Agent {
         hash: &str,
     ) -> PyResult<Bound<'py, Self>> {
         let writer = make_writer(trust, actor, session, None, None)?;
-        let embedder = embedder_of(py, embedder_name, embedder)?;
-        let hash = hash.to_owned();
+        let settings = settings_of(py, settings)?;
+        let (embedder, judge) = (embedder_of(py, embedder_name, embedder)?, judge_of(judge)?);
         let opening = Opening {
             create,
             read_only,
@@ -121,12 +128,20 @@ impl Agent {
             automatic_gc,
             hash,
         };
-        Self::made(py, opening.open(py, path)?, settings, embedder, writer, project)
+        Self::made(
+            py,
+            opening.open(py, path)?,
+            settings,
+            embedder,
+            judge,
+            writer,
+            project,
+        )
     }
 
     /// Creates the memory of an agent that ends with the process, for tests.
     #[staticmethod]
-    #[pyo3(signature = (*, trust="model", actor=None, session=None, project=None, settings=None, embedder=None, embedder_name=None))]
+    #[pyo3(signature = (*, trust="model", actor=None, session=None, project=None, settings=None, embedder=None, embedder_name=None, judge=None))]
     #[expect(clippy::too_many_arguments, reason = "each option is a keyword")]
     fn in_memory<'py>(
         py: Python<'py>,
@@ -137,11 +152,13 @@ impl Agent {
         settings: Option<&str>,
         embedder: Option<Bound<'py, PyAny>>,
         embedder_name: Option<String>,
+        judge: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
         let writer = make_writer(trust, actor, session, None, None)?;
-        let embedder = embedder_of(py, embedder_name, embedder)?;
+        let settings = settings_of(py, settings)?;
+        let (embedder, judge) = (embedder_of(py, embedder_name, embedder)?, judge_of(judge)?);
         let memory = run(py, treering::Memory::in_memory)?;
-        Self::made(py, memory, settings, embedder, writer, project)
+        Self::made(py, memory, settings, embedder, judge, writer, project)
     }
 
     /// The engine below the agent. What it writes is neither scanned nor checked.
@@ -714,15 +731,6 @@ impl Agent {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> String {
-        let (py, store) = (slf.py(), slf.as_super().get());
-        match store.handle.memory(py) {
-            Ok(memory) => {
-                let place = memory.path().map(|path| path.display().to_string());
-                let place = place.unwrap_or_else(|| "in memory".to_owned());
-                let objects = run(py, || Ok(memory.view().len())).unwrap_or_default();
-                format!("Agent({place:?}, objects={objects})")
-            }
-            Err(_) => "Agent(closed)".to_owned(),
-        }
+        slf.as_super().get().described(slf.py(), "Agent")
     }
 }

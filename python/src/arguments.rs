@@ -1,9 +1,10 @@
-//! The arguments of an agent's calls: settings, places, policies, embedders, citations and entries.
+//! The arguments of an agent's calls: settings, places, policies, embedders, judges, citations and entries.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treering::agent::{Citation, NewEntry, Place, Policy, Settings};
 
+use crate::callbacks::HostJudge;
 use crate::convert::{maybe_time, origin};
 use crate::errors::{OrRaise, invalid};
 
@@ -119,6 +120,16 @@ pub(crate) fn embedder_of<'py>(
         _ => Err(pyo3::exceptions::PyTypeError::new_err(
             "the embedder must be a function of a text",
         )),
+    }
+}
+
+/// Checks that a judge is a function.
+pub(crate) fn judge_of(function: Option<Bound<'_, PyAny>>) -> PyResult<Option<HostJudge>> {
+    match function {
+        Some(function) if !function.is_callable() => Err(pyo3::exceptions::PyTypeError::new_err(
+            "the judge must be a function of an object and a text",
+        )),
+        function => Ok(function.map(|function| HostJudge(function.unbind()))),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::draft::{Draft, Staged, replay};
 use crate::errors::{raised, rejected};
 use crate::handle::run;
 
-/// How a draft is committed.
+/// The way in which a draft is committed.
 pub(crate) enum Mode {
     /// At once, with this operation.
     Plain(String),
@@ -49,27 +49,41 @@ pub(crate) struct Checked {
     pub(crate) report: Option<Py<PyAny>>,
 }
 
-/// Runs the checks of the caller on a draft. Returns the name of each check, with the reason if it refuses the change.
-fn run_checks(draft: &Bound<'_, Draft>, checks: &[Py<PyAny>]) -> PyResult<Vec<(String, Option<String>)>> {
+/// The name of a check, with the reason if it refuses the change.
+type Verdict = (String, Option<String>);
+
+/// Runs the checks of the caller on a draft, and finishes it. Returns the staged changes and the verdict of each check.
+fn run_checks(draft: &Bound<'_, Draft>, checks: &[Py<PyAny>]) -> PyResult<(Staged, Vec<Verdict>)> {
     let py = draft.py();
-    let mut results = Vec::new();
-    for check in checks {
-        let check = check.bind(py);
-        let name = check
-            .getattr("__name__")
-            .and_then(|name| name.extract::<String>());
-        let name = name.unwrap_or_else(|_| "check".to_owned());
-        let why = match check.call1((draft,)) {
-            Ok(verdict) => refusal(&verdict)?,
-            Err(error) if error.is_instance_of::<pyo3::exceptions::PyException>(py) => {
-                Some(error.value(py).str()?.to_string())
-            }
-            // Passes on a KeyboardInterrupt or SystemExit.
-            Err(error) => return Err(error),
-        };
-        results.push((name, why));
+    draft.get().check(py)?;
+    let results: PyResult<Vec<_>> = checks
+        .iter()
+        .map(|check| verdict(draft, check.bind(py)))
+        .collect();
+    match results {
+        Ok(results) => Ok((draft.get().take(py)?, results)),
+        Err(error) => {
+            draft.get().discard(py)?;
+            Err(error)
+        }
     }
-    Ok(results)
+}
+
+/// Runs one check of the caller on a draft.
+fn verdict(draft: &Bound<'_, Draft>, check: &Bound<'_, PyAny>) -> PyResult<Verdict> {
+    let name = check
+        .getattr("__name__")
+        .and_then(|name| name.extract::<String>());
+    let name = name.unwrap_or_else(|_| "check".to_owned());
+    let why = match check.call1((draft,)) {
+        Ok(verdict) => refusal(&verdict)?,
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyException>(draft.py()) => {
+            Some(error.value(draft.py()).str()?.to_string())
+        }
+        // Passes on a KeyboardInterrupt or SystemExit.
+        Err(error) => return Err(error),
+    };
+    Ok((name, why))
 }
 
 /// Returns the reason for a refusal: a text, or `False`.
@@ -84,17 +98,13 @@ fn refusal(verdict: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
 /// Commits a draft if the checks of the caller pass. Otherwise keeps it under `rejected/` and raises.
 pub(crate) fn attempted(draft: &Bound<'_, Draft>, op: &str, checks: &[Py<PyAny>]) -> PyResult<Committed> {
     let py = draft.py();
-    let results = match run_checks(draft, checks) {
-        Ok(results) => results,
-        Err(error) => {
-            draft.call_method0("discard")?;
-            return Err(error);
-        }
-    };
+    let (
+        Staged {
+            draft: mut staged, ..
+        },
+        results,
+    ) = run_checks(draft, checks)?;
     let memory = draft.get().handle.memory(py)?;
-    let Staged {
-        draft: mut staged, ..
-    } = draft.get().take(py)?;
     let failed = results
         .into_iter()
         .filter_map(|(name, why)| why.map(|why| format!("{name}: {why}")));
@@ -104,12 +114,11 @@ pub(crate) fn attempted(draft: &Bound<'_, Draft>, op: &str, checks: &[Py<PyAny>]
         return run(py, || memory.commit(staged, op));
     }
     let why = failed.join("; ");
-    let ids = staged
-        .changes()
-        .iter()
-        .map(|change| change.id.to_string())
-        .collect();
-    let kept = run(py, || memory.quarantine(&staged, &why))?;
+    let (ids, kept) = run(py, || {
+        let changes = staged.changes();
+        let ids = changes.iter().map(|change| change.id.to_string());
+        Ok((ids.collect(), memory.quarantine(&staged, &why)?))
+    })?;
     let hint = kept.map(|name| format!("nothing was changed; the staged change is saved as {name}"));
     let message = format!("the change was rejected: {why}");
     Err(rejected(py, &message, hint.as_deref(), ids))
@@ -137,15 +146,13 @@ fn outcome(
     own: &[Py<PyAny>],
 ) -> PyResult<(treering::Result<Committed>, Report)> {
     let py = draft.py();
-    let results = match run_checks(draft, own) {
-        Ok(results) => results,
-        Err(error) => {
-            draft.call_method0("discard")?;
-            return Err(error);
-        }
-    };
+    let (
+        Staged {
+            draft: staged, steps, ..
+        },
+        results,
+    ) = run_checks(draft, own)?;
     let agent = draft.get().handle.agent(py)?;
-    let Staged { draft: staged, steps } = draft.get().take(py)?;
     let policy = policy.clone();
     let guarded = run(py, move || {
         let (writer, base) = (staged.writer().clone(), staged.base().clone());

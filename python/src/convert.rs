@@ -167,17 +167,23 @@ pub(crate) fn texts(given: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Ve
 /// Reads attributes from a dict.
 pub(crate) fn attributes(given: Option<&Bound<'_, PyDict>>) -> PyResult<Attributes> {
     let mut read = Attributes::new();
-    for (name, value) in given.into_iter().flatten() {
-        read.insert(key(&name)?, value_of(&value, 1)?);
+    for (name, value) in conditions(given)? {
+        read.insert(name, value);
     }
     Ok(read)
 }
 
 /// Reads a list of attributes with their values from a dict.
 pub(crate) fn conditions(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Value)>> {
-    let pairs = given.into_iter().flatten();
-    pairs
-        .map(|(name, value)| Ok((key(&name)?, value_of(&value, 1)?)))
+    given.map_or(Ok(Vec::new()), |given| pairs(given, 1))
+}
+
+/// Reads the keys and values of a dict.
+fn pairs(map: &Bound<'_, PyDict>, depth: usize) -> PyResult<Vec<(String, Value)>> {
+    // Reading a value may run code of the caller, which may change the dict. So all pairs are taken first.
+    let all: Vec<_> = map.iter().collect();
+    let all = all.iter();
+    all.map(|(name, value)| Ok((key(name)?, value_of(value, depth)?)))
         .collect()
 }
 
@@ -211,9 +217,8 @@ fn value_of(given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         let values = given.try_iter()?.map(|one| value_of(&one?, depth + 1));
         values.collect::<PyResult<_>>().map(Value::List)
     } else if let Ok(map) = given.cast::<PyDict>() {
-        let entries = map.iter();
-        let entries = entries.map(|(name, value)| Ok((key(&name)?, value_of(&value, depth + 1)?)));
-        entries.collect::<PyResult<_>>().map(Value::Map)
+        let entries = pairs(map, depth + 1)?;
+        Ok(Value::Map(entries.into_iter().collect()))
     } else {
         let found = given.get_type().name()?;
         Err(PyTypeError::new_err(format!(

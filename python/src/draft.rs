@@ -12,10 +12,10 @@ use crate::answers::{Answer, change, table};
 use crate::attempt::{Checked, Mode, attempted, guarded};
 use crate::committed::Committed;
 use crate::convert::{attributes, digest, id, kind, maybe_time, position, scope, texts};
-use crate::errors::unusable;
+use crate::errors::{invalid, unusable};
 use crate::handle::{Handle, OfProcess, run};
 use crate::object::Object;
-use crate::view::View;
+use crate::view::{View, id_in};
 
 /// One staged call, which a guard repeats on its own draft.
 #[derive(Clone)]
@@ -61,10 +61,12 @@ pub(crate) fn replay(steps: Vec<Step>, draft: &mut treering::Draft) -> treering:
     steps.into_iter().try_for_each(|step| step.apply(draft).map(drop))
 }
 
-/// What a draft has staged.
+/// The staged changes of a draft.
 pub(crate) struct Staged {
     pub(crate) draft: treering::Draft,
     pub(crate) steps: Vec<Step>,
+    /// Whether checks run. Then nothing is staged any more, so that the commit has what the checks saw.
+    is_checked: bool,
 }
 
 /// Staged changes that become one commit, or none.
@@ -89,6 +91,7 @@ impl Draft {
         let staged = Staged {
             draft,
             steps: Vec::new(),
+            is_checked: false,
         };
         Ok(Self {
             handle: Arc::clone(handle),
@@ -97,6 +100,17 @@ impl Draft {
             mode,
             outcome: Mutex::default(),
         })
+    }
+
+    /// Begins the checks. Until the changes are taken or discarded, nothing more is staged.
+    ///
+    /// # Errors
+    /// `InvalidInputError` if checks run already.
+    pub(crate) fn check(&self, py: Python<'_>) -> PyResult<()> {
+        match self.with(py, |staged| Ok(std::mem::replace(&mut staged.is_checked, true)))? {
+            true => Err(checked(py)),
+            false => Ok(()),
+        }
     }
 
     /// Calls `work` with the staged changes, without the GIL.
@@ -124,13 +138,17 @@ impl Draft {
 
     fn stage(&self, py: Python<'_>, step: Step) -> PyResult<(&'static str, u64)> {
         let records = self.mode.repeats();
-        self.with(py, |staged| {
+        let done = self.with(py, |staged| {
+            if staged.is_checked {
+                return Ok(None);
+            }
             let done = step.clone().apply(&mut staged.draft)?;
             if records {
                 staged.steps.push(step);
             }
-            Ok(done)
-        })
+            Ok(Some(done))
+        })?;
+        done.ok_or_else(|| checked(py))
     }
 
     fn outcome(&self) -> std::sync::MutexGuard<'_, Checked> {
@@ -146,7 +164,14 @@ impl Draft {
                 let (staged, op) = (draft.take(py)?.draft, op.unwrap_or(usual));
                 run(py, || memory.commit(staged, op))?
             }
-            Mode::Attempt { op, checks } => attempted(slf, op, checks)?,
+            Mode::Attempt { op: usual, checks } => attempted(slf, op.unwrap_or(usual), checks)?,
+            Mode::Guard { .. } if op.is_some() => {
+                return Err(invalid(
+                    py,
+                    "a guarded turn has the operation `guard`",
+                    "call commit without op",
+                ));
+            }
             Mode::Guard { policy, checks } => {
                 let (done, report) = guarded(slf, policy, checks);
                 draft.outcome().report = report;
@@ -165,6 +190,14 @@ fn finished(py: Python<'_>) -> PyErr {
         "the draft was already committed or discarded",
         "finished",
         "make a new draft",
+    )
+}
+
+fn checked(py: Python<'_>) -> PyErr {
+    invalid(
+        py,
+        "the checks of the draft run, so it cannot change",
+        "stage every change before the commit",
     )
 }
 
@@ -293,9 +326,12 @@ impl Draft {
         Object::maybe(py, found)
     }
 
-    fn __contains__(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
-        let id = self::id(py, id)?;
-        self.with(py, |staged| Ok(staged.draft.get(&id)?.is_some()))
+    fn __contains__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let id = id_in(id)?;
+        self.with(py, |staged| match id {
+            Some(id) => Ok(staged.draft.get(&id)?.is_some()),
+            None => Ok(false),
+        })
     }
 
     /// Returns the staged changes, sorted by id.
@@ -347,7 +383,7 @@ impl Draft {
         Ok(py.detach(|| staged.lock().unwrap_or_else(PoisonError::into_inner).is_none()))
     }
 
-    /// Commits the staged changes. In an attempt, the checks run first.
+    /// Commits the staged changes. In an attempt, the checks run first, and nothing can be staged meanwhile.
     #[pyo3(signature = (op=None))]
     fn commit<'py>(slf: &Bound<'py, Self>, op: Option<&str>) -> Answer<'py> {
         Self::finish(slf, op)
@@ -356,12 +392,18 @@ impl Draft {
     /// Saves the staged changes under a name, for another process or a later time, and finishes the draft.
     fn save(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let memory = self.handle.memory(py)?;
-        self.with(py, |staged| memory.save_draft(&staged.draft, name))?;
-        self.take(py).map(drop)
+        let saved = self.with(py, |staged| match staged.is_checked {
+            true => Ok(false),
+            false => memory.save_draft(&staged.draft, name).map(|()| true),
+        })?;
+        match saved {
+            true => self.take(py).map(drop),
+            false => Err(checked(py)),
+        }
     }
 
     /// Drops the staged changes. A second call does nothing.
-    fn discard(&self, py: Python<'_>) -> PyResult<()> {
+    pub(crate) fn discard(&self, py: Python<'_>) -> PyResult<()> {
         let staged = self.staged.get(py)?;
         py.detach(|| drop(staged.lock().unwrap_or_else(PoisonError::into_inner).take()));
         Ok(())

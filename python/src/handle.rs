@@ -68,7 +68,7 @@ impl<T> Drop for OfProcess<T> {
     }
 }
 
-/// What an open handle refers to.
+/// The memory and the agent of an open handle.
 #[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) memory: Memory,

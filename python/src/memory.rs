@@ -18,12 +18,12 @@ use crate::errors::invalid;
 use crate::handle::{Handle, run};
 use crate::object::Object;
 use crate::store::Store;
-use crate::view::{View, hash_named, view_at};
+use crate::view::{hash_named, id_in, view_at};
 use crate::writer::Writer;
 
-/// How a store is opened.
+/// The options with which a store is opened.
 #[expect(clippy::struct_excessive_bools, reason = "each option is a keyword")]
-pub(crate) struct Opening {
+pub(crate) struct Opening<'a> {
     pub(crate) create: bool,
     pub(crate) read_only: bool,
     pub(crate) degraded: bool,
@@ -32,13 +32,13 @@ pub(crate) struct Opening {
     pub(crate) mmap: bool,
     pub(crate) sync_every: Option<f64>,
     pub(crate) automatic_gc: bool,
-    pub(crate) hash: String,
+    pub(crate) hash: &'a str,
 }
 
-impl Opening {
+impl Opening<'_> {
     fn options(&self, py: Python<'_>) -> PyResult<Options> {
         let mut options = Options::new()
-            .hash(hash_named(py, &self.hash)?)
+            .hash(hash_named(py, self.hash)?)
             .read_only(self.read_only)
             .degraded(self.degraded)
             .wait(seconds(self.wait, "wait")?)
@@ -114,7 +114,6 @@ impl Memory {
         automatic_gc: bool,
         hash: &str,
     ) -> PyResult<Bound<'py, Self>> {
-        let hash = hash.to_owned();
         let opening = Opening {
             create,
             read_only,
@@ -144,7 +143,6 @@ impl Memory {
         automatic_gc: bool,
         hash: &str,
     ) -> PyResult<Bound<'py, Self>> {
-        let hash = hash.to_owned();
         let opening = Opening {
             create: true,
             read_only: false,
@@ -189,8 +187,11 @@ impl Memory {
 
     fn __contains__(slf: &Bound<'_, Self>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (py, store) = (slf.py(), slf.as_super().get());
-        let view = View::new(&store.handle, view_at(py, &store.handle, None)?);
-        Bound::new(py, view)?.contains(id)
+        let view = view_at(py, &store.handle, None)?;
+        match id_in(id)? {
+            Some(id) => run(py, || view.contains(&id)),
+            None => Ok(false),
+        }
     }
 
     /// The number of objects of the newest state.
@@ -374,16 +375,7 @@ impl Memory {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> String {
-        let (py, store) = (slf.py(), slf.as_super().get());
-        match store.handle.memory(py) {
-            Ok(memory) => {
-                let place = memory.path().map(|path| path.display().to_string());
-                let place = place.unwrap_or_else(|| "in memory".to_owned());
-                let objects = run(py, || Ok(memory.view().len())).unwrap_or_default();
-                format!("Memory({place:?}, objects={objects})")
-            }
-            Err(_) => "Memory(closed)".to_owned(),
-        }
+        slf.as_super().get().described(slf.py(), "Memory")
     }
 }
 

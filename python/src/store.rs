@@ -1,8 +1,9 @@
 //! `Store`: what an engine handle and an agent share: states, snapshots, the ways back, and history.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crossbeam_channel::RecvTimeoutError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use treering::revert::Selection;
@@ -20,6 +21,9 @@ use crate::handle::{Handle, OfProcess, run};
 use crate::view::{View, revision, view_at};
 use crate::writer::Writer;
 
+/// The longest wait of `Watch.poll` between two looks for an interrupt (Ctrl+C) and for a closed handle.
+const POLL_MAX: Duration = Duration::from_millis(50);
+
 /// An open store: the base of ``Memory`` and ``Agent``.
 #[pyclass(frozen, subclass, module = "treering", weakref)]
 pub(crate) struct Store {
@@ -31,6 +35,17 @@ impl Store {
     /// Returns the writer of a call.
     pub(crate) fn writer(&self, given: Option<&Bound<'_, Writer>>) -> treering::Writer {
         Writer::or(given, &self.writer)
+    }
+
+    /// Returns the text of `repr` for a handle of this class.
+    pub(crate) fn described(&self, py: Python<'_>, class: &str) -> String {
+        let Ok(memory) = self.handle.memory(py) else {
+            return format!("{class}(closed)");
+        };
+        let place = memory.path().map(|path| path.display().to_string());
+        let place = place.unwrap_or_else(|| "in memory".to_owned());
+        let objects = run(py, || Ok(memory.view().len())).unwrap_or_default();
+        format!("{class}({place:?}, objects={objects})")
     }
 }
 
@@ -149,15 +164,7 @@ impl Store {
     ) -> Answer<'py> {
         let (memory, writer) = (self.handle.memory(py)?, self.writer(writer));
         let target = rollback_target(revision)?;
-        let done = run(py, || {
-            let rollback = memory.rollback(target);
-            let rollback = if across_lanes {
-                rollback.across_lanes()
-            } else {
-                rollback
-            };
-            rollback.by(&writer)
-        })?;
+        let done = run(py, || planned(&memory, target, across_lanes).by(&writer))?;
         Committed::python(py, done)
     }
 
@@ -172,15 +179,7 @@ impl Store {
     ) -> Answer<'py> {
         let (memory, writer) = (self.handle.memory(py)?, self.writer(writer));
         let target = rollback_target(revision)?;
-        let (info, counts) = run(py, || {
-            let rollback = memory.rollback(target);
-            let rollback = if across_lanes {
-                rollback.across_lanes()
-            } else {
-                rollback
-            };
-            rollback.preview(&writer)
-        })?;
+        let (info, counts) = run(py, || planned(&memory, target, across_lanes).preview(&writer))?;
         answer!(py, "RollbackPreview" {
             target: commit(py, &info)?,
             added: counts.added,
@@ -371,6 +370,19 @@ impl Store {
     }
 }
 
+/// Plans a rollback.
+fn planned(
+    memory: &treering::Memory,
+    target: treering::Revision,
+    across_lanes: bool,
+) -> treering::Rollback<'_> {
+    let rollback = memory.rollback(target);
+    match across_lanes {
+        true => rollback.across_lanes(),
+        false => rollback,
+    }
+}
+
 /// Returns the revision to which a rollback returns: that of a revision, a time, or the commit of a view.
 fn rollback_target(given: &Bound<'_, PyAny>) -> PyResult<treering::Revision> {
     if let Ok(view) = given.cast::<View>() {
@@ -393,9 +405,17 @@ impl Watch {
     #[pyo3(signature = (timeout=0.0))]
     fn poll<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let receiver = self.receiver.get(py)?;
-        self.handle.check(py)?;
         let timeout = seconds(timeout, "the timeout")?.min(Duration::from_hours(24));
-        let moved = py.detach(|| receiver.recv_timeout(timeout).ok());
-        moved.map(|moved| head_moved(py, &moved)).transpose()
+        let end = Instant::now() + timeout;
+        loop {
+            self.handle.check(py)?;
+            let left = end.saturating_duration_since(Instant::now());
+            match py.detach(|| receiver.recv_timeout(left.min(POLL_MAX))) {
+                Ok(moved) => return head_moved(py, &moved).map(Some),
+                Err(RecvTimeoutError::Timeout) if left > POLL_MAX => py.check_signals()?,
+                // The store of a closed handle sends nothing more.
+                Err(_) => return self.handle.check(py).map(|()| None),
+            }
+        }
     }
 }

@@ -62,6 +62,14 @@ pub(crate) fn view_at(
     run(py, || memory.at(revision))
 }
 
+/// Returns the id that the operator `in` looks for; `None` if the value is no id, so that nothing contains it.
+pub(crate) fn id_in(given: &Bound<'_, PyAny>) -> PyResult<Option<treering::Id>> {
+    let Ok(name) = given.cast::<PyString>() else {
+        return Ok(None);
+    };
+    Ok(treering::Id::new(name.to_str()?).ok())
+}
+
 /// Reads a revision from its text or from a time.
 pub(crate) fn revision(given: &Bound<'_, PyAny>) -> PyResult<treering::Revision> {
     if let Ok(text) = given.cast::<PyString>() {
@@ -137,14 +145,11 @@ impl View {
     }
 
     fn __contains__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Ok(name) = id.cast::<PyString>() else {
-            return Ok(false);
-        };
         let view = self.open(py)?;
-        let Ok(id) = treering::Id::new(name.to_str()?) else {
-            return Ok(false);
-        };
-        run(py, || view.contains(&id))
+        match id_in(id)? {
+            Some(id) => run(py, || view.contains(&id)),
+            None => Ok(false),
+        }
     }
 
     /// The number of objects, including expired ones.

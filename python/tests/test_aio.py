@@ -110,12 +110,35 @@ async def test_sessions_and_errors() -> None:
         await agent.with_writer(treering.Writer(session="monday")).undo()
 
 
-def test_every_call_of_an_agent_that_may_block_has_a_coroutine() -> None:
-    quick = {"with_writer", "with_session", "attempt", "check", "open", "in_memory", "watch", "sync", "text", "bisect_states"}
+async def test_a_memory_is_opened_and_its_drafts_are_kept(folder: Path) -> None:
+    async with await aio.AsyncMemory.open(folder, create=True) as memory:
+        draft = memory.sync.draft()
+        draft.put("a")
+        draft.save("later")
+        async with memory.open_draft("later") as opened:
+            opened.put("b")
+        assert opened.committed is not None and set(await memory.view()) == {"a", "b"}
+        await memory.delete_draft("later")
+        vera = memory.with_writer(treering.Writer.person("vera", reason="she said so"))
+        commit = (await vera.put("c")).commit
+        assert commit.actor == "vera" and commit.reason_digest is not None
+        assert await memory.text(commit.reason_digest) == "she said so"
+        found = await memory.bisect_states("seq:0", "@", lambda view: "c" in view)
+        assert found.first_bad == commit
+    assert memory.closed
+    with pytest.raises(treering.NotFoundError):
+        await aio.AsyncMemory.open(folder / "nothing")
+
+
+def test_every_call_that_may_block_has_a_coroutine() -> None:
+    # These return at once, return a context manager, or are on the handle `sync`.
+    others = {"with_writer", "with_session", "open", "create", "in_memory", "watch", "sync", "attempt", "draft", "open_draft"}
     for kind, asynchronous in ((treering.Agent, aio.AsyncAgent), (treering.Memory, aio.AsyncMemory)):
         for name, value in inspect.getmembers(kind, callable):
-            if name.startswith("_") or name in quick | {"create", "draft", "open_draft", "delete_draft"}:
+            if name.startswith("_") or name in others:
                 continue
             found = getattr(asynchronous, name)
             assert inspect.iscoroutinefunction(found), name
             assert found.__doc__ == value.__doc__
+        for name in ("attempt", "with_writer"):
+            assert callable(getattr(asynchronous, name))

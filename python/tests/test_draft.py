@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -174,13 +176,74 @@ def test_a_check_refuses_by_false(memory: Memory) -> None:
     assert len(memory) == 0
 
 
-def test_a_check_may_change_nothing_but_reads(memory: Memory) -> None:
+def test_a_check_reads_the_draft(memory: Memory) -> None:
     def reads(draft: Draft) -> None:
         assert draft.get("a") is not None and "a" in draft and draft.base.get("a") is None
 
     with memory.attempt(reads) as draft:
         draft.put("a")
     assert "a" in memory
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda draft: draft.put("unchecked"),
+        lambda draft: draft.remove("a"),
+        lambda draft: draft.commit(),
+        lambda draft: draft.save("later"),
+    ],
+)
+def test_a_check_changes_nothing(guarded: bool, change: Callable[[Draft], object]) -> None:
+    with treering.in_memory() as agent:
+        with pytest.raises(treering.DeniedError, match="cannot change"):
+            with agent.attempt(change) if guarded else agent.memory.attempt(change) as draft:
+                draft.put_item("tea", id="a")
+        assert len(agent.view()) == 0
+
+
+def test_nothing_is_staged_while_checks_run(memory: Memory) -> None:
+    """A change of another thread would be committed without a check."""
+    refused: list[str] = []
+
+    def stage(draft: Draft) -> None:
+        try:
+            draft.put("unchecked")
+        except treering.InvalidInputError as error:
+            refused.append(error.message)
+
+    def slow(draft: Draft) -> None:
+        thread = threading.Thread(target=stage, args=(draft,))
+        thread.start()
+        thread.join()
+
+    with memory.attempt(slow) as draft:
+        draft.put("a")
+    assert set(memory.view()) == {"a"} and len(refused) == 1
+
+
+def test_an_attempt_has_the_operation_of_its_commit(memory: Memory) -> None:
+    draft = memory.attempt(op="turn")
+    draft.put("a")
+    assert draft.commit("tidy").commit.op == "tidy"
+    with memory.attempt(op="turn") as draft:
+        draft.put("b")
+    assert draft.committed is not None and draft.committed.commit.op == "turn"
+
+
+def test_a_guarded_turn_takes_no_other_operation() -> None:
+    with treering.in_memory() as agent:
+        draft = agent.attempt()
+        draft.put_item("tea", id="a")
+        with pytest.raises(treering.InvalidInputError, match="operation"):
+            draft.commit("tidy")
+        assert draft.commit().commit.op == "guard"
+
+
+@pytest.mark.parametrize("id", [1, None, "", "a\n"])
+def test_what_is_no_id_is_not_contained(memory: Memory, id: object) -> None:
+    assert id not in memory.draft()
 
 
 def test_an_interrupt_in_a_check_is_no_verdict(memory: Memory) -> None:

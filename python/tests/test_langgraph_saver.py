@@ -154,6 +154,36 @@ def test_prune_after_gc_frees_the_disk(folder: Path) -> None:
         assert len(graph.get_state(config()).values["messages"]) == 60
 
 
+def test_a_checkpoint_that_is_put_during_a_prune_stays_whole(
+    saver: TreeringSaver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new checkpoint has a value whose chunks only old checkpoints have."""
+    values = {"old": "x" * 9000, "new": "y" * 9000}
+    places: list[RunnableConfig] = []
+
+    def put(value: str) -> None:
+        checkpoint: Checkpoint = empty_checkpoint()
+        version = f"{len(places) + 1}"
+        checkpoint["channel_values"] = {"channel": value}
+        checkpoint["channel_versions"] = {"channel": version}
+        places.append(saver.put(config(), checkpoint, {"source": "loop", "step": 0}, {"channel": version}))
+
+    put(values["old"])
+    put(values["new"])
+    needed = saver._needed  # pyright: ignore[reportPrivateUsage]
+
+    def slow(*arguments: Any) -> Any:
+        if len(places) == 2:
+            put(values["old"])
+        return needed(*arguments)
+
+    monkeypatch.setattr(saver, "_needed", slow)
+    saver.prune(["t"])
+    found = saver.get_tuple(config())
+    assert found is not None and found.checkpoint["channel_values"] == {"channel": values["old"]}
+    assert [one.config for one in saver.list(config())] == [places[2]]
+
+
 @pytest.mark.parametrize("strategy", ["", "keep", "all"])
 def test_an_unknown_strategy_is_refused(saver: TreeringSaver, strategy: str) -> None:
     with pytest.raises(ValueError):

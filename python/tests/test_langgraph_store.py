@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,9 +186,75 @@ def test_any_text_is_a_key(store: TreeringStore, key: str) -> None:
     assert item is not None and item.key == key and item.value == {"k": key}
 
 
-def test_a_time_to_live_is_refused(store: TreeringStore) -> None:
-    with pytest.raises(NotImplementedError):
-        store.put(("n",), "k", {"a": 1}, ttl=5)
+def test_an_item_expires(store: TreeringStore) -> None:
+    store.put(("n",), "short", {"text": "tea"}, ttl=0.05)
+    store.put(("n",), "long", {"text": "tea"}, ttl=60)
+    store.put(("n",), "always", {"text": "tea"})
+    created = store.get(("n",), "short", refresh_ttl=False)
+    assert created is not None and len(store.search(("n",), query="tea", refresh_ttl=False)) == 3
+    time.sleep(3.1)
+    assert store.get(("n",), "short") is None
+    assert sorted(one.key for one in store.search(("n",), query="tea")) == ["always", "long"]
+    assert sorted(one.key for one in store.search(("n",))) == ["always", "long"]
+    store.put(("n",), "short", {"text": "tea"})
+    again = store.get(("n",), "short")
+    assert again is not None and again.created_at > created.created_at, "it is a new item"
+
+
+def test_expired_items_are_swept(store: TreeringStore) -> None:
+    store.put(("gone",), "a", {"text": "tea"}, ttl=0.0001)
+    store.put(("kept",), "b", {"text": "tea"}, ttl=60)
+    time.sleep(0.05)
+    assert store.list_namespaces() == [("kept",)]
+    assert len(store.agent.view()) == 2 and store.sweep_ttl() == 1 and len(store.agent.view()) == 1
+    commits = len(store.agent.commits())
+    assert store.sweep_ttl() == 0 and len(store.agent.commits()) == commits
+
+
+@pytest.mark.parametrize("read", ["get", "search", "query"])
+def test_a_read_begins_the_time_to_live_anew(
+    store: TreeringStore, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    store.put(("n",), "a", {"text": "tea"}, ttl=60)
+
+    def expires() -> Any:
+        found = [one.expires for one in store.agent.view().values()]
+        assert len(found) == 1
+        return found[0]
+
+    def call(refresh: bool) -> None:
+        if read == "get":
+            assert store.get(("n",), "a", refresh_ttl=refresh) is not None
+        else:
+            query = "tea" if read == "query" else None
+            assert len(store.search(("n",), query=query, refresh_ttl=refresh)) == 1
+
+    before, commits = expires(), len(store.agent.commits())
+    call(True)
+    assert len(store.agent.commits()) == commits, "the time to live has just begun"
+    monkeypatch.setattr("treering._langgraph_store._REFRESHED_AFTER", 0.0)
+    call(False)
+    assert expires() == before
+    call(True)
+    assert expires() > before
+    item = store.get(("n",), "a", refresh_ttl=False)
+    assert item is not None and item.value == {"text": "tea"} and item.updated_at == item.created_at
+
+
+def test_the_usual_time_to_live() -> None:
+    with TreeringStore(treering.in_memory(), ttl={"default_ttl": 5, "refresh_on_read": False}) as store:
+        store.put(("n",), "usual", {"a": 1})
+        store.put(("n",), "never", {"a": 1}, ttl=None)
+        expires = {str(one["key"]): one.expires for one in store.agent.view().values()}
+        assert expires["never"] is None and expires["usual"] is not None
+
+
+def test_a_read_of_a_handle_that_may_not_write(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treering._langgraph_store._REFRESHED_AFTER", 0.0)
+    with TreeringStore.open(folder) as store:
+        store.put(("n",), "k", {"text": "tea"}, ttl=60)
+    with TreeringStore(treering.open(folder, read_only=True)) as store:
+        assert store.get(("n",), "k") is not None
 
 
 def test_items_survive_a_restart(folder: Path) -> None:

@@ -120,6 +120,22 @@ def test_a_value_that_contains_itself_is_refused(memory: Memory) -> None:
         memory.put("it", attributes={"value": endless})
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_dict_that_changes_while_it_is_read(memory: Memory, nested: bool) -> None:
+    attributes: dict[str, Any] = {}
+
+    class Growing(list[int]):
+        """A list whose iterator changes the dict around it."""
+
+        def __iter__(self) -> Any:
+            attributes[f"new{len(attributes)}"] = 1
+            return super().__iter__()
+
+    attributes.update({"a": Growing([1]), "b": Growing([2])})
+    found = stored(memory, attributes={"in": attributes} if nested else attributes).attributes
+    assert (found["in"] if nested else found) == {"a": [1], "b": [2]}
+
+
 @pytest.mark.parametrize("id", ["", "a\nb", "x" * 257, "\x00"])
 def test_a_bad_id_is_a_value_error_with_a_code(memory: Memory, id: str) -> None:
     with pytest.raises(InvalidInputError) as caught:

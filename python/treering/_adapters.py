@@ -1,4 +1,4 @@
-"""What the adapters share: names for ids, values in chunks, and a second try after a conflict."""
+"""The common part of the adapters: names for ids, values in chunks, and a second try after a conflict."""
 
 from __future__ import annotations
 
@@ -96,11 +96,16 @@ class Chunks:
 
     def _put_chunks(self, draft: Draft, chunks: Iterable[bytes]) -> list[str]:
         digests: list[str] = []
+        base = draft.base
         for chunk in chunks:
             digest = hashlib.blake2b(chunk, digest_size=16).hexdigest()
             digests.append(digest)
             name = self.id_of(digest)
-            if name not in draft:
+            kept = base.get(name)
+            if kept is not None:
+                # Another writer may remove the chunk before this commit, which then fails and is tried again.
+                draft.expect(name, kept.digest)
+            elif name not in draft:
                 data = base64.b64encode(chunk).decode()
                 draft.put(name, kind="chunk", scope=self.scope, attributes={"data": data})
         return digests

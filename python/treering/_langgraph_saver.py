@@ -285,7 +285,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
         found = view.query(kind=_KIND, prefix="langgraph/")
         threads = {str(one["thread"]) for one in found if one.get("run") in wanted}
 
-        def others(all: _Objects) -> _Objects:
+        def others(view: View, all: _Objects) -> _Objects:
             return [one for one in all if one.get("run") not in wanted]
 
         for thread in sorted(threads):
@@ -300,10 +300,9 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             else:
                 self._keep(str(thread), self._needed)
 
-    def _needed(self, all: _Objects) -> _Objects:
+    def _needed(self, view: View, all: _Objects) -> _Objects:
         """Returns the newest checkpoint, and the ancestors from which its delta channels are rebuilt."""
         newest = max(all, key=lambda one: str(one["checkpoint"]))
-        view = self.memory.view()
         by_id = {str(one["checkpoint"]): one for one in all}
         open_channels = set(self._metadata(view, newest).get("counters_since_delta_snapshot") or ())
         needed, current = [newest], newest
@@ -315,7 +314,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             open_channels -= set(stored)
         return needed
 
-    def _keep(self, thread: str, choose: Callable[[_Objects], _Objects]) -> None:
+    def _keep(self, thread: str, choose: Callable[[View, _Objects], _Objects]) -> None:
         """Keeps the chosen checkpoints of each namespace, and what they refer to. Removes the rest in one commit."""
         names = _Thread(thread)
 
@@ -326,9 +325,13 @@ class TreeringSaver(BaseCheckpointSaver[str]):
                 by_ns.setdefault(str(one["ns"]), []).append(one)
             referred: set[str] = set()
             for ns, all in by_ns.items():
-                kept = choose(all)
+                kept = choose(view, all)
                 for one in kept:
                     referred |= self._referred(view, names, ns, one)
+                head = view.get(names.head(ns))
+                if head is not None:
+                    # A checkpoint that is put meanwhile may refer to what this change removes, so the change is made anew.
+                    draft.expect(head.id, head.digest)
                 if kept:
                     self._put_head(draft, names, ns, max(str(one["checkpoint"]) for one in kept))
                     referred.add(names.head(ns))

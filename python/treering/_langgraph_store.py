@@ -1,7 +1,8 @@
 """A LangGraph store on Treering: items by namespace and key, found by their words.
 
 An item is an object of the kind ``langgraph_item`` below ``langgraph-store/``, with the namespace, the key and the value as
-attributes. Its text is what ``search`` finds. A batch is one commit.
+attributes. Its text is what ``search`` finds. A batch is one commit. An item with a time to live expires, and nothing returns
+it afterwards; reading it begins the time anew.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from os import PathLike
 from types import TracebackType
 from typing import Any, cast
@@ -25,25 +26,31 @@ from langgraph.store.base import (
     Result,
     SearchItem,
     SearchOp,
+    TTLConfig,
     get_text_at_path,
 )
 
-from ._adapters import change, label
+from ._adapters import change, label, remove_all
 from ._treering import Agent, Draft, Object, View
+from .errors import TreeringError
 
 _KIND = "langgraph_item"
 _LABELS_MAX = 6
 _HITS_MAX = 10_000
+_PREFIX = "langgraph-store/"
+# A read begins the time to live anew only after this part of it, so that not every read is a commit.
+_REFRESHED_AFTER = 0.1
 
 
 class TreeringStore(BaseStore):
     """A store whose items are objects of an agent's memory.
 
     ``search`` with a query finds items by their words, and by their meaning if the agent has an embedder. It finds only items
-    of trusted writers, unless ``with_untrusted`` is set. ``fields`` are the paths of the texts that a search looks at.
+    of trusted writers, unless ``with_untrusted`` is set. ``fields`` are the paths of the texts that a search looks at. ``ttl``
+    has the usual time to live. ``sweep_ttl`` removes the expired items, which nothing returns in any case.
     """
 
-    supports_ttl = False
+    supports_ttl = True
 
     def __init__(
         self,
@@ -52,16 +59,20 @@ class TreeringStore(BaseStore):
         scope: str = "langgraph",
         fields: Iterable[str] = ("$",),
         with_untrusted: bool = False,
+        ttl: TTLConfig | None = None,
     ) -> None:
+        self.ttl_config = ttl
         self.agent = agent
         self._scope = scope
         self._fields = list(fields)
         self._with_untrusted = with_untrusted
 
     @classmethod
-    def open(cls, path: str | PathLike[str], *, fields: Iterable[str] = ("$",)) -> TreeringStore:
+    def open(
+        cls, path: str | PathLike[str], *, fields: Iterable[str] = ("$",), ttl: TTLConfig | None = None
+    ) -> TreeringStore:
         """Opens the memory in a folder, and creates it if there is none."""
-        return cls(Agent.open(path), fields=fields)
+        return cls(Agent.open(path), fields=fields, ttl=ttl)
 
     def __enter__(self) -> TreeringStore:
         return self
@@ -78,10 +89,12 @@ class TreeringStore(BaseStore):
         """Runs operations. All reads see the state before the writes, and all writes are one commit."""
         all_ops = list(ops)
         view = self.agent.refresh()
-        results: list[Result] = [self._read(view, op) for op in all_ops]
+        read: list[Object] = []
+        results: list[Result] = [self._read(view, op, read) for op in all_ops]
+        self._refresh(read)
         puts = {(op.namespace, op.key): op for op in all_ops if isinstance(op, PutOp)}
         if puts:
-            now = datetime.now(timezone.utc).isoformat()
+            now = datetime.now(timezone.utc)
 
             def stage(draft: Draft) -> None:
                 for op in puts.values():
@@ -90,35 +103,77 @@ class TreeringStore(BaseStore):
             change(self.agent.memory, "store", stage)
         return results
 
+    def sweep_ttl(self) -> int:
+        """Removes the expired items from the newest state, and returns their number. ``Memory.gc`` frees the disk."""
+
+        def stage(draft: Draft) -> int:
+            view = draft.base
+            items = view.query(kind=_KIND, prefix=_PREFIX, expired=True)
+            expired = [one.id for one in items if not _is_alive(one, view)]
+            remove_all(draft, expired)
+            return len(expired)
+
+        return change(self.agent.memory, "sweep_ttl", stage)
+
+    def _refresh(self, read: list[Object]) -> None:
+        """Begins the time to live of items anew."""
+        now = datetime.now(timezone.utc)
+        due = [one.id for one in read if _is_due(one, now)]
+        if not due:
+            return
+
+        def stage(draft: Draft) -> None:
+            for name in due:
+                one = draft.get(name)
+                if one is not None and _is_due(one, now):
+                    expires = now + timedelta(minutes=float(one["ttl"]))
+                    draft.put(
+                        name, one.content, kind=_KIND, scope=one.scope, attributes=one.attributes, expires=expires
+                    )
+
+        try:
+            change(self.agent.memory, "refresh_ttl", stage)
+        except TreeringError:
+            # A read does not fail because its handle may not write, or because the item has a more trusted writer.
+            return
+
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         return await asyncio.to_thread(self.batch, list(ops))
 
-    def _read(self, view: View, op: Op) -> Result:
+    def _read(self, view: View, op: Op, read: list[Object]) -> Result:
+        """Returns the result of an operation that reads. Adds the items whose time to live begins anew to ``read``."""
         if isinstance(op, GetOp):
             found = view.get(_id(op.namespace, op.key))
-            return None if found is None else Item(**_fields(found))
+            if found is None or not _is_alive(found, view):
+                return None
+            read += [found] if op.refresh_ttl else []
+            return Item(**_fields(found))
         if isinstance(op, SearchOp):
-            return cast("Result", self._search(view, op))
+            found_items = self._search(view, op)
+            read += [one for _, one in found_items] if op.refresh_ttl else []
+            return cast("Result", [item for item, _ in found_items])
         if isinstance(op, ListNamespacesOp):
             return cast("Result", _namespaces(view, op))
         return None
 
-    def _write(self, draft: Draft, op: PutOp, now: str) -> None:
+    def _write(self, draft: Draft, op: PutOp, now: datetime) -> None:
         name = _id(op.namespace, op.key)
         if op.value is None:
             draft.remove(name)
             return
-        old = draft.get(name)
+        old, written = draft.get(name), now.isoformat()
+        is_known = old is not None and _is_alive(old, draft.base)
         fields: dict[str, Any] = {
             "namespace": list(op.namespace),
             "key": op.key,
             "value": json.dumps(op.value, ensure_ascii=False),
-            "created": now if old is None else old["created"],
-            "updated": now,
+            "created": old["created"] if old is not None and is_known else written,
+            "updated": written,
+            "ttl": op.ttl,
             **{f"namespace_{place}": part for place, part in enumerate(op.namespace)},
         }
-        text = self._text(op)
-        draft.put(name, text, kind=_KIND, scope=self._scope, attributes=fields)
+        expires = None if op.ttl is None else now + timedelta(minutes=op.ttl)
+        draft.put(name, self._text(op), kind=_KIND, scope=self._scope, attributes=fields, expires=expires)
 
     def _text(self, op: PutOp) -> str | None:
         """Returns the text that a search looks at, or nothing if the item must not be found."""
@@ -128,7 +183,7 @@ class TreeringStore(BaseStore):
         texts = [text for path in paths for text in get_text_at_path(dict(op.value or {}), path)]
         return "\n".join(texts)
 
-    def _search(self, view: View, op: SearchOp) -> list[SearchItem]:
+    def _search(self, view: View, op: SearchOp) -> list[tuple[SearchItem, Object]]:
         end = op.offset + op.limit
         if op.query:
             found = self._recalled(view, op, _HITS_MAX if op.filter else end)
@@ -136,12 +191,12 @@ class TreeringStore(BaseStore):
             prefix = _folder(op.namespace_prefix)
             all_items = [(None, one) for one in view.query(kind=_KIND, prefix=prefix)]
             found = sorted(all_items, key=lambda pair: str(pair[1]["updated"]), reverse=True)
-        items: list[SearchItem] = []
+        items: list[tuple[SearchItem, Object]] = []
         for score, one in found:
             fields = _fields(one)
             is_inside = fields["namespace"][: len(op.namespace_prefix)] == op.namespace_prefix
             if is_inside and _accepts(fields["value"], op.filter or {}):
-                items.append(SearchItem(**fields, score=score))
+                items.append((SearchItem(**fields, score=score), one))
             if len(items) >= end:
                 break
         return items[op.offset : end]
@@ -164,13 +219,26 @@ class TreeringStore(BaseStore):
 
 def _folder(namespace: tuple[str, ...]) -> str:
     """Returns the prefix of the ids below a namespace. Deep namespaces share one prefix."""
-    return "langgraph-store/" + "".join(f"{label(part)}/" for part in namespace[:_LABELS_MAX])
+    return _PREFIX + "".join(f"{label(part)}/" for part in namespace[:_LABELS_MAX])
 
 
 def _id(namespace: tuple[str, ...], key: str) -> str:
     rest = namespace[_LABELS_MAX:]
     deeper = label(json.dumps(rest)) + "/" if rest else ""
     return f"{_folder(namespace)}{deeper}:{label(key, 40)}"
+
+
+def _is_alive(found: Object, view: View) -> bool:
+    return found.expires is None or view.now < found.expires
+
+
+def _is_due(found: Object, now: datetime) -> bool:
+    """Returns whether a read begins the time to live of an item anew."""
+    minutes = found.get("ttl")
+    if minutes is None or found.expires is None:
+        return False
+    ttl = timedelta(minutes=float(minutes))
+    return now + ttl - found.expires >= _REFRESHED_AFTER * ttl
 
 
 def _fields(found: Object) -> dict[str, Any]:

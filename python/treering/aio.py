@@ -15,6 +15,7 @@ import asyncio
 import functools
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from os import PathLike
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
@@ -42,14 +43,14 @@ def _threaded(
 
 
 class _AsyncStore(Generic[S_co]):
-    """What ``AsyncAgent`` and ``AsyncMemory`` share."""
+    """The base of ``AsyncAgent`` and ``AsyncMemory``."""
 
     def __init__(self, sync: S_co) -> None:
         self._sync = sync
 
     @property
     def sync(self) -> S_co:
-        """The handle whose calls block."""
+        """The handle whose calls block. It also has what is rare: ``watch``, ``sync``, ``warnings``, ``path`` and ``hash``."""
         return self._sync
 
     @property
@@ -75,6 +76,8 @@ class _AsyncStore(Generic[S_co]):
     history = _threaded(Store.history)
     commits = _threaded(Store.commits)
     blame = _threaded(Store.blame)
+    bisect_states = _threaded(Store.bisect_states)
+    text = _threaded(Store.text)
     verify = _threaded(Store.verify)
     stats = _threaded(Store.stats)
     close = _threaded(Store.close)
@@ -92,18 +95,48 @@ class _AsyncStore(Generic[S_co]):
 
 
 class AsyncMemory(_AsyncStore[Memory]):
-    """A ``Memory`` for asyncio."""
+    """A ``Memory`` for asyncio, for example ``await AsyncMemory.open("store", create=True)``."""
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | PathLike[str],
+        *,
+        create: bool = False,
+        writer: Writer | None = None,
+        read_only: bool = False,
+        sync_every: float | None = None,
+    ) -> AsyncMemory:
+        """Opens the store in a folder. For the other options, wrap a ``Memory``: ``AsyncMemory(memory)``."""
+        memory = await asyncio.to_thread(
+            Memory.open, path, create=create, writer=writer, read_only=read_only, sync_every=sync_every
+        )
+        return cls(memory)
+
+    def with_writer(self, writer: Writer) -> AsyncMemory:
+        """Returns a handle of the same store with another usual writer."""
+        return AsyncMemory(self.sync.with_writer(writer))
 
     get = _threaded(Memory.get)
     put = _threaded(Memory.put)
     remove = _threaded(Memory.remove)
     gc = _threaded(Memory.gc)
     erase = _threaded(Memory.erase)
+    delete_draft = _threaded(Memory.delete_draft)
 
     @asynccontextmanager
     async def draft(self, op: str = "put", *, writer: Writer | None = None) -> AsyncGenerator[Draft, None]:
         """Begins a draft, commits it at the end, and discards it after an exception. Staging does not block for long."""
         draft = await asyncio.to_thread(self.sync.draft, op, writer=writer)
+        async with _finished(draft):
+            yield draft
+
+    @asynccontextmanager
+    async def open_draft(
+        self, name: str, *, op: str = "put", writer: Writer | None = None
+    ) -> AsyncGenerator[Draft, None]:
+        """Opens a saved draft, commits it at the end, and discards it after an exception."""
+        draft = await asyncio.to_thread(self.sync.open_draft, name, op=op, writer=writer)
         async with _finished(draft):
             yield draft
 

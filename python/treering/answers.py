@@ -65,7 +65,7 @@ Origin = Literal["direct_user", "host", "model", "tool_internal", "tool_external
 
 
 class _Answer:
-    """What all answers share."""
+    """The base of all answers."""
 
     __slots__ = ()
 
@@ -117,7 +117,7 @@ class Commit(_Answer):
 
 @dataclass(frozen=True, slots=True)
 class RollbackPreview(_Answer):
-    """What a rollback would do."""
+    """The result that a rollback would have."""
 
     target: Commit
     """The commit whose state comes back."""
@@ -584,7 +584,7 @@ class ActingField(_Answer):
 
 @dataclass(frozen=True, slots=True)
 class Review(_Answer):
-    """What takes effect if a person promotes an item."""
+    """The fields that take effect if a person promotes an item."""
 
     id: str
     digest: str

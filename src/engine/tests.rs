@@ -179,6 +179,39 @@ fn rollback_undo_redo() -> Result<()> {
 }
 
 #[test]
+fn a_way_back_meets_only_the_head_that_the_caller_saw() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "one");
+    memory.snapshot(Some("good"), &Writer::user())?;
+    memory.put(note("a", "two"), &by("night"))?;
+    let seen = memory.view().commit().digest;
+    put(&memory, "b", "three");
+    let (root, night) = (memory.view().root(), Selection::default().session("night"));
+    let rollback = memory.rollback("good").across_lanes();
+    let refused = [
+        rollback.clone().expect_head(seen).by(&Writer::user()).map(drop),
+        memory
+            .revert(night.clone())
+            .expect_head(seen)
+            .by(&Writer::user())
+            .map(drop),
+    ];
+    for refused in refused {
+        let error = refused.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.code().as_str()),
+            (ErrorKind::Conflict, "head_moved")
+        );
+    }
+    assert_eq!(memory.view().root(), root);
+    let head = memory.view().commit().digest;
+    let reverted = memory.revert(night).expect_head(head).by(&Writer::user())?;
+    let head = reverted.committed.commit.digest;
+    assert!(rollback.expect_head(head).by(&Writer::user())?.changed);
+    Ok(())
+}
+
+#[test]
 fn undo_refuses_what_others_changed_since() -> Result<()> {
     // Tests ROL-2: undo and redo change only ids that the reversed commit changed.
     let memory = Memory::in_memory()?;

@@ -110,8 +110,23 @@ async function find() {
   await page.screenshot({ path: join(work, "find.png") });
   check(bad.length === 0, `nothing else happened ${bad.join("; ")}`);
   await close();
+  await openLater(server.page);
   server.end();
   await takeBack(store, guilty);
+}
+
+// Opens the page without its token, and then the printed address in the same tab.
+async function openLater(address) {
+  const [bare, fragment] = address.split("#");
+  const { page, close } = await open(bare);
+  await settled(page);
+  check((await inSight(page, "main .empty")).some(({ text }) => text.includes("token")), "without its token the page asks for it");
+  await page.evaluate((hash) => { location.hash = hash; }, fragment);
+  await wait(1000);
+  await settled(page);
+  const opened = await page.evaluate(() => !document.body.classList.contains("locked") && document.getElementById("live").classList.contains("on") && !location.hash.includes("token"));
+  check(opened && (await inSight(page, ".row")).length > 0, "the printed address opens it in the same tab");
+  await close();
 }
 
 // Takes the session back with the mouse alone, after the preview, and undoes that for the next run.

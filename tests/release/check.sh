@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a release candidate out of a fresh clone of the last commit, in a temporary folder: packages the crate, builds and
-# installs the program from the package alone, and runs its tour. If the repository has the Python package, its own check
-# builds and tests the wheel. Publishes nothing. Needs the registries. Run: tests/release/check.sh [FOLDER]
+# installs the program from the package alone, and runs its tour. The check of the Python package builds and tests the
+# wheel. Publishes nothing. Needs the registries. Run: tests/release/check.sh [FOLDER]
 # FOLDER, which must be empty or missing, keeps the results; without it, they are removed. TREERING_RELEASE_TARGET names a
 # folder of an earlier build whose dependencies are used again, to try the script in less time.
 set -euo pipefail
@@ -21,6 +21,8 @@ mkdir -p "$HOME"
 git clone -q "$repository" "$work/clone"
 cd "$work/clone"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+python_version=$(sed -n 's/^version = "\(.*\)"/\1/p' python/Cargo.toml | head -1)
+[ "$python_version" = "$version" ] || { echo "python/Cargo.toml has the version $python_version, not $version" >&2; exit 1; }
 grep -q "^## $version" docs/changelog.md || { echo "docs/changelog.md has no section for $version" >&2; exit 1; }
 
 # Without --no-verify, cargo would build the package in another profile than the one that is installed below.
@@ -47,6 +49,4 @@ treering --store memory recall 'where is the office' --json | grep -q Oslo
 treering --store memory verify
 echo "program: $version installed from the package, tour and first steps run"
 
-if [ -x "$work/clone/python/check.sh" ]; then
-  (cd "$work/clone" && HOME="$own_home" python/check.sh)
-fi
+(cd "$work/clone" && HOME="$own_home" python/check.sh)

@@ -76,6 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--model" => model = arguments.next(),
             "--base-url" => base_url = arguments.next().ok_or(USAGE)?,
             "--store" => store = arguments.next().ok_or(USAGE)?,
+            _ if argument.starts_with("--") => return Err(USAGE.into()),
             _ => questions.push(argument),
         }
     }

@@ -10,9 +10,11 @@
 //! # Limits
 //! - Messages, the system prompt, tools and files of an agent are not imported. The findings count the messages.
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use super::mapping::{Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, unreadable};
+use super::mapping::{
+    Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, text_of, unreadable,
+};
 use crate::agent::item::texts;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;
@@ -167,14 +169,6 @@ fn map_passages(
         }
     }
     Ok(())
-}
-
-/// Removes and returns a text field that is not empty.
-fn text_of(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
-    match fields.shift_remove(name) {
-        Some(Json::String(text)) if !text.is_empty() => Some(text),
-        _ => None,
-    }
 }
 
 /// Checks whether a field has the value that Letta writes for an unset field.

@@ -1,4 +1,4 @@
-//! What the formats of other systems have in common: the file, the objects that it is mapped to, and their ids.
+//! The common part of the formats of other systems: the file, the objects to which it is mapped, and their ids.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::agent::blocks::FoundFile;
 use crate::agent::item::{KNOWN, MADE_BY_VERBS, known_kind};
@@ -197,6 +197,14 @@ pub(super) fn list_of_texts(json: Option<Json>) -> Vec<String> {
     }
 }
 
+/// Removes and returns a text field that is not empty.
+pub(super) fn text_of(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
+    match fields.shift_remove(name) {
+        Some(Json::String(text)) if !text.is_empty() => Some(text),
+        _ => None,
+    }
+}
+
 /// Returns a keyed digest of a text, for use in an id. Only the owner of the store has the key, so other people cannot
 /// test guesses of the text.
 pub(super) fn mark_of(key: &[u8; 32], text: &str) -> String {
@@ -221,11 +229,7 @@ pub(super) fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) ->
 }
 
 /// Converts the attributes of the other system. Adds a prefix to names that have another meaning in Treering.
-pub(super) fn other_attributes(
-    other: &serde_json::Map<String, serde_json::Value>,
-    at: &str,
-    mapped: &mut Mapped,
-) -> Attributes {
+pub(super) fn other_attributes(other: &Map<String, Json>, at: &str, mapped: &mut Mapped) -> Attributes {
     let mut attributes = Attributes::new();
     for (name, json) in other {
         let is_known =

@@ -11,7 +11,9 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::mapping::{Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, unreadable};
+use super::mapping::{
+    Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, text_of, unreadable,
+};
 use crate::agent::item::texts;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;
@@ -56,27 +58,19 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
             );
             continue;
         };
-        let said = said(&mut fields, &at, &mut mapped);
+        let times = times(&mut fields, &at, &mut mapped);
         let attributes = attributes(fields, &at, &mut mapped);
         let id = id_for(key, &scope, &format!("{}/{FOLDER}", kind::FACT), &id);
         if let Some(object) = mapped.push(at, id, kind::FACT, &scope, text, attributes) {
-            (object.event_time, object.expires) = said;
+            (object.event_time, object.expires) = times;
         }
     }
     Ok(mapped)
 }
 
-/// Removes and returns a text field that is not empty.
-fn text_of(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
-    match fields.shift_remove(name) {
-        Some(Json::String(text)) if !text.is_empty() => Some(text),
-        _ => None,
-    }
-}
-
 /// Removes the times of a memory. Returns the time of its text, and the time at which it expires. A memory is valid until
 /// the end of its expiration date, in UTC. The time of its first text stays a field, if it differs.
-fn said(fields: &mut Map<String, Json>, at: &str, mapped: &mut Mapped) -> (Option<Time>, Option<Time>) {
+fn times(fields: &mut Map<String, Json>, at: &str, mapped: &mut Mapped) -> (Option<Time>, Option<Time>) {
     let mut time = |name: &str| {
         let text = text_of(fields, name)?;
         let time = loose_time(&text);

@@ -298,6 +298,7 @@ impl Memory {
             inner: &self.inner,
             revision: revision.try_into().map_err(Into::into),
             across_lanes: false,
+            expected: None,
         }
     }
 
@@ -310,6 +311,7 @@ impl Memory {
             selection,
             conflicts: Conflicts::default(),
             with_derived: false,
+            expected: None,
         }
     }
 

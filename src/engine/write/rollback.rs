@@ -133,11 +133,7 @@ impl Inner {
     ) -> Result<Committed> {
         let head = self.store().head()?;
         if head.digest != expected {
-            return Err(
-                Error::conflict(format!("the head moved to seq:{} meanwhile", head.seq()))
-                    .with_code(ErrorCode::HeadMoved)
-                    .with_hint("review the new commits (`log`, `diff`), then try again"),
-            );
+            return Err(head_moved(head.seq()));
         }
         self.check_lanes(target, all, writer)?;
         self.check_trust(&head, target, writer)?;
@@ -236,6 +232,13 @@ impl Inner {
     }
 }
 
+/// Returns the error of a rollback or revert that meets another head than expected.
+pub(super) fn head_moved(seq: u64) -> Error {
+    Error::conflict(format!("the head moved to seq:{seq} meanwhile"))
+        .with_code(ErrorCode::HeadMoved)
+        .with_hint("review the new commits (`log`, `diff`), then try again")
+}
+
 /// Converts the error of the tree check to the error of an undo or redo.
 pub(super) fn later_changes(error: Error) -> Error {
     match error.code() {
@@ -272,12 +275,20 @@ pub struct Rollback<'a> {
     pub(super) inner: &'a Inner,
     pub(super) revision: Result<Revision>,
     pub(super) across_lanes: bool,
+    pub(super) expected: Option<CommitDigest>,
 }
 
 impl Rollback<'_> {
     /// Makes the rollback also revert commits of other lanes than the writer's.
     pub fn across_lanes(mut self) -> Self {
         self.across_lanes = true;
+        self
+    }
+
+    /// Makes the rollback fail with `Conflict` (code `head_moved`) if the head is another commit than `head`, for example
+    /// the one that a person saw in a preview.
+    pub fn expect_head(mut self, head: CommitDigest) -> Self {
+        self.expected = Some(head);
         self
     }
 
@@ -300,9 +311,10 @@ impl Rollback<'_> {
     fn write(&self, writer: &Writer) -> Result<Committed> {
         let inner = self.inner;
         inner.opened().check_writable()?;
-        let expected = inner.store().head()?.digest;
+        let head = inner.store().head()?.digest;
         let target = revision::resolve(&inner.store(), &self.revision.clone()?, writer.lane())?;
         inner.write_as(writer, |writing| {
+            let expected = self.expected.unwrap_or(head);
             inner.rollback_to(writing, &target, expected, self.across_lanes, writer)
         })
     }

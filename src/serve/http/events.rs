@@ -1,4 +1,4 @@
-//! Live events of the page: a stream that says when the head moved, whoever moved it.
+//! Live events of the page: a stream that reports each move of the head, by this or another process.
 //!
 //! One task reads the log for all streams, and only while there is one.
 //!
@@ -25,7 +25,7 @@ use crate::serve::Server;
 
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// The time after which a stream without news sends a comment, so that a client that has gone is noticed.
+/// The time after which a stream without news sends a comment, so that a client whose machine has gone is noticed.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 /// The largest number of streams at the same time.
 const STREAMS_MAX: usize = 32;
@@ -39,7 +39,7 @@ enum Beat {
     Ended,
 }
 
-/// Tells streams when the head moves.
+/// Reports moves of the head to the streams.
 pub(super) struct Pulse {
     beat: watch::Sender<Beat>,
     streams: AtomicUsize,
@@ -125,7 +125,15 @@ async fn tell(pulse: &Pulse, sender: &mpsc::Sender<Bytes>) {
         if sender.send(text.into()).await.is_err() {
             return;
         }
-        while timeout(SILENCE_MAX, beats.changed()).await.is_err() {
+        loop {
+            let news = tokio::select! {
+                // The client has closed the connection, so another page may have the stream at once.
+                () = sender.closed() => return,
+                news = timeout(SILENCE_MAX, beats.changed()) => news,
+            };
+            if news.is_ok() {
+                break;
+            }
             if sender.send(Bytes::from_static(b": no news\n\n")).await.is_err() {
                 return;
             }

@@ -1,4 +1,4 @@
-//! The page of a person: its files, which need no token, and what it reads and takes back under `/ui/`.
+//! The page of a person: its files, which need no token, and its data under `/ui/`, which needs the token of the page.
 //!
 //! # Layer
 //! Layer 9, part of serve.
@@ -30,12 +30,12 @@ use crate::serve::ui::{
 
 /// The folder of the files.
 pub(super) const FILES: &str = "/assets/";
-/// The folder of what the page reads and takes back.
+/// The folder of the data of the page.
 pub(super) const DATA: &str = "/ui/";
 
-/// What a browser permits the page. It has neither inline scripts nor anything from elsewhere (PGS-1).
+/// The content security policy: no inline script, and nothing from elsewhere (PGS-1).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-    img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The headers of each file.
@@ -57,9 +57,9 @@ const HEADERS: [(HeaderName, &str); 6] = [
 
 /// The page of a person.
 pub(crate) struct Page {
-    /// What a browser sends to read and to take something back.
+    /// The token that a browser sends with each request for data.
     pub(crate) token: Token,
-    /// Who takes something back; `None` if the page only reads.
+    /// The writer of the ways back; `None` if the page only reads.
     pub(crate) writer: Option<Writer>,
 }
 
@@ -93,13 +93,13 @@ pub(super) fn routes(shared: &Arc<Shared>, pulse: &Arc<Pulse>) -> Router<Server>
         .route("/ui/events", get(move || async move { events::follow(&pulse) }))
 }
 
-/// Reads what the first requests of the page need.
+/// Prepares the derived values for the first requests of the page.
 pub(super) async fn prepare(server: &Server, shared: Arc<Shared>) {
     let caller = server.caller().clone();
     let prepared = server.run(caller, move |service| {
         Reader::new(service.agent().clone(), shared).prepare()
     });
-    // A request that needs the same tells its error.
+    // A later request that needs the same values reports the error.
     drop(prepared.await);
 }
 

@@ -27,7 +27,7 @@ const CONTEXT: usize = 2;
 const LINES_MAX: usize = 120;
 /// The most characters of a line, and of the value of a field.
 const LINE_CHARS_MAX: usize = 2_000;
-/// How long a difference of two contents may be searched for.
+/// The longest time for the difference of two contents.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The differences that a request asks for: of a commit, of a lane, or from one state to another.
@@ -71,7 +71,7 @@ pub(crate) struct ChangeRow {
     lines: Vec<Line>,
     /// Whether the difference has more lines.
     cut: bool,
-    /// What became of the change: it is `current`, or the object was `replaced`, `removed` or `restored` since.
+    /// The fate of the change: it is `current`, or the object was `replaced`, `removed` or `restored` since.
     since: &'static str,
 }
 
@@ -202,7 +202,7 @@ pub(super) fn row(reader: &Reader, head: &View, change: &Change) -> Result<Chang
     })
 }
 
-/// Returns what became of a change.
+/// Returns the fate of a change.
 fn since(head: &View, change: &Change) -> Result<&'static str> {
     let now = match head.get(&change.id) {
         _ if change.erased => None,

@@ -1,4 +1,4 @@
-//! What the page of a person reads and takes back; see docs/page.md.
+//! The reads and the ways back of the page of a person; see docs/page.md.
 //!
 //! A client of the operations is a model, so an operation hides what is untrusted or of another scope. The reader of the
 //! page is the person who started the server. So the page shows every object of every scope, each with its class.
@@ -7,10 +7,10 @@
 //! Layer 9, part of serve. Knows no protocol.
 //!
 //! # Invariants
-//! - PAG-1: every text of an answer is written out by `visible`, so no stored text looks like another one.
-//! - PAG-2: an answer has at most [`ROWS_MAX`] rows, and reads no more objects than that. A search for a part of a text
-//!   reads objects for a limited time. The ledger, the sorted ids and the index of words are made of all objects: once, and
-//!   then by differences.
+//! - PAG-1: `visible` escapes every text of an answer, so no stored text looks like another one.
+//! - PAG-2: an answer has at most [`ROWS_MAX`] rows or 500 folders, and reads no more objects than that. A search for a part
+//!   of a text reads objects for a limited time. The ledger, the sorted ids and the index of words are made of all objects:
+//!   once, and then by differences.
 //! - PAG-3: without a writer, the page changes nothing. With one, it changes only the head that the person saw.
 
 pub(crate) mod assets;

@@ -174,7 +174,9 @@ fn chosen(reader: &Reader, asked: &ObjectsAsked, rows: Rows) -> Result<ObjectsPa
     let filter = Filter::of(&ledger, asked)?;
     let seq = ledger.commits().last().map_or(0, |commit| commit.seq);
     let name = format!("{:?}\n{:?}\n{}", asked.only, asked.lane, asked.prefix);
-    let chosen = kept(&reader.shared.chosen, FILTERS_KEPT, (name, seq), || {
+    // A garbage collection moves no head. It thins commits, and the ledger then numbers the ids anew.
+    let made_of = (name, seq, ledger.commits().len());
+    let chosen = kept(&reader.shared.chosen, FILTERS_KEPT, made_of, || {
         let mut chosen: Vec<u32> = (0..)
             .zip(ledger.ids())
             .filter(|(_, id)| filter.has(&ledger, id))

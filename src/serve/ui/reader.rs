@@ -1,4 +1,4 @@
-//! The memory as the page reads it, with what its requests share.
+//! The reader of the page, and the derived values that its requests share.
 //!
 //! # Layer
 //! Layer 9, part of serve.
@@ -22,16 +22,16 @@ const DIFFS_KEPT: usize = 4;
 /// The newest values, each with what it was made of.
 type Kept<K, V> = Mutex<VecDeque<(K, Arc<V>)>>;
 
-/// What the requests of the page share. All of it is derived but for the writer.
+/// The values that the requests of the page share. All but the writer are derived.
 #[derive(Default)]
 pub(crate) struct Shared {
     ids: Kept<Root, SortedIds>,
     diffs: Kept<(Root, Root), Vec<Change>>,
-    /// The places of the ids that a filter selects, by the filter and the seq of the head.
-    pub(super) chosen: Kept<(String, u64), Vec<u32>>,
+    /// The places of the ids that a filter selects, by the filter, the seq of the head and the number of kept commits.
+    pub(super) chosen: Kept<(String, u64, usize), Vec<u32>>,
     ledger: Mutex<Ledger>,
     has_ledger: AtomicBool,
-    /// Who takes something back; `None` if the page only reads (PAG-3).
+    /// The writer of the ways back; `None` if the page only reads (PAG-3).
     writer: Option<Writer>,
 }
 

@@ -1,4 +1,4 @@
-//! An answer as the page gets it: every text is written out, and an id that does not look like itself has a second name.
+//! The escaped answers of the page. An id that escaping changes gets a second name.
 //!
 //! # Layer
 //! Layer 9, part of serve.
@@ -18,7 +18,7 @@ const GIST_CHARS: usize = 200;
 /// The length of a key path in hexadecimal digits.
 const KEY_DIGITS: usize = 64;
 
-/// Returns the answer with every text written out (PAG-1). Beside an `id` that was changed by this, `key` names the object.
+/// Returns the answer with every text escaped (PAG-1). If that changes an `id`, the field `key` names the object.
 pub(crate) fn shown(document: Json, suite: HashSuite) -> Json {
     match document {
         Json::String(text) => Json::String(printable(&text)),

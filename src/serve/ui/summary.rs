@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ROWS_MAX;
 use super::reader::Reader;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::error::Result;
@@ -28,12 +29,12 @@ pub(crate) struct Summary {
     now: Time,
     /// The numbers of the ledger; `None` while the history is read for the first time.
     work: Option<Work>,
-    /// Who takes something back; `None` if the page only reads.
+    /// The writer of the ways back; `None` if the page only reads.
     writer: Option<Writes>,
     warnings: Vec<String>,
 }
 
-/// What the ledger counts.
+/// The counts of the ledger.
 #[derive(Serialize)]
 struct Work {
     sessions: usize,
@@ -99,12 +100,12 @@ pub(crate) fn summary(reader: &Reader, _: &Nothing) -> Result<Summary> {
     })
 }
 
-/// Returns the snapshots, newest first.
+/// Returns the newest snapshots.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a snapshot cannot be read.
 pub(crate) fn snapshots(reader: &Reader, _: &Nothing) -> Result<Vec<SnapshotLine>> {
     reader.head()?;
-    let snapshots = reader.memory().snapshots()?;
-    Ok(snapshots.into_iter().map(SnapshotLine::from).collect())
+    let newest = reader.memory().snapshots()?.into_iter().take(ROWS_MAX);
+    Ok(newest.map(SnapshotLine::from).collect())
 }

@@ -11,11 +11,12 @@ use super::objects::lane_number;
 use super::reader::Reader;
 use crate::agent::clean_writer;
 use crate::answers::commits::{KeptObject, Moved, Reverted, RollbackPreview};
+use crate::digest::CommitDigest;
 use crate::engine::{CommitInfo, Selection, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::store::ChangeCounts;
 
-/// What a revert takes back, and the head that the person saw.
+/// The request of a revert, with the head that the person saw.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RevertAsked {
@@ -27,7 +28,7 @@ pub(crate) struct RevertAsked {
     step: Step,
 }
 
-/// What a rollback restores, and the head that the person saw.
+/// The request of a rollback, with the head that the person saw.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RollbackAsked {
@@ -74,9 +75,9 @@ pub(crate) enum RollbackAnswer {
     Done(Moved),
 }
 
-/// Returns the writer of a step, after a check that the page may write and that the head is the one that the person saw
-/// (PAG-3).
-fn writer(reader: &Reader, step: &Step, usual_reason: &str) -> Result<Writer> {
+/// Returns the writer of a step, and the head, after a check that the page may write and that the head is the one that the
+/// person saw (PAG-3).
+fn writer(reader: &Reader, step: &Step, usual_reason: &str) -> Result<(Writer, CommitDigest)> {
     let writer = reader.writer().ok_or_else(|| {
         Error::denied(ErrorCode::ReadOnly, "this page only reads")
             .with_hint("end the server, and start it with: treering serve --ui --write")
@@ -95,7 +96,7 @@ fn writer(reader: &Reader, step: &Step, usual_reason: &str) -> Result<Writer> {
         reason: Some(reason.unwrap_or_else(|| usual_reason.to_owned())),
         ..writer.clone()
     };
-    clean_writer(reader.agent.scanner(), &writer)
+    Ok((clean_writer(reader.agent.scanner(), &writer)?, head.digest))
 }
 
 /// Takes back what a lane or commit wrote, or returns what this would change.
@@ -105,7 +106,7 @@ fn writer(reader: &Reader, step: &Step, usual_reason: &str) -> Result<Writer> {
 /// preview; the errors of [`Revert::by`](crate::engine::Revert::by).
 pub(crate) fn revert(reader: &Reader, asked: &RevertAsked) -> Result<RevertAnswer> {
     let (selection, what) = selection(reader, asked)?;
-    let writer = writer(reader, &asked.step, &format!("reverts {what}"))?;
+    let (writer, head) = writer(reader, &asked.step, &format!("reverts {what}"))?;
     let revert = reader.memory().revert(selection);
     let revert = if asked.with_derived {
         revert.with_derived()
@@ -115,7 +116,8 @@ pub(crate) fn revert(reader: &Reader, asked: &RevertAsked) -> Result<RevertAnswe
     let reverted = if asked.step.dry_run {
         revert.preview(&writer)?
     } else {
-        revert.by(&writer)?
+        // PAG-3: another process may have committed since the check above.
+        revert.expect_head(head).by(&writer)?
     };
     let answer = Reverted::of(&reverted, asked.step.dry_run);
     let head = reader.head()?;
@@ -141,35 +143,28 @@ pub(crate) fn revert(reader: &Reader, asked: &RevertAsked) -> Result<RevertAnswe
     })
 }
 
-/// Returns the commits that a revert takes back, and what they are in words.
+/// Returns the commits that a revert takes back, and a description of them.
 fn selection(reader: &Reader, asked: &RevertAsked) -> Result<(Selection, String)> {
     let selection = Selection::default();
     match (&asked.lane, &asked.commit) {
         (Some(lane), None) => {
             let ledger = reader.ledger()?;
             let lane = &ledger.lanes()[lane_number(&ledger, lane)? as usize];
-            let what = format!("session {}", lane.name);
-            match (&lane.session, lane.actors.first()) {
-                (Some(session), _) => Ok((selection.session(session), what)),
-                // A lane without a session is that of an actor.
-                (None, Some(actor)) if *actor == lane.name => Ok((selection.actor(actor), what)),
-                _ => Err(
-                    Error::invalid("the commits without a session and actor have no name")
-                        .with_code(ErrorCode::Usage)
-                        .with_hint("revert a single commit of them"),
-                ),
-            }
+            // A session and an actor without a session may have one name, and the writer of a lane without a session may
+            // have other sessions. So the commits of the lane are selected one by one, as the page shows them.
+            let commits = lane.commits.iter();
+            let commits = commits.map(|number| ledger.commits()[*number as usize].digest);
+            let selection = commits.fold(selection, Selection::commit);
+            Ok((selection, format!("session {}", lane.name)))
         }
         (None, Some(commit)) => {
             let commit = reader.commit(commit)?;
             let what = format!("commit seq:{}", commit.commit.seq);
             Ok((selection.commit(commit.digest), what))
         }
-        _ => Err(
-            Error::invalid("the request names not exactly one of lane and commit")
-                .with_code(ErrorCode::Usage)
-                .with_hint("give lane, or commit"),
-        ),
+        _ => Err(Error::invalid("the request must name either a lane or a commit")
+            .with_code(ErrorCode::Usage)
+            .with_hint("give lane, or commit")),
     }
 }
 
@@ -181,13 +176,13 @@ fn selection(reader: &Reader, asked: &RevertAsked) -> Result<(Selection, String)
 pub(crate) fn rollback(reader: &Reader, asked: &RollbackAsked) -> Result<RollbackAnswer> {
     let target = reader.commit(&asked.to)?;
     let usual_reason = format!("rolls back to seq:{}", target.commit.seq);
-    let writer = writer(reader, &asked.step, &usual_reason)?;
+    let (writer, head) = writer(reader, &asked.step, &usual_reason)?;
     let (memory, to) = (reader.memory(), target.digest.into());
     if asked.step.dry_run {
         let (preview, ..) = RollbackPreview::of(memory, &to, asked.all, &writer)?;
         return Ok(RollbackAnswer::Preview(preview));
     }
-    let rollback = memory.rollback(&to);
+    let rollback = memory.rollback(&to).expect_head(head);
     let rollback = if asked.all {
         rollback.across_lanes()
     } else {

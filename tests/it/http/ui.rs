@@ -222,6 +222,7 @@ fn the_files_have_a_strict_policy_and_a_tag() {
         "script-src 'self'",
         "style-src 'self'",
         "connect-src 'self'",
+        "img-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 
-use super::mapping::{DEPTH_MAX, Foreign, Mapped, id_for, other_attributes};
+use super::mapping::{DEPTH_MAX, Foreign, Mapped, id_for, other_attributes, text_of};
 use crate::agent::item::texts;
 use crate::agent::vocabulary::attribute;
 use crate::error::Result;
@@ -194,13 +194,11 @@ impl Graph {
 
     /// Removes and returns a text field. Adds a finding if the field is missing or not text.
     fn text(&mut self, map: &mut Map<String, Json>, field: &str) -> Option<String> {
-        match map.shift_remove(field) {
-            Some(Json::String(text)) if !text.is_empty() => Some(text),
-            _ => {
-                self.say(Fault::NoText, field);
-                None
-            }
+        let text = text_of(map, field);
+        if text.is_none() {
+            self.say(Fault::NoText, field);
         }
+        text
     }
 
     fn take_entity(&mut self, mut map: Map<String, Json>) {

@@ -442,9 +442,9 @@ fn a_revert_is_an_operation_of_the_engine() {
     assert!(shown.contains("day"), "{shown}");
 }
 
-/// INVARIANT RVT-5: others write while a revert is planned, and no plan is written on another head.
-#[test]
-fn others_write_while_a_revert_is_planned() {
+/// Returns a memory in which `eve` writes whenever a revert is planned, at most as often as a revert plans without the
+/// lock. Also returns the number of plans so far. The session `night` has replaced what `day` wrote.
+fn disturbed() -> (Memory, Arc<AtomicUsize>) {
     let (memory, plans) = (Arc::new(OnceLock::<Memory>::new()), Arc::new(AtomicUsize::new(0)));
     let (other, planned) = (Arc::clone(&memory), Arc::clone(&plans));
     let options = Options::new()
@@ -469,11 +469,32 @@ fn others_write_while_a_revert_is_planned() {
     let opened = Memory::on_disk(disk, options, true, None).unwrap();
     write(&opened, "day", "a", "good");
     write(&opened, "night", "a", "bad");
-    let opened = memory.get_or_init(|| opened);
-    let reverted = revert(opened, session("night")).unwrap();
+    (memory.get_or_init(|| opened).clone(), plans)
+}
+
+/// INVARIANT RVT-5: others write while a revert is planned, and no plan is written on another head.
+#[test]
+fn others_write_while_a_revert_is_planned() {
+    let (opened, plans) = disturbed();
+    let reverted = revert(&opened, session("night")).unwrap();
     // Each plan but the last one was outdated, and the last one was made under the lock.
     assert_eq!(plans.load(Ordering::Relaxed), 4);
     assert_eq!(reverted.committed.commit.commit.seq, 6);
     assert_eq!(content(&opened.view(), "a").as_deref(), Some("good"));
     assert_eq!(content(&opened.view(), "meanwhile 2").as_deref(), Some("good"));
+}
+
+#[test]
+fn a_revert_on_a_head_that_moves_meanwhile_changes_nothing() {
+    let (opened, plans) = disturbed();
+    let seen = opened.view().commit().digest;
+    let reverted = opened.revert(session("night")).expect_head(seen).by(&by("owner"));
+    assert_eq!(reverted.unwrap_err().code(), ErrorCode::HeadMoved);
+    assert_eq!(
+        plans.load(Ordering::Relaxed),
+        2,
+        "the first plan was still on the head"
+    );
+    assert_eq!(content(&opened.view(), "a").as_deref(), Some("bad"));
+    assert_eq!(opened.view().commit().commit.op, Op::PUT);
 }

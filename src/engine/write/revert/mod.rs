@@ -33,7 +33,7 @@ mod without;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::digest::{KeyPath, ObjectDigest};
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::engine::inner::Inner;
 use crate::engine::read::{CommitInfo, Selection, View};
 use crate::engine::trace;
@@ -42,6 +42,7 @@ use crate::object::{Id, Op};
 use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
 
+use super::rollback::head_moved;
 use super::{
     Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, check_takes_back_any, named,
 };
@@ -161,6 +162,7 @@ pub struct Revert<'a> {
     pub(super) selection: Selection,
     pub(super) conflicts: Conflicts,
     pub(super) with_derived: bool,
+    pub(super) expected: Option<CommitDigest>,
 }
 
 impl std::fmt::Debug for Revert<'_> {
@@ -169,6 +171,7 @@ impl std::fmt::Debug for Revert<'_> {
             .field("selection", &self.selection)
             .field("conflicts", &self.conflicts)
             .field("with_derived", &self.with_derived)
+            .field("expected", &self.expected)
             .finish_non_exhaustive()
     }
 }
@@ -184,6 +187,13 @@ impl Revert<'_> {
     /// Makes the revert also take back versions of others that are derived from versions of the selected commits.
     pub fn with_derived(mut self) -> Self {
         self.with_derived = true;
+        self
+    }
+
+    /// Makes the revert fail with `Conflict` (code `head_moved`) if the head is another commit than `head`, for example the
+    /// one that a person saw in a preview.
+    pub fn expect_head(mut self, head: CommitDigest) -> Self {
+        self.expected = Some(head);
         self
     }
 
@@ -298,6 +308,9 @@ impl Revert<'_> {
     /// Plans the revert on the head. Also returns the draft of the changes.
     fn plan(&self, writer: &Writer) -> Result<(Reverted, Draft)> {
         let base = self.inner.view();
+        if self.expected.is_some_and(|head| head != base.entry.digest) {
+            return Err(head_moved(base.entry.seq()));
+        }
         let store = Arc::clone(&base.state.store);
         let selected = self.selection.chosen(&store)?;
         self.check_others(writer)?;

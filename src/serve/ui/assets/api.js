@@ -48,15 +48,15 @@ export async function post(path, document) {
   return read(await send(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(document) }));
 }
 
-// Calls `told(name, data)` for each event of the server, and `changed(isLive)` when the connection comes or goes.
-export async function follow(told, changed) {
+// Calls `heard(name, data)` for each event of the server, and `changed(isLive)` when the connection opens or ends.
+export async function follow(heard, changed) {
   for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
     try {
       const response = await send("events");
       if (!response.ok) throw new Refused(response.status, {});
       changed(true);
       pause = 500;
-      await readEvents(response.body, told);
+      await readEvents(response.body, heard);
     } catch (error) {
       if (error.status === 401) return changed(false);
     }
@@ -65,7 +65,7 @@ export async function follow(told, changed) {
   }
 }
 
-async function readEvents(body, told) {
+async function readEvents(body, heard) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
@@ -77,7 +77,7 @@ async function readEvents(body, told) {
     for (const event of events) {
       const name = /^event: (.*)$/m.exec(event);
       const data = /^data: (.*)$/m.exec(event);
-      if (name && data) told(name[1], JSON.parse(data[1]));
+      if (name && data) heard(name[1], JSON.parse(data[1]));
     }
   }
 }

@@ -30,7 +30,7 @@ export function counts({ added = 0, changed = 0, removed = 0 }) {
   return [["added", "+", added], ["changed", "~", changed], ["removed", "−", removed]].filter(([, , count]) => count > 0);
 }
 
-// Returns a text of the address with its invisible characters written out. The server does this with every text of its own.
+// Escapes the invisible characters of a text of the address. The server escapes every text of its answers.
 export function plain(text = "") {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
 }

@@ -130,10 +130,12 @@ export class VirtualList {
     });
     if (!("around" in more)) this.pages.set(page, reading);
     const read = await reading;
+    // The list shows something else by now.
+    if (signal.aborted) return null;
     if (read && "around" in more && read.start % PAGE === 0) this.pages.set(read.start / PAGE, read);
     else if (read && !("around" in more)) this.pages.set(page, read);
     if (this.pages.size > PAGES_KEPT) this.pages.delete(this.pages.keys().next().value);
-    return signal.aborted ? null : read;
+    return read;
   }
 
   // Draws in the next frame, so that scrolling waits for nothing.

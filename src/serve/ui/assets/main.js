@@ -157,8 +157,9 @@ function start() {
   document.addEventListener("keydown", keys);
   const hasToken = takeToken();
   addEventListener("hashchange", () => {
-    if (location.hash.startsWith("#token=")) takeToken();
-    showPlace();
+    // The printed address, opened in a tab that has the page: it begins anew with this token.
+    if (location.hash.startsWith("#token=") && takeToken()) location.reload();
+    else showPlace();
   });
   if (!hasToken) return showLocked();
   showPlace();

@@ -35,10 +35,11 @@ export class SearchView {
 
   focus() { (this.results.querySelector("button.hit") ?? this.results).focus(); }
 
-  stop() { this.aborter?.abort(); }
+  // Ends the search that goes on by itself.
+  stop() { this.place = null; }
 
   #mark() {
-    for (const hit of this.results.querySelectorAll("button.hit")) hit.setAttribute("aria-pressed", String(hit.dataset.name === this.place.id));
+    for (const hit of this.results.querySelectorAll("button.hit")) hit.setAttribute("aria-pressed", String(hit.dataset.name === this.place?.id));
   }
 
   #hit(row, text) {
@@ -63,7 +64,7 @@ export class SearchView {
       if (read.next !== null) {
         more.append(h("p", { class: "muted", text: `Searched ${number(read.searched)} of ${counted(read.total, "object")}.` }));
         // Goes on by itself until something is on the screen.
-        if (all < 20) setTimeout(() => this.place.q === q && this.#part(read.next, all), 0);
+        if (all < 20) setTimeout(() => this.place?.q === q && this.#part(read.next, all), 0);
         else more.append(h("button", { type: "button", on: { click: () => this.#part(read.next, 0) } }, "Search on"));
       } else if (all === 0) {
         more.append(h("p", { class: "muted", text: "No object contains this text." }));
@@ -77,7 +78,7 @@ export class SearchView {
     box.append(more);
     try {
       const found = await read();
-      if (this.place.q !== q) return;
+      if (this.place?.q !== q) return;
       put(more);
       shown(found, more);
     } catch (error) {

@@ -1,4 +1,4 @@
-// Trust: each class has a shape, a word and a colour, so that no class is told by its colour alone.
+// Trust: each class has a shape, a word and a colour, so that no class depends on its colour alone.
 
 import { h, svg } from "./dom.js";
 import { counted, number } from "./format.js";

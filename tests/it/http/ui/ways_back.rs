@@ -76,6 +76,33 @@ fn a_session_is_reverted_after_a_preview() {
     assert_eq!(folder.root(), root);
 }
 
+/// A lane is a session, or the commits of an actor without a session. One name may be both, and the actor may have other
+/// sessions.
+#[test]
+fn a_revert_takes_back_the_commits_of_the_lane_alone() {
+    let folder = Folder::with_store();
+    let put = |id: &str, more: &[&str]| {
+        let arguments = ["put", id, "--kind", "fact", "--content", "text"];
+        folder.json(&[&arguments, more].concat());
+    };
+    put("alone", &["--actor", "vera"]);
+    put("monday", &["--actor", "vera", "--session", "monday"]);
+    put("session", &["--session", "vera"]);
+    put("nobody", &[]);
+    let page = Page::start(&folder, &["--write"]);
+    // The person at the page has no session either, so the reverts are in the default lane.
+    for (lane, ids) in [("default", &["nobody"][..]), ("vera", &["alone", "session"])] {
+        let shown = page.get(&format!("changes?lane={lane}"));
+        assert_eq!(column(shown["rows"].as_array().unwrap(), "id"), ids, "{lane}");
+        let done = page
+            .post("revert", &json!({ "lane": lane, "head": head(&page) }))
+            .json();
+        assert_eq!(column(done["rows"].as_array().unwrap(), "id"), ids, "{lane}");
+    }
+    assert_eq!(page.get("summary")["objects"], 1);
+    assert_eq!(folder.json(&["get", "monday"])["content"], "text");
+}
+
 #[test]
 fn a_rollback_needs_all_if_others_committed_and_a_commit_is_reverted_alone() {
     let folder = Folder::with_store();
