@@ -186,3 +186,12 @@ def test_a_view_is_passed_where_a_revision_is_wanted(filled: Memory) -> None:
 def test_repr_names_the_state(filled: Memory) -> None:
     view: View = filled.view()
     assert repr(view) == f"View(seq=1, objects=201, root={view.root[:8]})"
+
+
+def test_get_all_does_not_believe_a_length(filled: Memory) -> None:
+    class Liar(list[str]):
+        def __len__(self) -> int:
+            return 10**11
+
+    assert [one and one.id for one in filled.view().get_all(Liar(["top/003", "nothing"]))] == ["top/003", None]
+    assert [one and one.id for one in filled.view().get_all(iter(["top/001"]))] == ["top/001"]

@@ -23,10 +23,13 @@ done
 # The real-model example: the server's first answer contradicts nothing but is no JSON, so the turn is rolled back once.
 python3 tests/examples/completions.py "$work/port" "$work/requests" &
 server=$!
-until [ -s "$work/port" ]; do sleep 0.1; done
+until [ -s "$work/port" ]; do
+  kill -0 "$server"
+  sleep 0.1
+done
 OPENAI_API_KEY=sk-example cargo run -q --release --locked --manifest-path examples/openai/Cargo.toml -- \
   --model test-model --base-url "http://127.0.0.1:$(cat "$work/port")/v1" --store "$work/store" \
-  'Where is the office?' 'And now?' | tee "$work/openai"
+  'Where is the office?' 'Where is the office now?' | tee "$work/openai"
 grep -q 'refused: it is not the JSON object' "$work/openai"
 grep -q '^In Oslo\.$' "$work/openai"
 "$program" --store "$work/store" recall 'where is the office' | grep -q 'The office is in Oslo'

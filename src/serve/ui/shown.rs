@@ -11,14 +11,15 @@ use crate::error::{Error, Result};
 use crate::object::{Id, Object, Value};
 use crate::visible::{cut, one_line, printable};
 
-/// The sign before a key path that names an object whose id cannot be shown.
+/// The sign before a key path that names an object whose id cannot be shown. An id that begins with the sign is named by its
+/// key path, too, so that no id can be taken for a key path.
 const KEY_SIGN: char = '~';
 /// The number of characters of a gist.
 const GIST_CHARS: usize = 200;
 /// The length of a key path in hexadecimal digits.
 const KEY_DIGITS: usize = 64;
 
-/// Returns the answer with every text escaped (PAG-1). If that changes an `id`, the field `key` names the object.
+/// Returns the answer with every text escaped (PAG-1). The field `key` names an object whose `id` is not enough.
 pub(crate) fn shown(document: Json, suite: HashSuite) -> Json {
     match document {
         Json::String(text) => Json::String(printable(&text)),
@@ -27,7 +28,7 @@ pub(crate) fn shown(document: Json, suite: HashSuite) -> Json {
             let key = map
                 .get("id")
                 .and_then(Json::as_str)
-                .filter(|id| printable(id) != *id);
+                .filter(|id| printable(id) != *id || id.starts_with(KEY_SIGN));
             let key = key.map(|id| format!("{KEY_SIGN}{}", to_hex(suite.key_path(id).as_bytes())));
             let fields = map.into_iter();
             let mut fields: Map<_, _> = fields

@@ -9,7 +9,7 @@ import { ObjectsView } from "./objects.js";
 import { SearchView } from "./search.js";
 import { SessionsView } from "./sessions.js";
 import { TimelineView } from "./timeline.js";
-import { overview } from "./trust.js";
+import { overview, wordOf } from "./trust.js";
 
 const VIEWS = { objects: ObjectsView, sessions: SessionsView, timeline: TimelineView, compare: CompareView, search: SearchView };
 const TITLES = { objects: "Objects", sessions: "Sessions", timeline: "Timeline", compare: "Compare", search: "Search" };
@@ -85,7 +85,7 @@ async function showSummary() {
     h("p", { class: "muted", text: `${counted(summary.commits, "commit")}, ${counted(summary.snapshots, "snapshot")}` }),
     ...summary.warnings.map((warning) => h("p", { class: "callout warn", text: warning })));
   put(at("trusts"), ...overview(summary.work, summary.objects, (only, text) => link({ view: "objects", only }, { class: "look" }, text)));
-  put(at("mode"), summary.writer ? h("span", { class: "badge writes" }, `writes as ${summary.writer.actor ?? summary.writer.trust}`) : "read-only");
+  put(at("mode"), summary.writer ? h("span", { class: "badge writes" }, `writes as ${summary.writer.actor ?? wordOf(summary.writer.trust)}`) : "read-only");
   if (!summary.work) setTimeout(showSummary, 700);
   return undefined;
 }

@@ -31,10 +31,16 @@ export function badge(trust, { bare = false } = {}) {
   return h("span", { class: `badge ${trust} ${trusted ? "trusted" : "untrusted"}`, title: `class ${trust}` }, shape(trust), word);
 }
 
-// Returns the flags of the scan, if there are any.
+// How many flags a row names. A writer may set any number of them, of any length.
+const FLAGS_SHOWN = 2;
+
+// Returns the flags of the scan, if there are any: the first ones, and the number of the others.
 export function flags(list) {
-  return (list ?? []).map((flag) => h("span", { class: "badge flag", title: "The scan matched this rule" },
-    svg("svg", { viewBox: "0 0 16 16", class: "shape", "aria-hidden": "true" }, svg("path", { d: "M4 14V2.5h8L10 5.5l2 3H4" })), flag));
+  const all = list ?? [];
+  const shown = all.slice(0, FLAGS_SHOWN).map((flag) => h("span", { class: "badge flag", title: "The scan matched this rule" },
+    svg("svg", { viewBox: "0 0 16 16", class: "shape", "aria-hidden": "true" }, svg("path", { d: "M4 14V2.5h8L10 5.5l2 3H4" })), h("span", { class: "word", text: flag })));
+  if (all.length > shown.length) shown.push(h("span", { class: "badge flag", text: `+${all.length - shown.length}` }));
+  return shown;
 }
 
 // Returns the numbers of objects by class, as a bar and a list of words.
