@@ -490,11 +490,7 @@ fn a_revert_on_a_head_that_moves_meanwhile_changes_nothing() {
     let seen = opened.view().commit().digest;
     let reverted = opened.revert(session("night")).expect_head(seen).by(&by("owner"));
     assert_eq!(reverted.unwrap_err().code(), ErrorCode::HeadMoved);
-    assert_eq!(
-        plans.load(Ordering::Relaxed),
-        2,
-        "the first plan was still on the head"
-    );
+    assert_eq!(plans.load(Ordering::Relaxed), 1, "the first plan was on the head");
     assert_eq!(content(&opened.view(), "a").as_deref(), Some("bad"));
-    assert_eq!(opened.view().commit().commit.op, Op::PUT);
+    assert_eq!(opened.view().commit().commit.op.as_str(), "put");
 }
