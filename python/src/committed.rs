@@ -37,7 +37,9 @@ impl Committed {
 #[pymethods]
 impl Committed {
     #[classattr]
-    const __match_args__: (&'static str, &'static str) = ("commit", "changed");
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("commit", "changed")
+    }
 
     #[new]
     fn new(py: Python<'_>, commit: Bound<'_, PyAny>, changed: bool) -> PyResult<Self> {

@@ -126,7 +126,11 @@ impl View {
     }
 
     /// Returns the object of each id, or ``None``. Several times as fast as one ``get`` after the other.
-    fn get_all<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyAny>) -> PyResult<Vec<Option<Bound<'py, Object>>>> {
+    fn get_all<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Option<Bound<'py, Object>>>> {
         let texts = crate::convert::texts(Some(ids), "ids")?;
         let (view, ids) = (self.open(py)?, crate::convert::ids(py, &texts)?);
         let found = run(py, || view.get_all(&ids))?;
