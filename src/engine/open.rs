@@ -44,17 +44,18 @@ struct Registry {
 }
 
 impl Registry {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
+    fn new() -> Self {
+        Self {
             process: std::process::id(),
             stores: Mutex::default(),
-        })
+        }
     }
 
     /// Returns the registry of this process. A fork copies that of its parent, perhaps while a thread that the child does
     /// not have holds a lock in it. So the child begins with an empty registry.
     fn of_process() -> Arc<Self> {
-        static REGISTRY: LazyLock<ArcSwap<Registry>> = LazyLock::new(|| ArcSwap::new(Registry::new()));
+        static REGISTRY: LazyLock<ArcSwap<Registry>> =
+            LazyLock::new(|| ArcSwap::from_pointee(Registry::new()));
         static RENEWING: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
         let is_ours = |registry: &Arc<Self>| registry.process == std::process::id();
         let known = REGISTRY.load_full();
@@ -63,7 +64,7 @@ impl Registry {
         }
         let _one_at_a_time = RENEWING.lock();
         if !is_ours(&REGISTRY.load_full()) {
-            REGISTRY.store(Self::new());
+            REGISTRY.store(Arc::new(Self::new()));
         }
         REGISTRY.load_full()
     }
