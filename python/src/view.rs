@@ -62,7 +62,7 @@ pub(crate) fn view_at(
     run(py, || memory.at(revision))
 }
 
-/// Returns the id that the operator `in` looks for; `None` if the value is no id, so that nothing contains it.
+/// Reads the operand of `in` as an id. Returns `None` for another value, which nothing contains.
 pub(crate) fn id_in(given: &Bound<'_, PyAny>) -> PyResult<Option<treering::Id>> {
     let Ok(name) = given.cast::<PyString>() else {
         return Ok(None);
