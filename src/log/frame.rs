@@ -235,18 +235,25 @@ impl FrameHeader {
 
 /// Parses and checks the whole frame at the start of `bytes`: header, body and padding.
 pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<FrameHeader, Cause> {
-    let header = FrameHeader::parse(bytes, seed, offset)?;
-    let frame = bytes.get(..header.framed_bytes()).ok_or(Cause::CutOff)?;
-    let body = frame.get(header.body_range()).ok_or(Cause::CutOff)?;
-    if !header.matches(body, seed, offset) {
-        return Err(Cause::BodyChecksum);
-    }
+    let header = parse_record(bytes, seed, offset)?;
     // INVARIANT FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
-    let padding = frame.get(header.body_range().end..);
-    if !padding.is_some_and(is_zero) {
+    let padding = bytes.get(header.body_range().end..header.framed_bytes());
+    if !is_zero(padding.ok_or(Cause::CutOff)?) {
         return Err(Cause::Padding);
     }
     Ok(header)
+}
+
+/// Parses and checks the header and the body at the start of `bytes`. Salvage saves such a record even if the padding is
+/// damaged.
+pub(super) fn parse_record(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<FrameHeader, Cause> {
+    let header = FrameHeader::parse(bytes, seed, offset)?;
+    let body = bytes.get(header.body_range()).ok_or(Cause::CutOff)?;
+    if header.matches(body, seed, offset) {
+        Ok(header)
+    } else {
+        Err(Cause::BodyChecksum)
+    }
 }
 
 /// Appends a frame without batch number and checksums. [`finish_frame`] sets them later.

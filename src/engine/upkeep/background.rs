@@ -151,14 +151,18 @@ impl Writer {
                     self.finish(Err(error));
                 }
             }
-            // After the requests, because these are more urgent.
-            let unused = std::mem::take(&mut *self.shared.unused.lock());
-            drop(unused);
         }
     }
 
+    /// Returns the newest request. If there is none, drops what the handle no longer uses. A merge calls this often,
+    /// because a removed file occupies the disk until its map is dropped.
     fn next_job(&self) -> Option<Job> {
-        self.shared.job.lock().take()
+        let job = self.shared.job.lock().take();
+        if job.is_none() {
+            let unused = std::mem::take(&mut *self.shared.unused.lock());
+            drop(unused);
+        }
+        job
     }
 
     fn finish(&self, outcome: Result<Checkpoint>) {

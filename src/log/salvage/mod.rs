@@ -25,7 +25,7 @@ use std::sync::Arc;
 use super::batch::{Locator, Position, Record};
 use super::files::{damage, read_format, read_small};
 use super::format_file::{FORMAT_NAME, Mode};
-use super::frame::{FRAME_ALIGNMENT, FrameHeader, RecordKind, parse_frame};
+use super::frame::{FRAME_ALIGNMENT, FrameHeader, RecordKind, parse_record};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::seal::Chain;
@@ -478,7 +478,7 @@ fn broken_batch(window: &Window, start: u64) -> (Option<(u64, Vec<Record>)>, u64
         let (_, records) = broken.get_or_insert_with(|| (header.batch, Vec::new()));
         let place = at;
         at += header.framed_bytes() as u64;
-        if parse_frame(rest, window.origin.seed, place).is_err() {
+        if parse_record(rest, window.origin.seed, place).is_err() {
             continue;
         }
         if header.kind == RecordKind::Seal {

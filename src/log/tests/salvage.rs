@@ -334,6 +334,25 @@ fn what_stands_behind_more_zeros_than_a_record_may_have_is_found() {
 }
 
 #[test]
+fn a_record_is_saved_although_its_padding_is_damaged() {
+    let (base, ..) = log_of(4);
+    let name = segment_name(1);
+    let mut bytes = bytes_of(&base, &name);
+    let text = "batch 2";
+    let at = bytes
+        .windows(7)
+        .position(|found| found == text.as_bytes())
+        .unwrap();
+    assert_eq!(bytes[at + text.len()], 0, "the padding");
+    bytes[at + text.len()] = 1;
+    let (texts, broken, found) = pieces(&copy_with(&base, &[], &[(&name, &bytes)]));
+    let (all, _, _) = pieces(&base);
+    assert_eq!((texts, broken), (all, 1));
+    let told = found.iter().map(|found| found.damage.cause.clone());
+    assert_eq!(told.collect::<Vec<_>>(), [Cause::Padding]);
+}
+
+#[test]
 fn a_manifest_with_numbers_that_cannot_be_counted_on_is_refused() {
     let sealed = SegmentEntry {
         length: 8_192,
