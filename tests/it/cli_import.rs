@@ -129,7 +129,7 @@ fn the_blocks_and_passages_of_letta() {
     // The persona orders a model about, so it waits for a person. The empty block and the messages are named.
     assert_eq!(
         (&taken["created"], &taken["quarantined"], &taken["refused"]),
-        (&json!(1), &json!(1), &json!(0))
+        (&json!(1), &json!(1), &json!(1))
     );
     let at = taken["findings"]
         .as_array()
@@ -199,6 +199,36 @@ fn the_notes_of_basic_memory() {
         .filter(|one| !one.is_null())
         .collect();
     assert_eq!(contexts, [&json!("on Fridays")]);
+}
+
+#[test]
+fn a_note_that_cannot_be_read_is_counted_and_capitals_in_an_extension_do_not_hide_one() {
+    let folder = Folder::with_store();
+    std::fs::create_dir(folder.path("notes")).unwrap();
+    folder.write("notes/broken.md", "---\ntags: [a, b\n---\nText.\n");
+    folder.write("notes/LOUD.MD", "Loud.\n");
+    let taken = folder.json(&["import", "--format", "basic-memory", "notes", "--scope", "global"]);
+    assert_eq!((&taken["created"], &taken["refused"]), (&json!(1), &json!(1)));
+    assert_eq!(taken["findings"][0]["at"], "broken.md");
+    let loud = folder.json(&["get", "entity/LOUD"]);
+    assert_eq!(
+        (&loud["content"], &loud["attributes"]["title"]),
+        (&json!("Loud."), &json!("LOUD"))
+    );
+}
+
+/// Python writes an unpaired surrogate and a number such as `1e999`, which no other parser accepts.
+#[test]
+fn a_memory_that_is_no_json_is_counted_and_the_others_come_in() {
+    let folder = Folder::with_store();
+    folder.write(
+        "mem0.json",
+        r#"{"results": [{"id": "1", "memory": "half \ud83d"}, {"id": "2", "memory": "Tea.", "user_id": 7}]}"#,
+    );
+    let taken = folder.json(&["import", "--format", "mem0", "mem0.json", "--scope", "global"]);
+    assert_eq!((&taken["created"], &taken["refused"]), (&json!(1), &json!(1)));
+    let tea = folder.json(&["get", "fact/mem0/2"]);
+    assert_eq!(tea["attributes"], json!({"user_id": 7}));
 }
 
 #[test]

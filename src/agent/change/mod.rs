@@ -67,6 +67,8 @@ pub(super) struct Passed {
     pub(super) verdict: Verdict,
     /// The rules of the scan that the item matched.
     pub(super) rules: Vec<&'static str>,
+    /// Whether a marker replaced a secret in the item.
+    pub(super) is_redacted: bool,
 }
 
 /// The answer of a verb, with its commit.
@@ -238,7 +240,7 @@ impl<'a> Change<'a> {
         class: Origin,
         place: impl FnOnce(&mut NewObject),
     ) -> Result<Passed> {
-        let (verdict, rules) = (reviewed.verdict, reviewed.rules);
+        let (verdict, rules, is_redacted) = (reviewed.verdict, reviewed.rules, reviewed.is_redacted);
         let mut object = reviewed.item.into_object(id)?;
         place(&mut object);
         // STA-1: the verdict decides whether the item is staged.
@@ -255,7 +257,12 @@ impl<'a> Change<'a> {
                 Fate::Staged(self.draft.put_at_most(object, class)?)
             }
         };
-        Ok(Passed { fate, verdict, rules })
+        Ok(Passed {
+            fate,
+            verdict,
+            rules,
+            is_redacted,
+        })
     }
 
     /// Stages a reviewed item as a statement of class `class`. `present` is the current object with the same id. The

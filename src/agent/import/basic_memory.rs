@@ -50,7 +50,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     for file in foreign.files {
         match &file.bytes {
             Ok(bytes) => map_note(file, bytes, &scope, key, &mut mapped)?,
-            Err(why) => mapped.say(&file.path, why.clone()),
+            Err(why) => mapped.refuse(&file.path, why.clone()),
         }
     }
     Ok(mapped)
@@ -67,12 +67,12 @@ fn map_note(
     key: &[u8; 32],
     mapped: &mut Mapped,
 ) -> Result<()> {
-    let stem = file.path.strip_suffix(".md").unwrap_or(&file.path);
+    let stem = stem(&file.path);
     let of_path = id_for(key, scope, ENTITY, stem)?;
     let (text, mut matter) = match read_note(&of_path, &file.path, bytes) {
         Ok(read) => read,
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            mapped.say(&file.path, error.message());
+            mapped.refuse(&file.path, error.message());
             return Ok(());
         }
         Err(error) => return Err(error),
@@ -120,6 +120,14 @@ fn map_note(
         mapped.push_relation(file.path.clone(), key, scope, parts, attributes);
     }
     Ok(())
+}
+
+/// Returns a path without its extension, which may have capitals.
+fn stem(path: &str) -> &str {
+    match path.rsplit_once('.') {
+        Some((stem, ending)) if ending.eq_ignore_ascii_case("md") => stem,
+        _ => path,
+    }
 }
 
 /// Returns the text of a note without its front matter, and the values of the front matter.

@@ -13,12 +13,12 @@
 use serde_json::Value as Json;
 
 use super::mapping::{
-    Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, text_of, unreadable,
+    Foreign, Mapped, id_for, other_attributes, read_parts, text_of, texts_in, time_of, unreadable,
 };
 use crate::agent::item::texts;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;
-use crate::ingest::json::loose_time;
+use crate::ingest::json::{Parts, split};
 use crate::object::Scope;
 
 /// The folder of the ids of passages.
@@ -45,54 +45,66 @@ struct Agent {
 /// Maps an agent file to blocks, or a list of passages to facts.
 pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let mut mapped = Mapped::default();
-    match read_json(foreign.bytes)? {
-        Json::Array(passages) => map_passages(foreign, key, passages, &mut mapped)?,
-        Json::Object(mut file) => match (file.remove("blocks"), file.remove("agents")) {
-            (Some(Json::Array(blocks)), Some(Json::Array(agents))) => {
-                let agents: Vec<Agent> = agents.iter().filter_map(|one| agent(one, &mut mapped)).collect();
-                map_blocks(foreign, key, blocks, &agents, &mut mapped)?;
-            }
-            _ => return Err(unreadable("the file has no lists `agents` and `blocks`")),
-        },
-        _ => {
-            return Err(unreadable(
-                "the file is neither an agent file nor a list of passages",
-            ));
+    match read_parts(foreign.bytes)? {
+        Parts::List(passages) => map_passages(foreign, key, passages, &mut mapped)?,
+        Parts::Map(file) => {
+            let list = |name: &str| {
+                let (_, part) = file.iter().find(|(key, _)| key == name)?;
+                match split(part) {
+                    Ok(Parts::List(list)) => Some(list),
+                    _ => None,
+                }
+            };
+            let (Some(blocks), Some(agents)) = (list("blocks"), list("agents")) else {
+                return Err(unreadable("the file has no lists `agents` and `blocks`"));
+            };
+            let agents = agents.iter().zip(1..);
+            let agents: Vec<Agent> = agents
+                .filter_map(|(one, number)| agent(one, number, &mut mapped))
+                .collect();
+            map_blocks(foreign, key, blocks, &agents, &mut mapped)?;
         }
     }
     Ok(mapped)
 }
 
 /// Returns the name and the blocks of an agent. Adds a finding with the number of its messages.
-fn agent(json: &Json, mapped: &mut Mapped) -> Option<Agent> {
-    let name = json.get("name")?.as_str()?.to_owned();
-    let messages = json.get("messages").and_then(Json::as_array).map_or(0, Vec::len);
+fn agent(part: &str, number: usize, mapped: &mut Mapped) -> Option<Agent> {
+    let at = format!("agent {number}");
+    let mut fields = mapped.object(part, &at, "agent")?;
+    let Some(name) = text_of(&mut fields, "name") else {
+        mapped.refuse(at, "`name` is missing, empty or not text; the agent is ignored");
+        return None;
+    };
+    let messages = fields
+        .get("messages")
+        .and_then(Json::as_array)
+        .map_or(0, Vec::len);
     if messages > 0 {
         mapped.say(
             &name,
             format!("the messages of the agent are not imported: {messages}"),
         );
     }
-    let blocks = list_of_texts(json.get("block_ids").cloned());
+    let blocks = texts_in(&mut fields, "block_ids");
     Some(Agent { name, blocks })
 }
 
 fn map_blocks(
     foreign: &Foreign<'_>,
     key: &[u8; 32],
-    blocks: Vec<Json>,
+    blocks: Vec<&str>,
     agents: &[Agent],
     mapped: &mut Mapped,
 ) -> Result<()> {
     for (block, number) in blocks.into_iter().zip(1..) {
         let at = format!("block {number}");
-        let Json::Object(mut fields) = block else {
-            mapped.say(at, "the block is not an object and is ignored");
+        let Some(mut fields) = mapped.object(block, &at, "block") else {
             continue;
         };
         let (label, value) = (text_of(&mut fields, "label"), text_of(&mut fields, "value"));
         let (Some(label), Some(value)) = (label, value) else {
-            mapped.say(
+            mapped.refuse(
                 at,
                 "`label` or `value` is missing, empty or not text; the block is ignored",
             );
@@ -135,29 +147,24 @@ fn scope_of_block(
 fn map_passages(
     foreign: &Foreign<'_>,
     key: &[u8; 32],
-    passages: Vec<Json>,
+    passages: Vec<&str>,
     mapped: &mut Mapped,
 ) -> Result<()> {
     let scope = foreign.usual_scope()?;
     for (passage, number) in passages.into_iter().zip(1..) {
         let at = format!("passage {number}");
-        let Json::Object(mut fields) = passage else {
-            mapped.say(at, "the passage is not an object and is ignored");
+        let Some(mut fields) = mapped.object(passage, &at, "passage") else {
             continue;
         };
         let (Some(id), Some(text)) = (text_of(&mut fields, "id"), text_of(&mut fields, "text")) else {
-            mapped.say(
+            mapped.refuse(
                 at,
                 "`id` or `text` is missing, empty or not text; the passage is ignored",
             );
             continue;
         };
-        let created = text_of(&mut fields, "created_at");
-        let time = created.as_deref().and_then(loose_time);
-        if created.is_some() && time.is_none() {
-            mapped.say(&at, "`created_at` is not a time and is ignored");
-        }
-        let tags = list_of_texts(fields.shift_remove("tags"));
+        let time = time_of(&mut fields, "created_at", &at, mapped);
+        let tags = texts_in(&mut fields, "tags");
         fields.retain(|name, value| !DERIVED.contains(&name.as_str()) && !is_unset(value));
         let mut attributes = other_attributes(&fields, &at, mapped);
         if let Some(tags) = texts(&tags) {

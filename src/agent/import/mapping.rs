@@ -16,8 +16,8 @@ use crate::agent::session::extraction::FactScope;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::{keyed, to_hex};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::ingest::json::{JsonError, parse_within, value_from_json};
-use crate::object::{Attributes, Id, NewObject, Scope, Value};
+use crate::ingest::json::{JsonError, Parts, loose_time_from_json, parse_within, split, value_from_json};
+use crate::object::{Attributes, Id, NewObject, Scope, Time, Value};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,8 @@ pub(super) const RELATION: &str = "relation";
 pub(super) const FOREIGN: &str = "snap.";
 /// The maximum nesting depth of JSON in a file.
 pub(super) const DEPTH_MAX: usize = 64;
+/// The number from which a float no longer represents every integer.
+const INTEGERS_MAX: f64 = (1_u64 << 53) as f64;
 
 /// The objects to which a file is mapped.
 #[derive(Default)]
@@ -97,12 +99,31 @@ pub(super) struct Mapped {
     /// Earlier versions, which are added to history only.
     pub(super) past: Vec<NewObject>,
     pub(super) findings: Vec<ForeignFinding>,
+    /// The number of parts of the file that cannot be mapped.
+    pub(super) refused: u64,
 }
 
 impl Mapped {
     pub(super) fn say(&mut self, at: impl Into<String>, what: impl Into<String>) {
         let (at, what) = (at.into(), what.into());
         self.findings.push(ForeignFinding { at, what });
+    }
+
+    /// Adds a finding about a part of the file that is not imported.
+    pub(super) fn refuse(&mut self, at: impl Into<String>, what: impl Into<String>) {
+        self.refused += 1;
+        self.say(at, what);
+    }
+
+    /// Reads the part of a file that describes one `item`. Adds a finding if the part is not a JSON object.
+    pub(super) fn object(&mut self, part: &str, at: &str, item: &str) -> Option<Map<String, Json>> {
+        let why = match parse_within(part, DEPTH_MAX) {
+            Ok(Json::Object(fields)) => return Some(fields),
+            Ok(_) | Err(JsonError::NotJson) => "is not an object".to_owned(),
+            Err(error) => reason(&error),
+        };
+        self.refuse(at, format!("the {item} {why} and is ignored"));
+        None
     }
 
     /// Adds an object and returns it. If `id` is an error, adds a finding instead.
@@ -125,7 +146,7 @@ impl Mapped {
                 self.incoming.last_mut().map(|(_, object)| object)
             }
             Err(error) => {
-                self.say(at, error.message());
+                self.refuse(at, error.message());
                 None
             }
         }
@@ -168,40 +189,77 @@ pub(super) fn unreadable(why: impl Into<String>) -> Error {
         .with_hint("check that --format is the format of the file")
 }
 
-/// Reads a file that is one JSON value.
+/// Splits a file that is one JSON list or map. [`Mapped::object`] reads a part.
 ///
 /// # Errors
-/// `InvalidInput` (code `unreadable`) if the file is not UTF-8, not JSON, nested too deep, or repeats a key.
-pub(super) fn read_json(bytes: &[u8]) -> Result<Json> {
+/// `InvalidInput` (code `unreadable`) if the file is not UTF-8, is neither a list nor a map, or repeats a key.
+pub(super) fn read_parts(bytes: &[u8]) -> Result<Parts<'_>> {
     let bytes = bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let byte = error.valid_up_to();
         unreadable(format!("the file is not UTF-8 text: byte {byte} is invalid"))
     })?;
-    parse_within(text, DEPTH_MAX).map_err(|error| match error {
-        JsonError::TooDeep => unreadable("the JSON of the file is nested too deep"),
-        JsonError::KeyTwice(_) => unreadable("an object in the file has a key twice"),
-        JsonError::NotJson => unreadable("the file is not one JSON value"),
-    })
+    split(text).map_err(|error| unreadable(format!("the file {}", reason(&error))))
 }
 
-/// Returns the texts of a list, or the text of a single value.
-pub(super) fn list_of_texts(json: Option<Json>) -> Vec<String> {
-    match json {
-        Some(Json::String(text)) if !text.is_empty() => vec![text],
-        Some(Json::Array(list)) => list
-            .into_iter()
-            .flat_map(|one| list_of_texts(Some(one)))
-            .collect(),
-        _ => Vec::new(),
+/// Returns what is wrong with a JSON text, as the end of a sentence.
+fn reason(error: &JsonError) -> String {
+    match error {
+        JsonError::NotJson => "is not one JSON list or object".to_owned(),
+        JsonError::BadValue => "has a number out of range, or an escape of half a character".to_owned(),
+        JsonError::TooDeep => "is nested too deep".to_owned(),
+        JsonError::KeyTwice(key) => format!("has the key `{key}` twice"),
     }
 }
 
-/// Removes and returns a text field that is not empty.
-pub(super) fn text_of(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
-    match fields.shift_remove(name) {
-        Some(Json::String(text)) if !text.is_empty() => Some(text),
+/// Removes and returns the list of texts, or the single text, in a field. A field with other values stays in `fields`,
+/// and so becomes an attribute.
+pub(super) fn texts_in(fields: &mut Map<String, Json>, name: &str) -> Vec<String> {
+    let texts = match fields.get(name) {
+        Some(Json::String(text)) => Some(vec![text.clone()]),
+        Some(Json::Array(list)) => list.iter().map(|one| one.as_str().map(str::to_owned)).collect(),
         _ => None,
+    };
+    let Some(mut texts) = texts else {
+        return Vec::new();
+    };
+    fields.shift_remove(name);
+    texts.retain(|text| !text.is_empty());
+    texts
+}
+
+/// Removes and returns a text that is not empty. Another value stays in `fields`, and so becomes an attribute.
+pub(super) fn text_of(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
+    let text = fields
+        .get(name)?
+        .as_str()
+        .filter(|text| !text.is_empty())?
+        .to_owned();
+    fields.shift_remove(name);
+    Some(text)
+}
+
+/// Removes and returns a time: a text, or a number of seconds. Adds a finding for another value, which stays in
+/// `fields`, and so becomes an attribute.
+pub(super) fn time_of(
+    fields: &mut Map<String, Json>,
+    name: &str,
+    at: &str,
+    mapped: &mut Mapped,
+) -> Option<Time> {
+    let value = fields.get(name).filter(|value| !value.is_null())?;
+    match loose_time_from_json(value) {
+        Ok(time) => {
+            fields.shift_remove(name);
+            Some(time)
+        }
+        Err(_) => {
+            mapped.say(
+                at,
+                format!("`{name}` is not a time, and is stored as an attribute"),
+            );
+            None
+        }
     }
 }
 
@@ -228,6 +286,18 @@ pub(super) fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) ->
     Id::new(&format!("{prefix}{}", mark_of(key, name)))
 }
 
+/// Checks whether a value has a number that was perhaps an integer beyond 64 bits, whose last digits are lost.
+fn is_rounded(json: &Json) -> bool {
+    match json {
+        Json::Number(number) => {
+            number.is_f64() && number.as_f64().is_some_and(|float| float.abs() >= INTEGERS_MAX)
+        }
+        Json::Array(list) => list.iter().any(is_rounded),
+        Json::Object(map) => map.values().any(is_rounded),
+        _ => false,
+    }
+}
+
 /// Converts the attributes of the other system. Adds a prefix to names that have another meaning in Treering.
 pub(super) fn other_attributes(other: &Map<String, Json>, at: &str, mapped: &mut Mapped) -> Attributes {
     let mut attributes = Attributes::new();
@@ -235,6 +305,12 @@ pub(super) fn other_attributes(other: &Map<String, Json>, at: &str, mapped: &mut
         let is_known =
             KNOWN.contains(&name.as_str()) || MADE_BY_VERBS.contains(&name.as_str()) || name == RELATION;
         let prefix = if is_known { FOREIGN } else { "" };
+        if is_rounded(json) {
+            mapped.say(
+                at,
+                format!("`{name}` has a number above 2^53, which is stored as a float and may be rounded"),
+            );
+        }
         match value_from_json(json) {
             Ok(value) => drop(attributes.insert(format!("{prefix}{name}"), value)),
             Err(error) => mapped.say(at, format!("`{name}` is ignored: {}", error.message())),

@@ -1,7 +1,7 @@
 //! Reads the memories of mem0: the JSON that `get_all` of its library and of its platform returns.
 //!
 //! The JSON is an object with the list `results` or `memories`, or the list itself. An invalid memory does not affect
-//! the others.
+//! the others. A field that has no meaning in Treering, or that has an unexpected value, becomes an attribute.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -12,12 +12,12 @@
 use serde_json::{Map, Value as Json};
 
 use super::mapping::{
-    Foreign, Mapped, id_for, list_of_texts, other_attributes, read_json, text_of, unreadable,
+    Foreign, Mapped, id_for, other_attributes, read_parts, text_of, texts_in, time_of, unreadable,
 };
 use crate::agent::item::texts;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;
-use crate::ingest::json::loose_time;
+use crate::ingest::json::{Parts, split};
 use crate::object::{Attributes, Time};
 
 /// The folder of the ids.
@@ -30,29 +30,26 @@ const DERIVED: [&str; 4] = ["hash", "score", "event", "structured_attributes"];
 /// Maps memories to facts.
 pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let scope = foreign.usual_scope()?;
-    let memories = match read_json(foreign.bytes)? {
-        Json::Array(list) => Some(list),
-        Json::Object(mut map) => {
-            ["results", "memories"]
-                .into_iter()
-                .find_map(|name| match map.remove(name) {
-                    Some(Json::Array(list)) => Some(list),
-                    _ => None,
-                })
-        }
-        _ => None,
+    let memories = match read_parts(foreign.bytes)? {
+        Parts::List(list) => Some(list),
+        Parts::Map(map) => ["results", "memories"].into_iter().find_map(|name| {
+            let (_, part) = map.iter().find(|(key, _)| key == name)?;
+            match split(part) {
+                Ok(Parts::List(list)) => Some(list),
+                _ => None,
+            }
+        }),
     };
     let memories = memories
         .ok_or_else(|| unreadable("the file has no list of memories named `results` or `memories`"))?;
     let mut mapped = Mapped::default();
     for (memory, number) in memories.into_iter().zip(1..) {
         let at = format!("memory {number}");
-        let Json::Object(mut fields) = memory else {
-            mapped.say(at, "the memory is not an object and is ignored");
+        let Some(mut fields) = mapped.object(memory, &at, "memory") else {
             continue;
         };
         let (Some(id), Some(text)) = (text_of(&mut fields, "id"), text_of(&mut fields, "memory")) else {
-            mapped.say(
+            mapped.refuse(
                 at,
                 "`id` or `memory` is missing or not text; the memory is ignored",
             );
@@ -71,14 +68,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
 /// Removes the times of a memory. Returns the time of its text, and the time at which it expires. A memory is valid until
 /// the end of its expiration date, in UTC. The time of its first text stays a field, if it differs.
 fn times(fields: &mut Map<String, Json>, at: &str, mapped: &mut Mapped) -> (Option<Time>, Option<Time>) {
-    let mut time = |name: &str| {
-        let text = text_of(fields, name)?;
-        let time = loose_time(&text);
-        if time.is_none() {
-            mapped.say(at, format!("`{name}` is not a time and is ignored"));
-        }
-        time
-    };
+    let mut time = |name: &str| time_of(fields, name, at, mapped);
     let (created, updated, expires) = (time("created_at"), time("updated_at"), time("expiration_date"));
     if let Some(created) = created.filter(|_| updated.is_some() && updated != created) {
         fields.insert("created_at".to_owned(), Json::String(created.to_string()));
@@ -91,15 +81,22 @@ fn times(fields: &mut Map<String, Json>, at: &str, mapped: &mut Mapped) -> (Opti
 fn attributes(mut fields: Map<String, Json>, at: &str, mapped: &mut Mapped) -> Attributes {
     let mut metadata = match fields.shift_remove("metadata") {
         Some(Json::Object(metadata)) => metadata,
-        _ => Map::new(),
+        Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
+        None => Map::new(),
     };
-    let mut tags = list_of_texts(metadata.shift_remove("tags"));
-    tags.extend(list_of_texts(metadata.get("category").cloned()));
-    tags.extend(list_of_texts(fields.shift_remove("categories")));
+    let mut tags = texts_in(&mut metadata, "tags");
+    tags.extend(metadata.get("category").and_then(Json::as_str).map(str::to_owned));
+    tags.extend(texts_in(&mut fields, "categories"));
     let [user, run, actor] = ["user_id", "run_id", "actor_id"].map(|name| text_of(&mut fields, name));
     fields.retain(|name, value| !DERIVED.contains(&name.as_str()) && !value.is_null());
-    for (name, value) in metadata {
-        fields.entry(name).or_insert(value);
+    for (name, value) in metadata.into_iter().filter(|(_, value)| !value.is_null()) {
+        let shadowed = fields.get(&name).is_some_and(|known| *known != value);
+        let name = if shadowed {
+            format!("metadata.{name}")
+        } else {
+            name
+        };
+        fields.insert(name, value);
     }
     let mut attributes = other_attributes(&fields, at, mapped);
     for (name, value) in [
@@ -159,7 +156,52 @@ mod tests {
         let text =
             r#"[1, {"memory":"x"}, {"id":"2","memory":""}, {"id":"3","memory":"y","created_at":"noon"}]"#;
         let mapped = map_of(text).unwrap();
-        assert_eq!((mapped.incoming.len(), mapped.findings.len()), (1, 4));
+        assert_eq!(
+            (mapped.incoming.len(), mapped.findings.len(), mapped.refused),
+            (1, 4, 3)
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_no_json_costs_only_its_memory() {
+        let text = r#"{"count":1e999,"results":[{"id":"1","memory":"half \ud83d"},{"id":"2","memory":"x","n":1e999},
+            {"id":"3","id":"4","memory":"x"},{"id":"5","memory":"Tea."}]}"#;
+        let mapped = map_of(text).unwrap();
+        let ids: Vec<_> = mapped
+            .incoming
+            .iter()
+            .map(|(_, object)| object.id.as_str())
+            .collect();
+        assert_eq!((ids, mapped.refused), (vec!["tea/fact/mem0/5"], 3));
+    }
+
+    #[test]
+    fn no_field_is_lost() {
+        let text = r#"[{"id":"1","memory":"Tea.","created_at":1767225600,"updated_at":"noon","user_id":7,"run_id":"r",
+            "categories":["a",{"b":1}],"role":"user","hash":"h","big":123456789012345678901,
+            "metadata":{"role":"other","tags":[1],"category":"c","hash":"mine","user_id":"u","none":null}},
+            {"id":"2","memory":"x","metadata":"text"}]"#;
+        let mapped = map_of(text).unwrap();
+        let [(_, one), (_, two)] = mapped.incoming.as_slice() else {
+            panic!()
+        };
+        assert_eq!(one.event_time.unwrap().to_string(), "2026-01-01T00:00:00.000000Z");
+        let json = crate::ingest::json::attributes_to_json(&one.attributes);
+        assert_eq!(
+            json,
+            serde_json::json!({
+                "big": 1.2345678901234568e20, "categories": ["a", {"b": 1}], "category": "c", "hash": "mine",
+                "metadata.role": "other", "metadata.user_id": "u", "role": "user", "session": "r", "snap.tags": [1],
+                "tags": ["c"], "updated_at": "noon", "user_id": 7,
+            })
+        );
+        assert_eq!(two.attributes.get("metadata").unwrap().as_text(), Some("text"));
+        assert_eq!(
+            (mapped.findings.len(), mapped.refused),
+            (2, 0),
+            "{:?}",
+            mapped.findings
+        );
     }
 
     proptest! {

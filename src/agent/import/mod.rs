@@ -48,7 +48,7 @@ pub(crate) struct ForeignCounts {
     pub flagged: u64,
     /// The number of quarantined objects.
     pub quarantined: u64,
-    /// The number of refused objects.
+    /// The number of refused objects, and of parts of the file that cannot be read.
     pub refused: u64,
     /// The number of earlier versions that were added to history.
     pub past: u64,
@@ -84,7 +84,10 @@ pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer
             ForeignFormat::Odek(about) => odek::map(foreign, about, key),
             ForeignFormat::Snap => snap::map(foreign, key),
         }?;
-        let mut counts = ForeignCounts::default();
+        let mut counts = ForeignCounts {
+            refused: mapped.refused,
+            ..ForeignCounts::default()
+        };
         take_all(change, &mut mapped, &mut counts)?;
         for object in std::mem::take(&mut mapped.past) {
             let id = object.id.clone();
@@ -174,7 +177,14 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
         object.parent = parent;
         object.position = position;
     })?;
-    let said = (!passed.rules.is_empty()).then(|| format!("the scan found {}", passed.rules.join(", ")));
+    let outcome = match passed.fate {
+        Fate::Staged(_) if passed.is_redacted => "a marker replaces the secret",
+        Fate::Staged(_) => "the object is stored with a flag",
+        Fate::Held => "the object is quarantined",
+        Fate::Refused => "the object is refused",
+    };
+    let rules = passed.rules.join(", ");
+    let said = (!passed.rules.is_empty()).then(|| format!("the scan found {rules}; {outcome}"));
     Ok((passed.fate, said))
 }
 

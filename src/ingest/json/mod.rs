@@ -26,7 +26,7 @@ pub(crate) use self::object_line::{
 };
 pub(crate) use self::strict::parse;
 #[cfg(feature = "agent")]
-pub(crate) use self::strict::{JsonError, balanced_end, parse_within};
+pub(crate) use self::strict::{JsonError, Parts, balanced_end, parse_within, split};
 use super::text::shown;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, VALUE_DEPTH_MAX, Value};

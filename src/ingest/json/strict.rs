@@ -49,6 +49,8 @@ pub(crate) fn parse(text: &str) -> Result<Json> {
 pub(crate) enum JsonError {
     /// The text is not exactly one JSON value.
     NotJson,
+    /// The text has the structure of JSON, but a number is out of range or an escape names half a character.
+    BadValue,
     /// The text is nested too deep.
     TooDeep,
     /// One object repeats this key, so two parsers could read different values.
@@ -66,8 +68,69 @@ pub(crate) fn parse_within(text: &str, depth_max: usize) -> std::result::Result<
     if brackets(text.as_bytes()).any(|(_, depth)| depth > depth_max) {
         return Err(JsonError::TooDeep);
     }
-    let json = serde_json::from_str(text).map_err(|_| JsonError::NotJson)?;
+    let json = serde_json::from_str(text).map_err(|_| match is_structured(text) {
+        true => JsonError::BadValue,
+        false => JsonError::NotJson,
+    })?;
     repeated_key(text).map_or(Ok(json), |(key, _)| Err(JsonError::KeyTwice(key)))
+}
+
+/// Checks whether a text is one JSON value, without looking into its numbers and escapes.
+#[cfg(feature = "agent")]
+fn is_structured(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// A list or a map, with the text of each of its values.
+#[cfg(feature = "agent")]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Parts<'a> {
+    List(Vec<&'a str>),
+    Map(Vec<(String, &'a str)>),
+}
+
+/// Splits a list or a map into the texts of its values. So an invalid number or escape, a repeated key or a deep value
+/// affects only one part.
+///
+/// # Errors
+/// `NotJson` if the text is neither a list nor a map, `BadValue` if a key of the map is invalid, `KeyTwice`.
+#[cfg(feature = "agent")]
+pub(crate) fn split(text: &str) -> std::result::Result<Parts<'_>, JsonError> {
+    let text = text.trim();
+    let is_list = text.starts_with('[');
+    if !(is_list || text.starts_with('{')) || !is_structured(text) {
+        return Err(JsonError::NotJson);
+    }
+    let (mut depth, mut start, mut key) = (0_usize, 1, String::new());
+    let (mut list, mut map) = (Vec::new(), Vec::<(String, &str)>::new());
+    for (at, byte) in outside_strings(text.as_bytes()) {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b':' if depth == 1 => {
+                key = serde_json::from_str(&text[start..at]).map_err(|_| JsonError::BadValue)?;
+                start = at + 1;
+            }
+            b',' | b']' | b'}' if depth == 1 => {
+                let part = text[start..at].trim();
+                if is_list && !part.is_empty() {
+                    list.push(part);
+                } else if !part.is_empty() {
+                    map.push((std::mem::take(&mut key), part));
+                }
+                start = at + 1;
+            }
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    if is_list {
+        return Ok(Parts::List(list));
+    }
+    let mut keys = HashSet::new();
+    match map.iter().find(|(key, _)| !keys.insert(key.as_str())) {
+        Some((key, _)) => Err(JsonError::KeyTwice(key.clone())),
+        None => Ok(Parts::Map(map)),
+    }
 }
 
 /// Returns the offset after the bracket that closes the first bracket in `text`.
@@ -165,6 +228,9 @@ fn check_integers(text: &str) -> Result<()> {
 #[cfg(test)]
 #[cfg(feature = "agent")]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -177,6 +243,39 @@ mod tests {
             Err(JsonError::KeyTwice("b".into()))
         );
         assert_eq!(parse_within("1 2", 9), Err(JsonError::NotJson));
+        for text in ["[1e999]", r#"["\ud800"]"#] {
+            assert_eq!(parse_within(text, 9), Err(JsonError::BadValue), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_value_affects_only_its_part() {
+        let text = r#" [ 1e999, "\ud800,]" , {"a":[1,{}],"a":2}, [], "x"] "#;
+        let parts = [r"1e999", r#""\ud800,]""#, r#"{"a":[1,{}],"a":2}"#, "[]", "\"x\""];
+        assert_eq!(split(text), Ok(Parts::List(parts.to_vec())));
+        let map = vec![("a".to_owned(), "[1, 2]"), ("b:".to_owned(), "{\"c\":1}")];
+        assert_eq!(split(r#"{"a": [1, 2],"b:":{"c":1}}"#), Ok(Parts::Map(map)));
+        assert_eq!(split("[]"), Ok(Parts::List(Vec::new())));
+        assert_eq!(split("{ }"), Ok(Parts::Map(Vec::new())));
+        for text in ["", "1", "[1", "[1] 2", "{\"a\"}", "[1,]"] {
+            assert_eq!(split(text), Err(JsonError::NotJson), "{text}");
+        }
+        assert_eq!(
+            split(r#"{"a":1,"\u0061":2}"#),
+            Err(JsonError::KeyTwice("a".into()))
+        );
+        assert_eq!(split(r#"{"\ud800":1}"#), Err(JsonError::BadValue));
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_are_the_values(values in prop::collection::vec((any::<String>(), any::<f64>()), 0..6)) {
+            let list: Vec<Json> = values.iter().map(|(text, number)| json!({ text: [number, text] })).collect();
+            let text = Json::from(list.clone()).to_string();
+            let Ok(Parts::List(parts)) = split(&text) else { panic!("{text}") };
+            let read: Vec<Json> = parts.iter().map(|part| parse_within(part, 9).unwrap()).collect();
+            prop_assert_eq!(read, list);
+        }
     }
 
     #[test]

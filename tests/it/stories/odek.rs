@@ -171,14 +171,6 @@ fn a_command_is_asked_without_a_shell_and_not_for_ever() {
     assert_eq!(folder.run(&shell).code, 1, "there is no program of that name");
 }
 
-/// Returns whether a finding says that a fact repeats another. The scan may flag so short a text or not, depending on the
-/// random id.
-fn repeats(found: &Value) -> bool {
-    found["what"]
-        .as_str()
-        .is_some_and(|what| what.contains("repeats"))
-}
-
 #[test]
 fn fact_files_are_taken_in_once_and_not_trusted() {
     let folder = project();
@@ -190,9 +182,7 @@ fn fact_files_are_taken_in_once_and_not_trusted() {
     assert_eq!(
         (
             told["created"].as_u64(),
-            told["findings"]
-                .as_array()
-                .map(|found| found.iter().filter(|found| repeats(found)).count())
+            told["findings"].as_array().map(Vec::len)
         ),
         (Some(2), Some(1))
     );

@@ -33,6 +33,7 @@ named! {
         TooDeep => "the value is nested too deep and is ignored",
         KeyTwice => "the key `{}` is repeated; the line is ignored",
         SeveralValues => "the line holds {} values",
+        BadValue => "the line has a number out of range, or an escape of half a character, and is ignored",
         Incomplete => "the value is incomplete JSON and is ignored",
         NotAnObject => "the value is not an object and is ignored",
         OtherType => "the type is neither `entity` nor `relation`; the value is ignored",
@@ -41,7 +42,7 @@ named! {
         EntityTypes => "the entity repeats an earlier one with another type; the first type is used",
         NoObservation => "observation {} is not text and is ignored",
         RelationTwice => "the relation repeats an earlier one and is ignored",
-        NoEntity => "the relation names the entity `{}`, which is not in the file",
+        NoEntity => "the relation names the entity `{}`, which is not in the file; the relation is stored",
     }
 }
 
@@ -154,6 +155,7 @@ impl Graph {
             Ok(json) => self.take(json),
             Err(JsonError::TooDeep) => self.say(Fault::TooDeep, ""),
             Err(JsonError::KeyTwice(key)) => self.say(Fault::KeyTwice, key),
+            Err(JsonError::BadValue) => self.say(Fault::BadValue, ""),
             Err(JsonError::NotJson) => self.take_several(line),
         }
     }

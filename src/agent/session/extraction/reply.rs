@@ -88,7 +88,7 @@ pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, 
     let mut without_facts = None;
     for candidate in candidates(reply) {
         let json = parse_within(candidate, settings.depth_max).map_err(|error| match error {
-            JsonError::NotJson => ReplyReason::NotJson,
+            JsonError::NotJson | JsonError::BadValue => ReplyReason::NotJson,
             JsonError::TooDeep => ReplyReason::TooDeep,
             JsonError::KeyTwice(_) => ReplyReason::KeyTwice,
         });

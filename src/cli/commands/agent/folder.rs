@@ -31,8 +31,6 @@ const FILES_MAX: usize = 100_000;
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// The largest sum of file sizes in bytes. All files are in RAM at the same time, because one commit contains them all.
 const ALL_BYTES_MAX: u64 = 256 << 20;
-/// The file name extension of a block.
-const ENDING: &str = ".md";
 
 /// An open folder.
 pub(super) struct Folder {
@@ -151,18 +149,18 @@ impl Folder {
                 let is_folder = kind == FileType::Directory;
                 if is_hidden(&name) {
                     // The unfinished files of `write` have another ending, so no note names them.
-                    if !is_never_read(&name) && (is_folder || path.ends_with(ENDING)) {
+                    if !is_never_read(&name) && (is_folder || is_markdown(&path)) {
                         hidden.add(&path, "hidden");
                     }
                 } else if name.to_str().is_none() {
-                    if is_folder || path.ends_with(ENDING) {
+                    if is_folder || is_markdown(&path) {
                         found.push(bad(&path, "the name is not UTF-8"));
                     }
                 } else if kind == FileType::Directory {
                     waiting.push(format!("{path}/"));
                 } else if kind == FileType::Symlink {
                     found.push(bad(&path, "the path is a symlink, which is not followed"));
-                } else if path.ends_with(ENDING)
+                } else if is_markdown(&path)
                     && let Some(read) = self.look(&path).transpose()
                 {
                     bytes += read.as_ref().map_or(0, |bytes| bytes.len() as u64);
@@ -217,6 +215,12 @@ impl Folder {
         }
         Ok(names)
     }
+}
+
+/// Checks for the extension of a block or a note. Its capitals do not count, so that no file is ignored silently.
+fn is_markdown(path: &str) -> bool {
+    path.rsplit_once('.')
+        .is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("md"))
 }
 
 fn bad(path: &str, why: impl Into<String>) -> FoundFile {

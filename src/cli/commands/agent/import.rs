@@ -278,7 +278,10 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
         context.line(format_args!("and {more} more"))?;
     }
     let (created, updated, unchanged) = (taken.counts.created, taken.counts.updated, taken.counts.unchanged);
-    let counts = format!("{created} created, {updated} updated, {unchanged} unchanged");
+    let mut counts = format!("{created} created, {updated} updated, {unchanged} unchanged");
+    if taken.counts.quarantined > 0 {
+        counts = format!("{counts}, {} quarantined", taken.counts.quarantined);
+    }
     context.line(format_args!("{counts}, {} refused", taken.counts.refused))
 }
 

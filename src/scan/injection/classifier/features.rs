@@ -12,6 +12,8 @@ use crate::scan::injection::views::letter_for;
 pub(super) const FEATURES: usize = 1 << 18;
 /// The number of letters in a row that are a feature.
 const LETTERS: usize = 4;
+/// The minimal length of a hexadecimal number that is told from a word.
+const HEX_MIN: usize = 4;
 /// The maximal number of letters of a word that are read.
 const LETTERS_MAX: usize = 30;
 
@@ -63,8 +65,7 @@ impl Features {
 
     /// Adds the features of one word. Returns the hash of the word.
     fn add_word(&mut self, word: &str) -> u64 {
-        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number {
+        if is_number(word) {
             self.add(Kind::Word, 0);
             return 0;
         }
@@ -96,6 +97,14 @@ impl Features {
             self.list.push(feature);
         }
     }
+}
+
+/// Checks for a number, in decimal or hexadecimal digits. The digits of a digest or a UUID are random, so they must not
+/// resemble words. A short word of hexadecimal digits may be a misspelt word, so it is no number.
+fn is_number(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits == word.len()
+        || digits > 0 && word.len() >= HEX_MIN && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns the letter that a digit or sign replaces; others stay as they are.

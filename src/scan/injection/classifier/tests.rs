@@ -106,6 +106,34 @@ fn a_passage_is_whole_sentences_as_far_as_they_fit() {
     assert_eq!(lengths(&words(90)), [40, 40, 10]);
 }
 
+/// Ids end with random digits, so their scan must not depend on chance.
+#[test]
+fn a_random_id_resembles_nothing() {
+    let mut state = 7_u64;
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state >> 32
+    };
+    for _ in 0..20_000 {
+        let [a, b, c, d] = [random(), random(), random(), random()];
+        let (b1, b2, c1, c2) = (b >> 16, b & 0xffff, c >> 16, c & 0xffff);
+        let uuid = format!("{a:08x}-{b1:04x}-7{:03x}-{c1:04x}-{c2:04x}{d:08x}", b2 & 0xfff);
+        for id in [
+            format!("fact/{uuid}"),
+            format!("tea/fact/{uuid}"),
+            format!("fact/user/{a:08x}{b:08x}{c:08x}{d:08x}"),
+        ] {
+            let best = find(id.as_bytes())
+                .into_iter()
+                .map(|passage| passage.score)
+                .fold(f32::MIN, f32::max);
+            assert!(best < MEDIUM, "{id}: {best}");
+        }
+    }
+}
+
 #[test]
 fn an_order_in_a_long_text_is_seen() {
     let best = |text: &str| {
