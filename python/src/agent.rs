@@ -1,7 +1,6 @@
 //! `Agent`: the verbs of an agent on a store.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -16,15 +15,16 @@ use crate::arguments::{
     citations, embedder_of, entries, judge_of, place_of, policy_of, session_of, settings_of,
 };
 use crate::attempt::Mode;
-use crate::callbacks::{HostEmbedder, HostJudge, HostSummarizer};
+use crate::callbacks::{Callbacks, HostEmbedder, HostJudge, HostSummarizer};
 use crate::committed::Committed;
 use crate::convert::{
     attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, origin, sensitivity, texts,
 };
 use crate::draft::Draft;
 use crate::errors::{OrRaise, invalid};
+use crate::exit::Inside;
 use crate::handle::{Handle, run};
-use crate::memory::{Memory, Opening, check_callables, with_handle};
+use crate::memory::{Memory, Opening, check_callables, with_store};
 use crate::object::Object;
 use crate::recalled::Recalled;
 use crate::store::Store;
@@ -43,16 +43,21 @@ impl Agent {
         memory: treering::Memory,
         settings: Settings,
         embedder: Option<(String, Bound<'py, PyAny>)>,
-        judge: Option<HostJudge>,
+        judge: Option<Bound<'py, PyAny>>,
         writer: treering::Writer,
         project: Option<String>,
     ) -> PyResult<Bound<'py, Self>> {
         let memory_of_agent = memory.clone();
-        let embedder = embedder.map(|(name, function)| (name, HostEmbedder::new(&function)));
+        let (name, embedder) = embedder.unzip();
+        let callbacks = Callbacks::new(embedder.map(Bound::unbind), judge.clone().map(Bound::unbind));
+        let callbacks = Bound::new(py, callbacks)?;
+        let embedder = name.map(|name| Ok::<_, PyErr>((HostEmbedder::new(&callbacks, &name)?, name)));
+        let embedder = embedder.transpose()?;
+        let judge = judge.map(|_| HostJudge::new(&callbacks)).transpose()?;
         let agent = run(py, move || {
             let agent = treering::agent::Agent::new(memory_of_agent, settings);
             let agent = match embedder {
-                Some((name, embedder)) => agent.with_embedder(&name, embedder)?,
+                Some((embedder, name)) => agent.with_embedder(&name, embedder)?,
                 None => agent,
             };
             Ok(match judge {
@@ -61,8 +66,12 @@ impl Agent {
             })
         })?;
         let place = place_of(project, &writer);
-        let handle = Handle::new(memory, Some(agent));
-        Bound::new(py, (Self { place }, Store { handle, writer }))
+        let store = Store {
+            handle: Handle::new(memory, Some(agent)),
+            writer,
+            callbacks: Some(callbacks.unbind()),
+        };
+        Bound::new(py, (Self { place }, store))
     }
 
     fn scope_of(&self, py: Python<'_>, word: Option<&str>) -> PyResult<treering::Scope> {
@@ -165,7 +174,7 @@ impl Agent {
     #[getter]
     fn memory<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Memory>> {
         let store = slf.as_super().get();
-        with_handle(slf.py(), Arc::clone(&store.handle), store.writer.clone())
+        with_store(slf.py(), store.with_writer(slf.py(), store.writer.clone()))
     }
 
     /// The scope of a new item that names no other scope.
@@ -182,8 +191,7 @@ impl Agent {
             agent: writer.actor.clone(),
             ..slf.get().place.clone()
         };
-        let handle = Arc::clone(&store.handle);
-        Bound::new(slf.py(), (Self { place }, Store { handle, writer }))
+        Bound::new(slf.py(), (Self { place }, store.with_writer(slf.py(), writer)))
     }
 
     /// Returns a handle of the same memory whose writer acts in this session. Each session has its own undo.
@@ -275,10 +283,12 @@ impl Agent {
         writer: Option<&Bound<'py, Writer>>,
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
+        let inside = Inside::attached(py);
         let lines: Vec<String> = py
             .import("treering._lines")?
             .call_method1("lines", (items,))?
             .extract()?;
+        drop(inside);
         let options = LinesOptions {
             place: slf.get().place.clone(),
             scope: slf.get().scope_of(py, scope)?,
@@ -629,7 +639,7 @@ impl Agent {
         let policy = policy_of(py, policy)?;
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
         let draft = run(py, || Ok(memory.draft(&writer)))?;
-        Draft::new(py, &store.handle, draft, Mode::Guard { policy, checks })
+        Draft::new(py, store, draft, Mode::Guard { policy, checks })
     }
 
     /// Runs the checks of a policy on a draft. Changes nothing.

@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treering::agent::{Citation, NewEntry, Place, Policy, Settings};
 
-use crate::callbacks::HostJudge;
 use crate::convert::{maybe_time, origin};
 use crate::errors::{OrRaise, invalid};
+use crate::exit::Inside;
 
 /// The settings of an agent: the text of a settings file, or nothing.
 pub(crate) fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settings> {
@@ -36,6 +36,7 @@ pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citati
     let Some(given) = given.filter(|given| !given.is_none()) else {
         return Ok(read);
     };
+    let _inside = Inside::attached(given.py());
     for one in given.try_iter()? {
         let one = one?;
         read.push(match one.cast::<PyDict>() {
@@ -62,6 +63,7 @@ pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citati
 /// Reads entries: texts, pairs of speaker and text, or dicts.
 pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
     let mut read = Vec::new();
+    let _inside = Inside::attached(given.py());
     for one in given.try_iter()? {
         let one = one?;
         read.push(if let Ok(fields) = one.cast::<PyDict>() {
@@ -124,12 +126,12 @@ pub(crate) fn embedder_of<'py>(
 }
 
 /// Checks that a judge is a function.
-pub(crate) fn judge_of(function: Option<Bound<'_, PyAny>>) -> PyResult<Option<HostJudge>> {
+pub(crate) fn judge_of(function: Option<Bound<'_, PyAny>>) -> PyResult<Option<Bound<'_, PyAny>>> {
     match function {
         Some(function) if !function.is_callable() => Err(pyo3::exceptions::PyTypeError::new_err(
             "the judge must be a function of an object and a text",
         )),
-        function => Ok(function.map(|function| HostJudge(function.unbind()))),
+        function => Ok(function),
     }
 }
 

@@ -12,6 +12,7 @@ use treering::revert::Conflicts;
 use treering::{Attributes, Id, Kind, ObjectDigest, Origin, Position, Scope, Time, Value};
 
 use crate::errors::{OrRaise, invalid};
+use crate::exit::Inside;
 
 /// The maximal depth of nested values, as in the library.
 const DEPTH_MAX: usize = 32;
@@ -24,6 +25,7 @@ fn of_times<'py>(
     cell: &'static PyOnceLock<Py<PyAny>>,
     name: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let _inside = Inside::attached(py);
     let found = cell.get_or_try_init(py, || {
         py.import("treering._times")?.getattr(name).map(Bound::unbind)
     })?;
@@ -32,6 +34,7 @@ fn of_times<'py>(
 
 /// Returns a time as a `datetime` in UTC.
 pub(crate) fn datetime(py: Python<'_>, time: Time) -> PyResult<Bound<'_, PyAny>> {
+    let _inside = Inside::attached(py);
     of_times(py, &FROM_MICROS, "from_micros")?.call1((time.as_micros(),))
 }
 
@@ -46,6 +49,7 @@ pub(crate) fn time(given: &Bound<'_, PyAny>) -> PyResult<Time> {
     if let Ok(text) = given.cast::<PyString>() {
         return text.to_str()?.parse::<Time>().or_raise(py);
     }
+    let _inside = Inside::attached(py);
     let micros = of_times(py, &TO_MICROS, "to_micros")?.call1((given,))?;
     Ok(Time::from_micros(micros.extract()?))
 }
@@ -153,6 +157,7 @@ pub(crate) fn texts(given: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Ve
     if let Ok(text) = given.cast::<PyString>() {
         return Ok(vec![text.to_str()?.to_owned()]);
     }
+    let _inside = Inside::attached(given.py());
     let mut read = Vec::new();
     for one in given.try_iter()? {
         let one = one?;

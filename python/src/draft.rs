@@ -5,16 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 use treering::agent::NewItem;
 use treering::{Id, NewObject, ObjectDigest};
 
 use crate::answers::{Answer, change, table};
 use crate::attempt::{Checked, Mode, attempted, guarded};
+use crate::callbacks::Callbacks;
 use crate::committed::Committed;
 use crate::convert::{attributes, digest, id, kind, maybe_time, position, scope, texts};
 use crate::errors::{invalid, unusable};
+use crate::exit::detached;
 use crate::handle::{Handle, OfProcess, run};
 use crate::object::Object;
+use crate::store::Store;
 use crate::view::{View, id_in};
 
 /// One staged call, which a guard repeats on its own draft.
@@ -73,6 +77,7 @@ pub(crate) struct Staged {
 #[pyclass(frozen, module = "treering", weakref)]
 pub(crate) struct Draft {
     pub(crate) handle: Arc<Handle>,
+    callbacks: Option<Py<Callbacks>>,
     staged: OfProcess<Mutex<Option<Staged>>>,
     writer: treering::Writer,
     mode: Mode,
@@ -80,13 +85,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn new(
-        py: Python<'_>,
-        handle: &Arc<Handle>,
-        draft: treering::Draft,
-        mode: Mode,
-    ) -> PyResult<Self> {
-        handle.check(py)?;
+    pub(crate) fn new(py: Python<'_>, store: &Store, draft: treering::Draft, mode: Mode) -> PyResult<Self> {
+        store.handle.check(py)?;
         let writer = draft.writer().clone();
         let staged = Staged {
             draft,
@@ -94,7 +94,8 @@ impl Draft {
             is_checked: false,
         };
         Ok(Self {
-            handle: Arc::clone(handle),
+            handle: Arc::clone(&store.handle),
+            callbacks: store.callbacks.as_ref().map(|callbacks| callbacks.clone_ref(py)),
             staged: OfProcess::new(Mutex::new(Some(staged))),
             writer,
             mode,
@@ -132,7 +133,9 @@ impl Draft {
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Staged> {
         let staged = self.staged.get(py)?;
         self.handle.check(py)?;
-        let taken = py.detach(|| staged.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let taken = detached(py, || {
+            staged.lock().unwrap_or_else(PoisonError::into_inner).take()
+        });
         taken.ok_or_else(|| finished(py))
     }
 
@@ -234,6 +237,11 @@ pub(crate) fn new_object(
 
 #[pymethods]
 impl Draft {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.callbacks)?;
+        self.mode.checks().iter().try_for_each(|check| visit.call(check))
+    }
+
     /// Stages an object. Returns ``"created"``, ``"updated"`` or ``"unchanged"``.
     #[pyo3(signature = (id, content=None, *, kind="fact", scope=None, parent=None, position=None, attributes=None, event_time=None, expires=None, derived_from=None))]
     #[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
@@ -380,7 +388,9 @@ impl Draft {
     #[getter]
     fn finished(&self, py: Python<'_>) -> PyResult<bool> {
         let staged = self.staged.get(py)?;
-        Ok(py.detach(|| staged.lock().unwrap_or_else(PoisonError::into_inner).is_none()))
+        Ok(detached(py, || {
+            staged.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        }))
     }
 
     /// Commits the staged changes. In an attempt, the checks run first, and nothing can be staged meanwhile.
@@ -405,7 +415,9 @@ impl Draft {
     /// Drops the staged changes. A second call does nothing.
     pub(crate) fn discard(&self, py: Python<'_>) -> PyResult<()> {
         let staged = self.staged.get(py)?;
-        py.detach(|| drop(staged.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        detached(py, || {
+            drop(staged.lock().unwrap_or_else(PoisonError::into_inner).take())
+        });
         Ok(())
     }
 

@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use treering::{Error, ErrorKind};
 
+use crate::exit::Inside;
+
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The name of a kind in the table of `treering.errors`.
@@ -30,6 +32,7 @@ fn make(
     hint: Option<&str>,
     ids: Vec<String>,
 ) -> PyErr {
+    let _inside = Inside::attached(py);
     let made = MAKE
         .get_or_try_init(py, || {
             let module = py.import("treering.errors")?;

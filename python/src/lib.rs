@@ -14,6 +14,7 @@ mod committed;
 mod convert;
 mod draft;
 mod errors;
+mod exit;
 mod handle;
 mod memory;
 mod object;
@@ -31,6 +32,8 @@ mod _treering {
     use super::committed::Committed;
     #[pymodule_export]
     use super::draft::Draft;
+    #[pymodule_export]
+    use super::exit::after_fork;
     #[pymodule_export]
     use super::handle::close_all;
     #[pymodule_export]

@@ -1,7 +1,6 @@
 //! `Memory`: the engine. It stores objects as they are, without the scan and the verbs of an agent.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -77,16 +76,17 @@ fn memory_of<'py>(
     writer: Option<&Bound<'py, Writer>>,
 ) -> PyResult<Bound<'py, Memory>> {
     let usual = treering::Writer::of(treering::Origin::Model);
-    with_handle(py, Handle::new(memory, None), Writer::or(writer, &usual))
+    let store = Store {
+        handle: Handle::new(memory, None),
+        writer: Writer::or(writer, &usual),
+        callbacks: None,
+    };
+    with_store(py, store)
 }
 
 /// Makes the handle of the engine on an open store.
-pub(crate) fn with_handle(
-    py: Python<'_>,
-    handle: Arc<Handle>,
-    writer: treering::Writer,
-) -> PyResult<Bound<'_, Memory>> {
-    Bound::new(py, (Memory, Store { handle, writer }))
+pub(crate) fn with_store(py: Python<'_>, store: Store) -> PyResult<Bound<'_, Memory>> {
+    Bound::new(py, (Memory, store))
 }
 
 /// The engine: objects by id, with every version of every object.
@@ -167,7 +167,7 @@ impl Memory {
     /// Returns a handle of the same store with another usual writer.
     fn with_writer<'py>(slf: &Bound<'py, Self>, writer: &Bound<'py, Writer>) -> PyResult<Bound<'py, Self>> {
         let store = slf.as_super().get();
-        with_handle(slf.py(), Arc::clone(&store.handle), writer.get().writer.clone())
+        with_store(slf.py(), store.with_writer(slf.py(), writer.get().writer.clone()))
     }
 
     /// Returns an object of the newest state, else ``default``.
@@ -263,7 +263,7 @@ impl Memory {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
         let draft = run(py, || Ok(memory.draft(&writer)))?;
-        Draft::new(py, &store.handle, draft, Mode::Plain(op.to_owned()))
+        Draft::new(py, store, draft, Mode::Plain(op.to_owned()))
     }
 
     /// Begins a draft whose checks run before the commit. A check refuses the change if it raises, returns ``False``, or
@@ -280,7 +280,7 @@ impl Memory {
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
         let draft = run(py, || Ok(memory.draft(&writer)))?;
         let op = op.to_owned();
-        Draft::new(py, &store.handle, draft, Mode::Attempt { op, checks })
+        Draft::new(py, store, draft, Mode::Attempt { op, checks })
     }
 
     /// Opens a saved draft, such as one that another process saved, or a refused one (``"rejected/…"``).
@@ -295,7 +295,7 @@ impl Memory {
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
         let name = draft_named(name);
         let draft = run(py, || memory.open_draft(&name, &writer))?;
-        Draft::new(py, &store.handle, draft, Mode::Plain(op.to_owned()))
+        Draft::new(py, store, draft, Mode::Plain(op.to_owned()))
     }
 
     /// Deletes a saved draft.

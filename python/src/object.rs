@@ -6,6 +6,7 @@ use pyo3::types::PyDict;
 
 use crate::answers::{Answer, texts};
 use crate::convert::{maybe_datetime, python_attributes, python_value};
+use crate::exit::Inside;
 
 /// One version of an object: its id, kind, scope, attributes and text. It never changes.
 #[pyclass(frozen, module = "treering", weakref)]
@@ -189,6 +190,7 @@ impl Object {
 
 /// Returns an object as a table of names and values.
 pub(crate) fn html_of(row: &Bound<'_, PyAny>) -> PyResult<String> {
+    let _inside = Inside::attached(row.py());
     let module = row.py().import("treering.table")?;
     module.getattr("html_of")?.call1((row,))?.extract()
 }

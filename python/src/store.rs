@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::RecvTimeoutError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use pyo3::{PyTraverseError, PyVisit};
 use treering::revert::Selection;
 use treering::upkeep::VerifyDepth;
 use treering::{Error, ErrorKind};
@@ -14,9 +15,11 @@ use crate::answers::{
     Answer, answer, bisected, blamed, change, commit, head_moved, history_entry, reverted, snapshot, stats,
     table, verified,
 };
+use crate::callbacks::Callbacks;
 use crate::committed::Committed;
 use crate::convert::{conflicts, id, maybe_time, seconds, texts};
 use crate::errors::OrRaise;
+use crate::exit::{attached, detached};
 use crate::handle::{Handle, OfProcess, run};
 use crate::view::{View, revision, view_at};
 use crate::writer::Writer;
@@ -29,9 +32,20 @@ const POLL_MAX: Duration = Duration::from_millis(50);
 pub(crate) struct Store {
     pub(crate) handle: Arc<Handle>,
     pub(crate) writer: treering::Writer,
+    /// The functions of an agent. The agent itself refers to them weakly.
+    pub(crate) callbacks: Option<Py<Callbacks>>,
 }
 
 impl Store {
+    /// Returns a handle of the same store with another writer.
+    pub(crate) fn with_writer(&self, py: Python<'_>, writer: treering::Writer) -> Self {
+        Self {
+            handle: Arc::clone(&self.handle),
+            writer,
+            callbacks: self.callbacks.as_ref().map(|callbacks| callbacks.clone_ref(py)),
+        }
+    }
+
     /// Returns the writer of a call.
     pub(crate) fn writer(&self, given: Option<&Bound<'_, Writer>>) -> treering::Writer {
         Writer::or(given, &self.writer)
@@ -51,6 +65,10 @@ impl Store {
 
 #[pymethods]
 impl Store {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.callbacks)
+    }
+
     /// The folder of the store; ``None`` for a store in memory.
     #[getter]
     fn path(&self, py: Python<'_>) -> PyResult<Option<std::path::PathBuf>> {
@@ -288,7 +306,7 @@ impl Store {
         let raised = Mutex::new(None);
         let found = run(py, || {
             memory.bisect(&good, &bad, |view| {
-                Python::attach(|py| {
+                attached(|py| {
                     let view = View::new(&handle, view.clone());
                     let verdict = is_bad
                         .call1(py, (view,))
@@ -410,7 +428,7 @@ impl Watch {
         loop {
             self.handle.check(py)?;
             let left = end.saturating_duration_since(Instant::now());
-            match py.detach(|| receiver.recv_timeout(left.min(POLL_MAX))) {
+            match detached(py, || receiver.recv_timeout(left.min(POLL_MAX))) {
                 Ok(moved) => return head_moved(py, &moved).map(Some),
                 Err(RecvTimeoutError::Timeout) if left > POLL_MAX => py.check_signals()?,
                 // The store of a closed handle sends nothing more.

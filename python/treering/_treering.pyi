@@ -73,11 +73,13 @@ __all__ = [
     "Watch",
     "Writer",
     "__VERSION__",
+    "after_fork",
     "close_all",
 ]
 
 __VERSION__: Final[str]
 
+def after_fork() -> None: ...
 def close_all() -> None: ...
 @final
 class Writer:
