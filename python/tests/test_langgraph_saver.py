@@ -184,6 +184,31 @@ def test_a_checkpoint_that_is_put_during_a_prune_stays_whole(
     assert [one.config for one in saver.list(config())] == [places[2]]
 
 
+def test_a_write_that_is_put_during_a_prune_stays_whole(saver: TreeringSaver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The write has a value whose chunks only an old checkpoint has."""
+    values = ["x" * 9000, "y" * 9000]
+    place: RunnableConfig = config()
+    for version, value in enumerate(values, 1):
+        checkpoint: Checkpoint = empty_checkpoint()
+        checkpoint["channel_values"] = {"channel": value}
+        checkpoint["channel_versions"] = {"channel": f"{version}"}
+        place = saver.put(config(), checkpoint, {"source": "loop", "step": 0}, {"channel": f"{version}"})
+    needed = saver._needed  # pyright: ignore[reportPrivateUsage]
+    writes = 0
+
+    def slow(*arguments: Any) -> Any:
+        nonlocal writes
+        writes += 1
+        if writes == 1:
+            saver.put_writes(place, [("channel", values[0])], "task")
+        return needed(*arguments)
+
+    monkeypatch.setattr(saver, "_needed", slow)
+    saver.prune(["t"])
+    found = saver.get_tuple(config())
+    assert writes == 2 and found is not None and found.pending_writes == [("task", "channel", values[0])]
+
+
 @pytest.mark.parametrize("strategy", ["", "keep", "all"])
 def test_an_unknown_strategy_is_refused(saver: TreeringSaver, strategy: str) -> None:
     with pytest.raises(ValueError):
