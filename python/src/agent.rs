@@ -123,7 +123,7 @@ impl Agent {
         automatic_gc: bool,
         hash: &str,
     ) -> PyResult<Bound<'py, Self>> {
-        let writer = make_writer(trust, actor, session, None, None)?;
+        let writer = make_writer(py, trust, actor, session, None, None)?;
         let settings = settings_of(py, settings)?;
         let (embedder, judge) = (embedder_of(py, embedder_name, embedder)?, judge_of(judge)?);
         let opening = Opening {
@@ -163,7 +163,7 @@ impl Agent {
         embedder_name: Option<String>,
         judge: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        let writer = make_writer(trust, actor, session, None, None)?;
+        let writer = make_writer(py, trust, actor, session, None, None)?;
         let settings = settings_of(py, settings)?;
         let (embedder, judge) = (embedder_of(py, embedder_name, embedder)?, judge_of(judge)?);
         let memory = run(py, treering::Memory::in_memory)?;
@@ -247,7 +247,7 @@ impl Agent {
             expires: maybe_time(expires)?,
             citations: self::citations(citations)?,
             confidence,
-            sensitivity: sensitivity.map(self::sensitivity).transpose()?,
+            sensitivity: sensitivity.map(|name| self::sensitivity(py, name)).transpose()?,
             source,
             is_pinned: pinned,
             supersedes: ids(py, &texts(supersedes, "supersedes")?)?,
@@ -255,12 +255,12 @@ impl Agent {
                 .iter()
                 .map(|text| digest(py, text))
                 .collect::<PyResult<_>>()?,
-            origin: trust.map(origin).transpose()?,
+            origin: trust.map(|trust| origin(py, trust)).transpose()?,
             others: self::attributes(attributes)?,
             ..NewItem::new(text)
         };
         let options = RememberOptions {
-            on_duplicate: self::on_duplicate(on_duplicate)?,
+            on_duplicate: self::on_duplicate(py, on_duplicate)?,
             key,
             expected: expected.map(|text| digest(py, text)).transpose()?,
             is_quick: quick,
@@ -609,14 +609,14 @@ impl Agent {
         request.budget_tokens = budget;
         request.compaction = compaction;
         request.with_untrusted = with_untrusted;
-        request.sensitivity_max = sensitivity(sensitivity_max)?;
+        request.sensitivity_max = sensitivity(py, sensitivity_max)?;
         if let Some(word) = boundary {
             let boundary = treering::agent::Boundary::new(word);
             let bad = || {
                 invalid(
                     py,
                     "the boundary breaks its rule",
-                    "give 16 to 64 ASCII letters and digits",
+                    Some("give 16 to 64 ASCII letters and digits"),
                 )
             };
             request.boundary = Some(boundary.ok_or_else(bad)?);

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use treering::blame::{Bisected, BlamedPart};
 use treering::revert::{KeptBecause, KeptObject, Reverted, RevertedObject};
 use treering::upkeep::{ErasedReport, Finding, GcReport, Severity, Stats, VerifyReport};
@@ -92,13 +92,15 @@ pub(crate) fn maybe_commit<'py>(
     info.map(|info| commit(py, info)).transpose()
 }
 
-pub(crate) fn change<'py>(py: Python<'py>, change: &Change) -> Answer<'py> {
+/// Returns a change. `states` are the older and the newer state, which have the texts.
+pub(crate) fn change<'py>(py: Python<'py>, change: &Change, states: &Bound<'py, PyTuple>) -> Answer<'py> {
     answer!(py, "Change" {
         id: change.id.as_str(),
         kind: change.kind.to_string(),
         old: change.old.map(|digest| digest.to_hex()),
         new: change.new.map(|digest| digest.to_hex()),
         erased: change.erased,
+        _states: states,
     })
 }
 

@@ -42,8 +42,8 @@ pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citati
         read.push(match one.cast::<PyDict>() {
             Ok(fields) => {
                 let field = |name: &str| fields.get_item(name);
-                let file = field("file")?
-                    .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("a citation needs a file"))?;
+                let file =
+                    field("file")?.ok_or_else(|| invalid(given.py(), "a citation needs a file", None))?;
                 Citation {
                     file: file.extract()?,
                     line: field("line")?.map(|line| line.extract()).transpose()?.flatten(),
@@ -72,8 +72,7 @@ pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
                     .get_item(name)
                     .map(|value| value.filter(|value| !value.is_none()))
             };
-            let text = field("text")?
-                .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("an entry needs a text"))?;
+            let text = field("text")?.ok_or_else(|| invalid(given.py(), "an entry needs a text", None))?;
             let trust = field("trust")?
                 .map(|trust| trust.extract::<String>())
                 .transpose()?;
@@ -82,7 +81,7 @@ pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
                 speaker: field("speaker")?.map(|speaker| speaker.extract()).transpose()?,
                 time: maybe_time(field("time")?.as_ref())?,
                 order: field("order")?.map(|order| order.extract()).transpose()?,
-                origin: trust.map(|trust| origin(&trust)).transpose()?,
+                origin: trust.map(|trust| origin(given.py(), &trust)).transpose()?,
             }
         } else if let Ok((speaker, text)) = one.extract::<(String, String)>() {
             NewEntry {
@@ -117,7 +116,7 @@ pub(crate) fn embedder_of<'py>(
         (None, Some(_)) => Err(invalid(
             py,
             "the embedder has no name",
-            "give embedder_name, for example the name and version of the model",
+            Some("give embedder_name, for example the name and version of the model"),
         )),
         _ => Err(pyo3::exceptions::PyTypeError::new_err(
             "the embedder must be a function of a text",
@@ -145,7 +144,7 @@ pub(crate) fn session_of(
         invalid(
             py,
             "the call names no session",
-            "give session=…, or use agent.with_session(…)",
+            Some("give session=…, or use agent.with_session(…)"),
         )
     })
 }

@@ -58,15 +58,8 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 /// Returns the exception for input that only the bindings check.
-pub(crate) fn invalid(py: Python<'_>, message: &str, hint: &str) -> PyErr {
-    make(
-        py,
-        "InvalidInput",
-        message,
-        "invalid_input",
-        Some(hint),
-        Vec::new(),
-    )
+pub(crate) fn invalid(py: Python<'_>, message: &str, hint: Option<&str>) -> PyErr {
+    make(py, "InvalidInput", message, "invalid_input", hint, Vec::new())
 }
 
 /// Returns the exception for a change that a check of the caller refused.

@@ -40,11 +40,11 @@ impl Opening<'_> {
             .hash(hash_named(py, self.hash)?)
             .read_only(self.read_only)
             .degraded(self.degraded)
-            .wait(seconds(self.wait, "wait")?)
+            .wait(seconds(py, self.wait, "wait")?)
             .exclusive(self.exclusive)
             .map(self.mmap);
         if let Some(every) = self.sync_every {
-            options = options.durability(Durability::Interval(seconds(every, "sync_every")?));
+            options = options.durability(Durability::Interval(seconds(py, every, "sync_every")?));
         }
         if !self.automatic_gc {
             options = options.automatic_gc(None);
@@ -325,7 +325,7 @@ impl Memory {
         let mut retention = Retention::default();
         let set = |duration: &mut Duration, given: Option<f64>, what: &str| -> PyResult<()> {
             if let Some(given) = given {
-                *duration = seconds(given, what)?;
+                *duration = seconds(py, given, what)?;
             }
             Ok(())
         };
@@ -355,7 +355,11 @@ impl Memory {
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         if targets.is_empty() {
-            return Err(invalid(py, "nothing to erase is named", "give ids or digests"));
+            return Err(invalid(
+                py,
+                "nothing to erase is named",
+                Some("give ids or digests"),
+            ));
         }
         let erasing = Erasing {
             targets,

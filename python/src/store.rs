@@ -233,7 +233,7 @@ impl Store {
         selection.sources = texts(source, "source")?;
         selection.since = maybe_time(since)?;
         selection.until = maybe_time(until)?;
-        let conflicts = self::conflicts(conflicts)?;
+        let conflicts = self::conflicts(py, conflicts)?;
         let done = run(py, || {
             let revert = memory.revert(selection).conflicts(conflicts);
             let revert = if with_derived {
@@ -250,7 +250,7 @@ impl Store {
         reverted(py, &done)
     }
 
-    /// Returns the ids that differ between two states. Without ``newer``, the newest state.
+    /// Returns the ids that differ between two states, with their old and new texts. Without ``newer``, the newest state.
     #[pyo3(signature = (older, newer=None))]
     fn diff<'py>(
         &self,
@@ -262,7 +262,8 @@ impl Store {
         let newer = view_at(py, &self.handle, newer)?;
         let memory = self.handle.memory(py)?;
         let changes = run(py, || memory.diff(&older, &newer))?;
-        table(py, &changes, change)
+        let states = (View::new(&self.handle, older), View::new(&self.handle, newer)).into_pyobject(py)?;
+        table(py, &changes, |py, one| change(py, one, &states))
     }
 
     /// Returns the changes of an id, newest first.
@@ -331,7 +332,7 @@ impl Store {
     fn text(&self, py: Python<'_>, digest: &str) -> PyResult<String> {
         let memory = self.handle.memory(py)?;
         let digest = digest.parse::<treering::TextDigest>().map_err(|_| {
-            crate::errors::invalid(py, "the text is not a digest", "give 64 hexadecimal digits")
+            crate::errors::invalid(py, "the text is not a digest", Some("give 64 hexadecimal digits"))
         })?;
         run(py, || memory.text(&digest))
     }
@@ -423,7 +424,7 @@ impl Watch {
     #[pyo3(signature = (timeout=0.0))]
     fn poll<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let receiver = self.receiver.get(py)?;
-        let timeout = seconds(timeout, "the timeout")?.min(Duration::from_hours(24));
+        let timeout = seconds(py, timeout, "the timeout")?.min(Duration::from_hours(24));
         let end = Instant::now() + timeout;
         loop {
             self.handle.check(py)?;

@@ -633,6 +633,26 @@ def test_callbacks_live_as_long_as_a_handle() -> None:
     assert asked == ["the office is in Bergen"]
 
 
+def test_a_judge_that_uses_the_draft_of_a_check_gets_an_error() -> None:
+    drafts: list[Draft] = []
+    errors: list[BaseException] = []
+
+    def judge(old: Object, new: str) -> None:
+        for call in (lambda: drafts[0].get("b"), lambda: drafts[0].finished, lambda: drafts[0].discard()):
+            with pytest.raises(treering.InvalidInputError, match="uses the draft") as caught:
+                call()
+            errors.append(caught.value)
+
+    with treering.in_memory(judge=judge, project="") as agent:
+        agent.remember("the office is in Oslo", id="a", pinned=True, writer=Writer.person("vera"))
+        draft = agent.attempt()
+        drafts.append(draft)
+        draft.put_item("the office is in Bergen", id="b")
+        agent.check(draft)
+        assert errors and draft.get("b") is not None
+        draft.discard()
+
+
 def test_a_judge_decides_what_contradicts() -> None:
     asked: list[tuple[str | None, str]] = []
     verdicts: dict[str, Any] = {"against": "contradiction", "same": "same", "other": "unrelated", "the": None}

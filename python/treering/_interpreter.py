@@ -12,9 +12,7 @@ def _is_main() -> bool:
             module: Any = importlib.import_module(name)
         except ImportError:
             continue
-        current, main = module.get_current(), module.get_main()
-        # Since Python 3.13, these functions return the number and the way in which the interpreter was made.
-        return bool(current[0] == main[0] if isinstance(current, tuple) else current == main)
+        return bool(module.get_current() == module.get_main())
     return True
 
 
