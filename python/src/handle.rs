@@ -12,13 +12,19 @@ use treering::agent::Agent;
 use crate::callbacks::Raised;
 use crate::errors::{OrRaise, panicked, unusable};
 use crate::exit::{self, detached};
+use crate::interrupt;
 
 /// The open handles of this module, which are closed at the exit of the interpreter.
 static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 
 /// Calls the library without the GIL. An exception that ends a callback ends the call.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> treering::Result<T> + Send) -> PyResult<T> {
-    match detached(py, || catch_unwind(AssertUnwindSafe(work))) {
+    interrupt::begin();
+    let done = detached(py, || catch_unwind(AssertUnwindSafe(work)));
+    if let Some(error) = interrupt::raised() {
+        return Err(error);
+    }
+    match done {
         Ok(done) => done.or_raise(py),
         Err(panic) => {
             let panic = match panic.downcast::<Raised>() {

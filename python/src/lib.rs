@@ -16,6 +16,7 @@ mod draft;
 mod errors;
 mod exit;
 mod handle;
+mod interrupt;
 mod memory;
 mod object;
 mod recalled;

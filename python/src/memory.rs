@@ -15,6 +15,7 @@ use crate::convert::{id, maybe_time, seconds};
 use crate::draft::{Draft, new_object};
 use crate::errors::invalid;
 use crate::handle::{Handle, run};
+use crate::interrupt;
 use crate::object::Object;
 use crate::store::Store;
 use crate::view::{hash_named, id_in, view_at};
@@ -42,7 +43,8 @@ impl Opening<'_> {
             .degraded(self.degraded)
             .wait(seconds(py, self.wait, "wait")?)
             .exclusive(self.exclusive)
-            .map(self.mmap);
+            .map(self.mmap)
+            .stop(interrupt::is_asked);
         if let Some(every) = self.sync_every {
             options = options.durability(Durability::Interval(seconds(py, every, "sync_every")?));
         }

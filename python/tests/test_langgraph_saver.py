@@ -67,6 +67,16 @@ def test_a_conversation_goes_on_in_another_process(folder: Path) -> None:
     assert state["messages"] == ["one", "heard one", "two", "heard two"]
 
 
+def test_a_thread_is_a_session_that_can_be_taken_back(saver: TreeringSaver) -> None:
+    graph = graph_of(saver)
+    graph.invoke({"messages": ["one"]}, config("1"))
+    graph.invoke({"messages": ["two"]}, config("2"))
+    done = saver.memory.revert(session="2")
+    assert done.changed and not done.kept
+    assert graph.get_state(config("2")).values == {}
+    assert graph.get_state(config("1")).values["messages"] == ["one", "heard one"]
+
+
 async def test_the_asynchronous_methods(saver: TreeringSaver) -> None:
     graph = graph_of(saver)
     await graph.ainvoke({"messages": ["one"]}, config())

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from operator import methodcaller
 from pathlib import Path
 
 import pytest
@@ -344,6 +348,76 @@ def test_a_lock_that_stays_taken_is_busy(folder: Path) -> None:
         assert caught.value.code == "busy"
         holder.stdin.write("\n")
         holder.stdin.flush()
+
+
+HOLDER = """
+    import sys, treering
+    memory = treering.Memory.open(sys.argv[1], exclusive=True)
+    memory.put("x")
+    print("locked", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_an_interrupt_ends_the_wait_for_the_lock(folder: Path) -> None:
+    Memory.create(folder).close()
+    command = [sys.executable, "-c", textwrap.dedent(HOLDER), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        holder.stdout.readline()
+        memory = Memory.open(folder, wait=30.0)
+        calls: list[Callable[[], object]] = [lambda: memory.put("a"), lambda: memory.undo(), lambda: memory.snapshot("s")]
+        for call in calls:
+            timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            begun = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                call()
+            assert time.monotonic() - begun < 2
+            timer.join()
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        holder.wait()
+        assert memory.put("b").changed, "the handle is as good as before"
+        assert set(memory.view()) == {"x", "b"} and not memory.snapshots()
+
+
+def test_an_interrupt_in_the_main_thread_ends_no_wait_of_another(folder: Path) -> None:
+    Memory.create(folder).close()
+    command = [sys.executable, "-c", textwrap.dedent(HOLDER), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        holder.stdout.readline()
+        memory = Memory.open(folder, wait=30.0)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(memory.put, "a")
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(5)
+            time.sleep(0.3)
+            assert not waiting.done()
+            holder.stdin.write("\n")
+            holder.stdin.flush()
+            assert waiting.result(timeout=30).changed
+
+
+def test_an_interrupt_ends_long_work(folder: Path) -> None:
+    with Memory.create(folder) as memory:
+        with memory.draft() as draft:
+            for number in range(20_000):
+                draft.put(f"{number}", "text")
+        begun = time.monotonic()
+        memory.verify()
+        # `map` runs no bytecode between the calls, so only the calls themselves can notice the interrupt.
+        count = int(5 / (time.monotonic() - begun)) + 1
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        begun = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            list(map(methodcaller("verify"), [memory] * count))
+        assert time.monotonic() - begun < 2.5
+        timer.join()
+        assert memory.verify()
 
 
 DAEMONS = """
