@@ -6,6 +6,9 @@
 
 mod agent;
 mod agent_answers;
+mod agent_guard;
+mod agent_items;
+mod agent_sessions;
 mod answers;
 mod arguments;
 mod attempt;
