@@ -2,13 +2,14 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use treering::blame::{Bisected, BlamedPart};
 use treering::revert::{KeptBecause, KeptObject, Reverted, RevertedObject};
 use treering::upkeep::{ErasedReport, Finding, GcReport, Severity, Stats, VerifyReport};
 use treering::{Change, CommitInfo, HeadMoved, HistoryEntry, SnapshotInfo};
 
 use crate::convert::{datetime, python_value};
+use crate::exit::Inside;
 
 static ANSWERS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static TABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -17,6 +18,7 @@ pub(crate) type Answer<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// Returns a class of `treering.answers`.
 pub(crate) fn class<'py>(py: Python<'py>, name: &Bound<'py, PyString>) -> Answer<'py> {
+    let _inside = Inside::attached(py);
     let module = ANSWERS.get_or_try_init(py, || {
         py.import("treering.answers")
             .map(|module| module.into_any().unbind())
@@ -40,6 +42,7 @@ pub(crate) fn made<'py>(
     name: &Bound<'py, PyString>,
     fields: &Bound<'py, PyDict>,
 ) -> Answer<'py> {
+    let _inside = Inside::attached(py);
     class(py, name)?.call((), Some(fields))
 }
 
@@ -51,6 +54,7 @@ pub(crate) fn table<'py, T>(
 ) -> Answer<'py> {
     let rows = rows.into_iter().map(|one| row(py, one));
     let rows: Vec<_> = rows.collect::<PyResult<_>>()?;
+    let _inside = Inside::attached(py);
     let class = TABLE.get_or_try_init(py, || {
         py.import("treering.table")?.getattr("Table").map(Bound::unbind)
     })?;
@@ -88,13 +92,15 @@ pub(crate) fn maybe_commit<'py>(
     info.map(|info| commit(py, info)).transpose()
 }
 
-pub(crate) fn change<'py>(py: Python<'py>, change: &Change) -> Answer<'py> {
+/// Returns a change. `states` are the older and the newer state, which have the texts.
+pub(crate) fn change<'py>(py: Python<'py>, change: &Change, states: &Bound<'py, PyTuple>) -> Answer<'py> {
     answer!(py, "Change" {
         id: change.id.as_str(),
         kind: change.kind.to_string(),
         old: change.old.map(|digest| digest.to_hex()),
         new: change.new.map(|digest| digest.to_hex()),
         erased: change.erased,
+        _states: states,
     })
 }
 

@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treering::agent::{Citation, NewEntry, Place, Policy, Settings};
 
-use crate::callbacks::HostJudge;
 use crate::convert::{maybe_time, origin};
 use crate::errors::{OrRaise, invalid};
+use crate::exit::Inside;
 
 /// The settings of an agent: the text of a settings file, or nothing.
 pub(crate) fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settings> {
@@ -36,13 +36,14 @@ pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citati
     let Some(given) = given.filter(|given| !given.is_none()) else {
         return Ok(read);
     };
+    let _inside = Inside::attached(given.py());
     for one in given.try_iter()? {
         let one = one?;
         read.push(match one.cast::<PyDict>() {
             Ok(fields) => {
                 let field = |name: &str| fields.get_item(name);
-                let file = field("file")?
-                    .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("a citation needs a file"))?;
+                let file =
+                    field("file")?.ok_or_else(|| invalid(given.py(), "a citation needs a file", None))?;
                 Citation {
                     file: file.extract()?,
                     line: field("line")?.map(|line| line.extract()).transpose()?.flatten(),
@@ -62,6 +63,7 @@ pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citati
 /// Reads entries: texts, pairs of speaker and text, or dicts.
 pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
     let mut read = Vec::new();
+    let _inside = Inside::attached(given.py());
     for one in given.try_iter()? {
         let one = one?;
         read.push(if let Ok(fields) = one.cast::<PyDict>() {
@@ -70,8 +72,7 @@ pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
                     .get_item(name)
                     .map(|value| value.filter(|value| !value.is_none()))
             };
-            let text = field("text")?
-                .ok_or_else(|| pyo3::exceptions::PyValueError::new_err("an entry needs a text"))?;
+            let text = field("text")?.ok_or_else(|| invalid(given.py(), "an entry needs a text", None))?;
             let trust = field("trust")?
                 .map(|trust| trust.extract::<String>())
                 .transpose()?;
@@ -80,7 +81,7 @@ pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
                 speaker: field("speaker")?.map(|speaker| speaker.extract()).transpose()?,
                 time: maybe_time(field("time")?.as_ref())?,
                 order: field("order")?.map(|order| order.extract()).transpose()?,
-                origin: trust.map(|trust| origin(&trust)).transpose()?,
+                origin: trust.map(|trust| origin(given.py(), &trust)).transpose()?,
             }
         } else if let Ok((speaker, text)) = one.extract::<(String, String)>() {
             NewEntry {
@@ -115,7 +116,7 @@ pub(crate) fn embedder_of<'py>(
         (None, Some(_)) => Err(invalid(
             py,
             "the embedder has no name",
-            "give embedder_name, for example the name and version of the model",
+            Some("give embedder_name, for example the name and version of the model"),
         )),
         _ => Err(pyo3::exceptions::PyTypeError::new_err(
             "the embedder must be a function of a text",
@@ -124,12 +125,12 @@ pub(crate) fn embedder_of<'py>(
 }
 
 /// Checks that a judge is a function.
-pub(crate) fn judge_of(function: Option<Bound<'_, PyAny>>) -> PyResult<Option<HostJudge>> {
+pub(crate) fn judge_of(function: Option<Bound<'_, PyAny>>) -> PyResult<Option<Bound<'_, PyAny>>> {
     match function {
         Some(function) if !function.is_callable() => Err(pyo3::exceptions::PyTypeError::new_err(
             "the judge must be a function of an object and a text",
         )),
-        function => Ok(function.map(|function| HostJudge(function.unbind()))),
+        function => Ok(function),
     }
 }
 
@@ -143,7 +144,7 @@ pub(crate) fn session_of(
         invalid(
             py,
             "the call names no session",
-            "give session=…, or use agent.with_session(…)",
+            Some("give session=…, or use agent.with_session(…)"),
         )
     })
 }

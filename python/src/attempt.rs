@@ -11,6 +11,7 @@ use treering::agent::{Checks, Guarded, Policy, Report};
 use crate::agent_answers::report;
 use crate::draft::{Draft, Staged, replay};
 use crate::errors::{raised, rejected};
+use crate::exit::Inside;
 use crate::handle::run;
 
 /// The way in which a draft is committed.
@@ -34,6 +35,14 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
+    /// Returns the checks of the caller.
+    pub(crate) fn checks(&self) -> &[Py<PyAny>] {
+        match self {
+            Self::Plain(_) => &[],
+            Self::Attempt { checks, .. } | Self::Guard { checks, .. } => checks,
+        }
+    }
+
     /// Returns whether the staged calls are repeated on the draft of the guard.
     pub(crate) fn repeats(&self) -> bool {
         matches!(self, Self::Guard { .. })
@@ -56,6 +65,7 @@ type Verdict = (String, Option<String>);
 fn run_checks(draft: &Bound<'_, Draft>, checks: &[Py<PyAny>]) -> PyResult<(Staged, Vec<Verdict>)> {
     let py = draft.py();
     draft.get().check(py)?;
+    let _inside = Inside::attached(py);
     let results: PyResult<Vec<_>> = checks
         .iter()
         .map(|check| verdict(draft, check.bind(py)))

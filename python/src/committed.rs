@@ -77,9 +77,10 @@ impl Committed {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let changed = if self.changed { "True" } else { "False" };
+        let commit = self.commit(py)?;
+        let (seq, op) = (commit.getattr("seq")?, commit.getattr("op")?.repr()?);
         Ok(format!(
-            "Committed(commit={}, changed={changed})",
-            self.commit(py)?.repr()?
+            "Committed(changed={changed}, commit=Commit(seq={seq}, op={op}))"
         ))
     }
 

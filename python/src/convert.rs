@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -12,6 +12,7 @@ use treering::revert::Conflicts;
 use treering::{Attributes, Id, Kind, ObjectDigest, Origin, Position, Scope, Time, Value};
 
 use crate::errors::{OrRaise, invalid};
+use crate::exit::Inside;
 
 /// The maximal depth of nested values, as in the library.
 const DEPTH_MAX: usize = 32;
@@ -24,6 +25,7 @@ fn of_times<'py>(
     cell: &'static PyOnceLock<Py<PyAny>>,
     name: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let _inside = Inside::attached(py);
     let found = cell.get_or_try_init(py, || {
         py.import("treering._times")?.getattr(name).map(Bound::unbind)
     })?;
@@ -32,7 +34,13 @@ fn of_times<'py>(
 
 /// Returns a time as a `datetime` in UTC.
 pub(crate) fn datetime(py: Python<'_>, time: Time) -> PyResult<Bound<'_, PyAny>> {
+    let _inside = Inside::attached(py);
     of_times(py, &FROM_MICROS, "from_micros")?.call1((time.as_micros(),))
+}
+
+/// Returns an optional time as a text in RFC 3339, as in the JSON of the program.
+pub(crate) fn time_text(time: Option<Time>) -> Option<String> {
+    time.map(|time| time.to_string())
 }
 
 /// Returns an optional time as a `datetime` in UTC.
@@ -46,6 +54,7 @@ pub(crate) fn time(given: &Bound<'_, PyAny>) -> PyResult<Time> {
     if let Ok(text) = given.cast::<PyString>() {
         return text.to_str()?.parse::<Time>().or_raise(py);
     }
+    let _inside = Inside::attached(py);
     let micros = of_times(py, &TO_MICROS, "to_micros")?.call1((given,))?;
     Ok(Time::from_micros(micros.extract()?))
 }
@@ -79,27 +88,39 @@ pub(crate) fn digest(py: Python<'_>, text: &str) -> PyResult<ObjectDigest> {
         invalid(
             py,
             &format!("`{text}` is not a digest"),
-            "give 64 hexadecimal digits",
+            Some("give 64 hexadecimal digits"),
         )
     })
 }
 
 /// Reads a duration from a number of seconds.
-pub(crate) fn seconds(given: f64, what: &str) -> PyResult<Duration> {
+pub(crate) fn seconds(py: Python<'_>, given: f64, what: &str) -> PyResult<Duration> {
     let read = Duration::try_from_secs_f64(given);
-    read.map_err(|_| PyValueError::new_err(format!("{what} must be a number of seconds, 0 or more")))
-}
-
-/// Reads one of the names of `choices`.
-fn choice<T: Copy + std::fmt::Display>(given: &str, what: &str, choices: &[T]) -> PyResult<T> {
-    let found = choices.iter().find(|choice| choice.to_string() == given);
-    found.copied().ok_or_else(|| {
-        let names: Vec<_> = choices.iter().map(ToString::to_string).collect();
-        PyValueError::new_err(format!("{what} must be one of {}", names.join(", ")))
+    read.map_err(|_| {
+        invalid(
+            py,
+            &format!("{what} must be a number of seconds, 0 or more"),
+            None,
+        )
     })
 }
 
-pub(crate) fn origin(given: &str) -> PyResult<Origin> {
+/// Reads one of the names of `choices`.
+fn choice<T: Copy + std::fmt::Display>(
+    py: Python<'_>,
+    given: &str,
+    what: &str,
+    choices: &[T],
+) -> PyResult<T> {
+    let found = choices.iter().find(|choice| choice.to_string() == given);
+    found.copied().ok_or_else(|| {
+        let names: Vec<_> = choices.iter().map(ToString::to_string).collect();
+        let message = format!("{what} must be one of {}", names.join(", "));
+        invalid(py, &message, None)
+    })
+}
+
+pub(crate) fn origin(py: Python<'_>, given: &str) -> PyResult<Origin> {
     let given = if given == "untrusted" {
         "tool_external"
     } else {
@@ -114,31 +135,32 @@ pub(crate) fn origin(given: &str) -> PyResult<Origin> {
         Origin::Document,
         Origin::Import,
     ];
-    choice(given, "trust", &all)
+    choice(py, given, "trust", &all)
 }
 
-pub(crate) fn on_duplicate(given: &str) -> PyResult<OnDuplicate> {
+pub(crate) fn on_duplicate(py: Python<'_>, given: &str) -> PyResult<OnDuplicate> {
     let all = [
         OnDuplicate::Warn,
         OnDuplicate::Skip,
         OnDuplicate::Merge,
         OnDuplicate::Supersede,
     ];
-    choice(given, "on_duplicate", &all)
+    choice(py, given, "on_duplicate", &all)
 }
 
-pub(crate) fn sensitivity(given: &str) -> PyResult<Sensitivity> {
+pub(crate) fn sensitivity(py: Python<'_>, given: &str) -> PyResult<Sensitivity> {
     let all = [
         Sensitivity::None,
         Sensitivity::Pii,
         Sensitivity::Internal,
         Sensitivity::Credentials,
     ];
-    choice(given, "sensitivity", &all)
+    choice(py, given, "sensitivity", &all)
 }
 
-pub(crate) fn conflicts(given: &str) -> PyResult<Conflicts> {
+pub(crate) fn conflicts(py: Python<'_>, given: &str) -> PyResult<Conflicts> {
     choice(
+        py,
         given,
         "conflicts",
         &[Conflicts::Keep, Conflicts::Revert, Conflicts::Fail],
@@ -153,6 +175,7 @@ pub(crate) fn texts(given: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Ve
     if let Ok(text) = given.cast::<PyString>() {
         return Ok(vec![text.to_str()?.to_owned()]);
     }
+    let _inside = Inside::attached(given.py());
     let mut read = Vec::new();
     for one in given.try_iter()? {
         let one = one?;
@@ -199,7 +222,7 @@ fn value_of(given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Err(invalid(
             given.py(),
             &format!("a value is nested more than {DEPTH_MAX} deep"),
-            "use fewer levels, or store the value as text in the content",
+            Some("use fewer levels, or store the value as text in the content"),
         ));
     }
     if given.is_none() {
@@ -207,7 +230,7 @@ fn value_of(given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     } else if let Ok(value) = given.cast::<PyBool>() {
         Ok(Value::Bool(value.is_true()))
     } else if given.is_instance_of::<PyInt>() {
-        let out_of_range = |_| PyValueError::new_err("an integer must fit into 64 bits");
+        let out_of_range = |_| invalid(given.py(), "an integer must fit into 64 bits", None);
         given.extract::<i64>().map(Value::Integer).map_err(out_of_range)
     } else if given.is_instance_of::<PyFloat>() {
         Ok(Value::Float(given.extract()?))

@@ -2,19 +2,23 @@
 //! after an exception.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 use treering::agent::NewItem;
 use treering::{Id, NewObject, ObjectDigest};
 
 use crate::answers::{Answer, change, table};
 use crate::attempt::{Checked, Mode, attempted, guarded};
+use crate::callbacks::Callbacks;
 use crate::committed::Committed;
 use crate::convert::{attributes, digest, id, kind, maybe_time, position, scope, texts};
 use crate::errors::{invalid, unusable};
 use crate::handle::{Handle, OfProcess, run};
 use crate::object::Object;
+use crate::store::Store;
 use crate::view::{View, id_in};
 
 /// One staged call, which a guard repeats on its own draft.
@@ -73,20 +77,34 @@ pub(crate) struct Staged {
 #[pyclass(frozen, module = "treering", weakref)]
 pub(crate) struct Draft {
     pub(crate) handle: Arc<Handle>,
+    callbacks: Option<Py<Callbacks>>,
     staged: OfProcess<Mutex<Option<Staged>>>,
     writer: treering::Writer,
     mode: Mode,
     outcome: Mutex<Checked>,
+    /// The thread that uses the staged changes.
+    user: Mutex<Option<ThreadId>>,
+}
+
+/// Marks the thread that uses a draft, until this value is dropped.
+struct Using<'a>(&'a Mutex<Option<ThreadId>>);
+
+impl<'a> Using<'a> {
+    fn begin(user: &'a Mutex<Option<ThreadId>>, thread: ThreadId) -> Self {
+        *user.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Self(user)
+    }
+}
+
+impl Drop for Using<'_> {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 impl Draft {
-    pub(crate) fn new(
-        py: Python<'_>,
-        handle: &Arc<Handle>,
-        draft: treering::Draft,
-        mode: Mode,
-    ) -> PyResult<Self> {
-        handle.check(py)?;
+    pub(crate) fn new(py: Python<'_>, store: &Store, draft: treering::Draft, mode: Mode) -> PyResult<Self> {
+        store.handle.check(py)?;
         let writer = draft.writer().clone();
         let staged = Staged {
             draft,
@@ -94,11 +112,13 @@ impl Draft {
             is_checked: false,
         };
         Ok(Self {
-            handle: Arc::clone(handle),
+            handle: Arc::clone(&store.handle),
+            callbacks: store.callbacks.as_ref().map(|callbacks| callbacks.clone_ref(py)),
             staged: OfProcess::new(Mutex::new(Some(staged))),
             writer,
             mode,
             outcome: Mutex::default(),
+            user: Mutex::default(),
         })
     }
 
@@ -119,20 +139,40 @@ impl Draft {
         py: Python<'_>,
         work: impl FnOnce(&mut Staged) -> treering::Result<T> + Send,
     ) -> PyResult<T> {
-        let staged = self.staged.get(py)?;
         self.handle.check(py)?;
-        let done = run(py, || {
-            let mut staged = staged.lock().unwrap_or_else(PoisonError::into_inner);
-            staged.as_mut().map(work).transpose()
-        })?;
+        let done = self.locked(py, |staged| staged.as_mut().map(work).transpose())?;
         done.ok_or_else(|| finished(py))
+    }
+
+    /// Calls `work` while no other thread uses the draft.
+    ///
+    /// # Errors
+    /// `InvalidInputError` if this thread uses the draft already, which is so in a judge that `Agent.check` calls.
+    fn locked<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Option<Staged>) -> treering::Result<T> + Send,
+    ) -> PyResult<T> {
+        let (staged, here) = (self.staged.get(py)?, std::thread::current().id());
+        if *self.user.lock().unwrap_or_else(PoisonError::into_inner) == Some(here) {
+            let message = "a call that uses the draft runs in this thread";
+            return Err(invalid(
+                py,
+                message,
+                Some("read the draft before or after the call"),
+            ));
+        }
+        run(py, || {
+            let mut staged = staged.lock().unwrap_or_else(PoisonError::into_inner);
+            let _using = Using::begin(&self.user, here);
+            work(&mut staged)
+        })
     }
 
     /// Takes the staged changes out of the draft, which finishes it.
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Staged> {
-        let staged = self.staged.get(py)?;
         self.handle.check(py)?;
-        let taken = py.detach(|| staged.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let taken = self.locked(py, |staged| Ok(staged.take()))?;
         taken.ok_or_else(|| finished(py))
     }
 
@@ -169,7 +209,7 @@ impl Draft {
                 return Err(invalid(
                     py,
                     "a guarded turn has the operation `guard`",
-                    "call commit without op",
+                    Some("call commit without op"),
                 ));
             }
             Mode::Guard { policy, checks } => {
@@ -197,7 +237,7 @@ fn checked(py: Python<'_>) -> PyErr {
     invalid(
         py,
         "the checks of the draft run, so it cannot change",
-        "stage every change before the commit",
+        Some("stage every change before the commit"),
     )
 }
 
@@ -234,6 +274,11 @@ pub(crate) fn new_object(
 
 #[pymethods]
 impl Draft {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.callbacks)?;
+        self.mode.checks().iter().try_for_each(|check| visit.call(check))
+    }
+
     /// Stages an object. Returns ``"created"``, ``"updated"`` or ``"unchanged"``.
     #[pyo3(signature = (id, content=None, *, kind="fact", scope=None, parent=None, position=None, attributes=None, event_time=None, expires=None, derived_from=None))]
     #[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
@@ -335,9 +380,13 @@ impl Draft {
     }
 
     /// Returns the staged changes, sorted by id.
-    fn changes<'py>(&self, py: Python<'py>) -> Answer<'py> {
-        let changes = self.with(py, |staged| Ok(staged.draft.changes()))?;
-        table(py, &changes, change)
+    fn changes<'py>(slf: &Bound<'py, Self>) -> Answer<'py> {
+        let (py, draft) = (slf.py(), slf.get());
+        let (base, changes) = draft.with(py, |staged| {
+            Ok((staged.draft.base().clone(), staged.draft.changes()))
+        })?;
+        let states = (View::new(&draft.handle, base), slf.clone()).into_pyobject(py)?;
+        table(py, &changes, |py, one| change(py, one, &states))
     }
 
     /// The number of staged changes.
@@ -379,8 +428,7 @@ impl Draft {
     /// Whether the draft was committed or discarded.
     #[getter]
     fn finished(&self, py: Python<'_>) -> PyResult<bool> {
-        let staged = self.staged.get(py)?;
-        Ok(py.detach(|| staged.lock().unwrap_or_else(PoisonError::into_inner).is_none()))
+        self.locked(py, |staged| Ok(staged.is_none()))
     }
 
     /// Commits the staged changes. In an attempt, the checks run first, and nothing can be staged meanwhile.
@@ -404,9 +452,10 @@ impl Draft {
 
     /// Drops the staged changes. A second call does nothing.
     pub(crate) fn discard(&self, py: Python<'_>) -> PyResult<()> {
-        let staged = self.staged.get(py)?;
-        py.detach(|| drop(staged.lock().unwrap_or_else(PoisonError::into_inner).take()));
-        Ok(())
+        self.locked(py, |staged| {
+            *staged = None;
+            Ok(())
+        })
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

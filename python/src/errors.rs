@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use treering::{Error, ErrorKind};
 
+use crate::exit::Inside;
+
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The name of a kind in the table of `treering.errors`.
@@ -30,6 +32,7 @@ fn make(
     hint: Option<&str>,
     ids: Vec<String>,
 ) -> PyErr {
+    let _inside = Inside::attached(py);
     let made = MAKE
         .get_or_try_init(py, || {
             let module = py.import("treering.errors")?;
@@ -55,15 +58,8 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 /// Returns the exception for input that only the bindings check.
-pub(crate) fn invalid(py: Python<'_>, message: &str, hint: &str) -> PyErr {
-    make(
-        py,
-        "InvalidInput",
-        message,
-        "invalid_input",
-        Some(hint),
-        Vec::new(),
-    )
+pub(crate) fn invalid(py: Python<'_>, message: &str, hint: Option<&str>) -> PyErr {
+    make(py, "InvalidInput", message, "invalid_input", hint, Vec::new())
 }
 
 /// Returns the exception for a change that a check of the caller refused.

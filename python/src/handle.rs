@@ -9,16 +9,28 @@ use pyo3::prelude::*;
 use treering::Memory;
 use treering::agent::Agent;
 
+use crate::callbacks::Raised;
 use crate::errors::{OrRaise, panicked, unusable};
+use crate::exit::{self, detached};
+use crate::interrupt;
 
 /// The open handles of this module, which are closed at the exit of the interpreter.
 static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 
-/// Calls the library without the GIL.
+/// Calls the library without the GIL. An exception that ends a callback ends the call.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> treering::Result<T> + Send) -> PyResult<T> {
-    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+    interrupt::begin();
+    let done = detached(py, || catch_unwind(AssertUnwindSafe(work)));
+    if let Some(error) = interrupt::raised() {
+        return Err(error);
+    }
+    match done {
         Ok(done) => done.or_raise(py),
         Err(panic) => {
+            let panic = match panic.downcast::<Raised>() {
+                Ok(raised) => return Err(raised.0),
+                Err(panic) => panic,
+            };
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
             Err(panicked(py, text.unwrap_or("no message")))
@@ -123,7 +135,7 @@ impl Handle {
     /// Closes the store. A second call does nothing.
     pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
         let lock = self.0.get(py)?;
-        let taken = py.detach(|| lock.write().unwrap_or_else(PoisonError::into_inner).take());
+        let taken = detached(py, || lock.write().unwrap_or_else(PoisonError::into_inner).take());
         match taken {
             Some(Opened { memory, agent }) => run(py, move || match agent {
                 Some(agent) => {
@@ -148,18 +160,20 @@ impl Drop for Handle {
         let mut lock = Some(lock);
         Python::try_attach(|py| {
             let lock = lock.take();
-            py.detach(|| drop(lock));
+            detached(py, || drop(lock));
         });
         drop(lock);
     }
 }
 
-/// Closes every handle of this process. The interpreter calls this function at its exit.
+/// Closes every handle of this process, and stops the threads that are inside a call. The interpreter calls this function
+/// at its exit.
 #[pyfunction]
-pub(crate) fn close_all(py: Python<'_>) {
+pub(crate) fn close_all(py: Python<'_>) -> PyResult<()> {
     let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
     for handle in open.iter().filter_map(Weak::upgrade) {
         // A failure at the exit cannot be handled: acknowledged changes are durable in any case.
         drop(handle.close(py));
     }
+    exit::close(py)
 }

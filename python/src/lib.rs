@@ -6,6 +6,9 @@
 
 mod agent;
 mod agent_answers;
+mod agent_guard;
+mod agent_items;
+mod agent_sessions;
 mod answers;
 mod arguments;
 mod attempt;
@@ -14,7 +17,9 @@ mod committed;
 mod convert;
 mod draft;
 mod errors;
+mod exit;
 mod handle;
+mod interrupt;
 mod memory;
 mod object;
 mod recalled;
@@ -31,6 +36,8 @@ mod _treering {
     use super::committed::Committed;
     #[pymodule_export]
     use super::draft::Draft;
+    #[pymodule_export]
+    use super::exit::after_fork;
     #[pymodule_export]
     use super::handle::close_all;
     #[pymodule_export]

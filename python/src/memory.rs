@@ -1,7 +1,6 @@
 //! `Memory`: the engine. It stores objects as they are, without the scan and the verbs of an agent.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -16,6 +15,7 @@ use crate::convert::{id, maybe_time, seconds};
 use crate::draft::{Draft, new_object};
 use crate::errors::invalid;
 use crate::handle::{Handle, run};
+use crate::interrupt;
 use crate::object::Object;
 use crate::store::Store;
 use crate::view::{hash_named, id_in, view_at};
@@ -41,11 +41,12 @@ impl Opening<'_> {
             .hash(hash_named(py, self.hash)?)
             .read_only(self.read_only)
             .degraded(self.degraded)
-            .wait(seconds(self.wait, "wait")?)
+            .wait(seconds(py, self.wait, "wait")?)
             .exclusive(self.exclusive)
-            .map(self.mmap);
+            .map(self.mmap)
+            .stop(interrupt::is_asked);
         if let Some(every) = self.sync_every {
-            options = options.durability(Durability::Interval(seconds(every, "sync_every")?));
+            options = options.durability(Durability::Interval(seconds(py, every, "sync_every")?));
         }
         if !self.automatic_gc {
             options = options.automatic_gc(None);
@@ -77,16 +78,17 @@ fn memory_of<'py>(
     writer: Option<&Bound<'py, Writer>>,
 ) -> PyResult<Bound<'py, Memory>> {
     let usual = treering::Writer::of(treering::Origin::Model);
-    with_handle(py, Handle::new(memory, None), Writer::or(writer, &usual))
+    let store = Store {
+        handle: Handle::new(memory, None),
+        writer: Writer::or(writer, &usual),
+        callbacks: None,
+    };
+    with_store(py, store)
 }
 
 /// Makes the handle of the engine on an open store.
-pub(crate) fn with_handle(
-    py: Python<'_>,
-    handle: Arc<Handle>,
-    writer: treering::Writer,
-) -> PyResult<Bound<'_, Memory>> {
-    Bound::new(py, (Memory, Store { handle, writer }))
+pub(crate) fn with_store(py: Python<'_>, store: Store) -> PyResult<Bound<'_, Memory>> {
+    Bound::new(py, (Memory, store))
 }
 
 /// The engine: objects by id, with every version of every object.
@@ -167,7 +169,7 @@ impl Memory {
     /// Returns a handle of the same store with another usual writer.
     fn with_writer<'py>(slf: &Bound<'py, Self>, writer: &Bound<'py, Writer>) -> PyResult<Bound<'py, Self>> {
         let store = slf.as_super().get();
-        with_handle(slf.py(), Arc::clone(&store.handle), writer.get().writer.clone())
+        with_store(slf.py(), store.with_writer(slf.py(), writer.get().writer.clone()))
     }
 
     /// Returns an object of the newest state, else ``default``.
@@ -263,7 +265,7 @@ impl Memory {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
         let draft = run(py, || Ok(memory.draft(&writer)))?;
-        Draft::new(py, &store.handle, draft, Mode::Plain(op.to_owned()))
+        Draft::new(py, store, draft, Mode::Plain(op.to_owned()))
     }
 
     /// Begins a draft whose checks run before the commit. A check refuses the change if it raises, returns ``False``, or
@@ -280,7 +282,7 @@ impl Memory {
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
         let draft = run(py, || Ok(memory.draft(&writer)))?;
         let op = op.to_owned();
-        Draft::new(py, &store.handle, draft, Mode::Attempt { op, checks })
+        Draft::new(py, store, draft, Mode::Attempt { op, checks })
     }
 
     /// Opens a saved draft, such as one that another process saved, or a refused one (``"rejected/…"``).
@@ -295,7 +297,7 @@ impl Memory {
         let (memory, writer) = (store.handle.memory(py)?, store.writer(writer));
         let name = draft_named(name);
         let draft = run(py, || memory.open_draft(&name, &writer))?;
-        Draft::new(py, &store.handle, draft, Mode::Plain(op.to_owned()))
+        Draft::new(py, store, draft, Mode::Plain(op.to_owned()))
     }
 
     /// Deletes a saved draft.
@@ -325,7 +327,7 @@ impl Memory {
         let mut retention = Retention::default();
         let set = |duration: &mut Duration, given: Option<f64>, what: &str| -> PyResult<()> {
             if let Some(given) = given {
-                *duration = seconds(given, what)?;
+                *duration = seconds(py, given, what)?;
             }
             Ok(())
         };
@@ -355,7 +357,11 @@ impl Memory {
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         if targets.is_empty() {
-            return Err(invalid(py, "nothing to erase is named", "give ids or digests"));
+            return Err(invalid(
+                py,
+                "nothing to erase is named",
+                Some("give ids or digests"),
+            ));
         }
         let erasing = Erasing {
             targets,

@@ -1,11 +1,12 @@
 //! `Object`: one version of what is remembered.
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::answers::{Answer, texts};
-use crate::convert::{maybe_datetime, python_attributes, python_value};
+use crate::convert::{maybe_datetime, python_attributes, python_value, time_text};
+use crate::exit::Inside;
 
 /// One version of an object: its id, kind, scope, attributes and text. It never changes.
 #[pyclass(frozen, module = "treering", weakref)]
@@ -149,10 +150,26 @@ impl Object {
         fields.set_item("attributes", self.attributes(py)?)?;
         fields.set_item("origin", self.origin())?;
         fields.set_item("derived_from", self.derived_from(py)?)?;
-        fields.set_item("event_time", self.event_time(py)?)?;
-        fields.set_item("expires", self.expires(py)?)?;
+        fields.set_item("event_time", time_text(self.object.event_time()))?;
+        fields.set_item("expires", time_text(self.object.expires()))?;
         fields.set_item("digest", self.digest())?;
         Ok(fields)
+    }
+
+    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__<'py>(slf: PyRef<'py, Self>, memo: &Bound<'py, PyAny>) -> PyRef<'py, Self> {
+        let _ = memo;
+        slf
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "an Object cannot be pickled: pickle its to_dict()",
+        ))
     }
 
     fn __str__(&self) -> &str {
@@ -160,14 +177,12 @@ impl Object {
     }
 
     fn __repr__(&self) -> String {
-        let content = self.object.content().unwrap_or_default();
-        let start: String = content.chars().take(60).collect();
-        let more = if start.len() < content.len() { "…" } else { "" };
         format!(
-            "Object({:?}, kind={:?}, scope={:?}, content={start:?}{more})",
-            self.id(),
+            "Object({}, kind={:?}, scope={}, content={})",
+            shortened(self.id(), 36),
             self.kind(),
-            self.scope()
+            shortened(self.scope(), 12),
+            shortened(self.object.content().unwrap_or_default(), 24)
         )
     }
 
@@ -187,8 +202,16 @@ impl Object {
     }
 }
 
+/// Returns the start of a text for `repr`.
+pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
+    let start: String = text.chars().take(chars_max).collect();
+    let more = if start.len() < text.len() { "…" } else { "" };
+    format!("{start:?}{more}")
+}
+
 /// Returns an object as a table of names and values.
 pub(crate) fn html_of(row: &Bound<'_, PyAny>) -> PyResult<String> {
+    let _inside = Inside::attached(row.py());
     let module = row.py().import("treering.table")?;
     module.getattr("html_of")?.call1((row,))?.extract()
 }

@@ -1,13 +1,14 @@
 //! `Recalled` and `Hit`: the answer to a recall.
 
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treering::agent::RecallHit;
 
 use crate::answers::{Answer, table, texts};
 use crate::convert::datetime;
-use crate::object::html_of;
+use crate::object::{html_of, shortened};
 
 /// One item that a recall found.
 #[pyclass(frozen, module = "treering", weakref)]
@@ -126,6 +127,7 @@ impl Hit {
         self.hit.speaker.as_deref()
     }
 
+    /// The session that the item belongs to, such as that of an entry of a transcript.
     #[getter]
     fn session(&self) -> Option<&str> {
         self.hit.session.as_deref()
@@ -147,7 +149,7 @@ impl Hit {
         fields.set_item("text", self.text())?;
         fields.set_item("kind", self.kind())?;
         fields.set_item("scope", self.scope())?;
-        fields.set_item("time", self.time(py)?)?;
+        fields.set_item("time", self.hit.time.to_string())?;
         fields.set_item("trust", self.trust())?;
         fields.set_item("flags", self.flags(py)?)?;
         fields.set_item("titles", self.titles(py)?)?;
@@ -158,16 +160,32 @@ impl Hit {
         Ok(fields)
     }
 
+    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__<'py>(slf: PyRef<'py, Self>, memo: &Bound<'py, PyAny>) -> PyRef<'py, Self> {
+        let _ = memo;
+        slf
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Hit cannot be pickled: pickle its to_dict()",
+        ))
+    }
+
     fn __str__(&self) -> &str {
         self.hit.text.as_deref().unwrap_or(&self.hit.snippet)
     }
 
     fn __repr__(&self) -> String {
+        let id = shortened(self.id(), 40);
         format!(
-            "Hit({:?}, {:.2}, {:?})",
-            self.id(),
+            "Hit({id}, {:.2}, {})",
             self.hit.score,
-            self.hit.snippet
+            shortened(&self.hit.snippet, 60)
         )
     }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::RecvTimeoutError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use pyo3::{PyTraverseError, PyVisit};
 use treering::revert::Selection;
 use treering::upkeep::VerifyDepth;
 use treering::{Error, ErrorKind};
@@ -14,9 +15,11 @@ use crate::answers::{
     Answer, answer, bisected, blamed, change, commit, head_moved, history_entry, reverted, snapshot, stats,
     table, verified,
 };
+use crate::callbacks::Callbacks;
 use crate::committed::Committed;
 use crate::convert::{conflicts, id, maybe_time, seconds, texts};
 use crate::errors::OrRaise;
+use crate::exit::{attached, detached};
 use crate::handle::{Handle, OfProcess, run};
 use crate::view::{View, revision, view_at};
 use crate::writer::Writer;
@@ -29,9 +32,20 @@ const POLL_MAX: Duration = Duration::from_millis(50);
 pub(crate) struct Store {
     pub(crate) handle: Arc<Handle>,
     pub(crate) writer: treering::Writer,
+    /// The functions of an agent. The agent itself refers to them weakly.
+    pub(crate) callbacks: Option<Py<Callbacks>>,
 }
 
 impl Store {
+    /// Returns a handle of the same store with another writer.
+    pub(crate) fn with_writer(&self, py: Python<'_>, writer: treering::Writer) -> Self {
+        Self {
+            handle: Arc::clone(&self.handle),
+            writer,
+            callbacks: self.callbacks.as_ref().map(|callbacks| callbacks.clone_ref(py)),
+        }
+    }
+
     /// Returns the writer of a call.
     pub(crate) fn writer(&self, given: Option<&Bound<'_, Writer>>) -> treering::Writer {
         Writer::or(given, &self.writer)
@@ -51,6 +65,10 @@ impl Store {
 
 #[pymethods]
 impl Store {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.callbacks)
+    }
+
     /// The folder of the store; ``None`` for a store in memory.
     #[getter]
     fn path(&self, py: Python<'_>) -> PyResult<Option<std::path::PathBuf>> {
@@ -215,7 +233,7 @@ impl Store {
         selection.sources = texts(source, "source")?;
         selection.since = maybe_time(since)?;
         selection.until = maybe_time(until)?;
-        let conflicts = self::conflicts(conflicts)?;
+        let conflicts = self::conflicts(py, conflicts)?;
         let done = run(py, || {
             let revert = memory.revert(selection).conflicts(conflicts);
             let revert = if with_derived {
@@ -232,7 +250,7 @@ impl Store {
         reverted(py, &done)
     }
 
-    /// Returns the ids that differ between two states. Without ``newer``, the newest state.
+    /// Returns the ids that differ between two states, with their old and new texts. Without ``newer``, the newest state.
     #[pyo3(signature = (older, newer=None))]
     fn diff<'py>(
         &self,
@@ -244,7 +262,8 @@ impl Store {
         let newer = view_at(py, &self.handle, newer)?;
         let memory = self.handle.memory(py)?;
         let changes = run(py, || memory.diff(&older, &newer))?;
-        table(py, &changes, change)
+        let states = (View::new(&self.handle, older), View::new(&self.handle, newer)).into_pyobject(py)?;
+        table(py, &changes, |py, one| change(py, one, &states))
     }
 
     /// Returns the changes of an id, newest first.
@@ -288,7 +307,7 @@ impl Store {
         let raised = Mutex::new(None);
         let found = run(py, || {
             memory.bisect(&good, &bad, |view| {
-                Python::attach(|py| {
+                attached(|py| {
                     let view = View::new(&handle, view.clone());
                     let verdict = is_bad
                         .call1(py, (view,))
@@ -313,7 +332,7 @@ impl Store {
     fn text(&self, py: Python<'_>, digest: &str) -> PyResult<String> {
         let memory = self.handle.memory(py)?;
         let digest = digest.parse::<treering::TextDigest>().map_err(|_| {
-            crate::errors::invalid(py, "the text is not a digest", "give 64 hexadecimal digits")
+            crate::errors::invalid(py, "the text is not a digest", Some("give 64 hexadecimal digits"))
         })?;
         run(py, || memory.text(&digest))
     }
@@ -405,12 +424,12 @@ impl Watch {
     #[pyo3(signature = (timeout=0.0))]
     fn poll<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let receiver = self.receiver.get(py)?;
-        let timeout = seconds(timeout, "the timeout")?.min(Duration::from_hours(24));
+        let timeout = seconds(py, timeout, "the timeout")?.min(Duration::from_hours(24));
         let end = Instant::now() + timeout;
         loop {
             self.handle.check(py)?;
             let left = end.saturating_duration_since(Instant::now());
-            match py.detach(|| receiver.recv_timeout(left.min(POLL_MAX))) {
+            match detached(py, || receiver.recv_timeout(left.min(POLL_MAX))) {
                 Ok(moved) => return head_moved(py, &moved).map(Some),
                 Err(RecvTimeoutError::Timeout) if left > POLL_MAX => py.check_signals()?,
                 // The store of a closed handle sends nothing more.

@@ -394,7 +394,7 @@ impl Proof {
             invalid(
                 py,
                 &format!("`{given}` is not a root"),
-                "give 64 hexadecimal digits",
+                Some("give 64 hexadecimal digits"),
             )
         })?;
         let id = self::id(py, id)?;
@@ -403,7 +403,7 @@ impl Proof {
             Err(error) => Err(invalid(
                 py,
                 &format!("the proof is invalid: {error}"),
-                "compare the root with the root of the state that the proof is about",
+                Some("compare the root with the root of the state that the proof is about"),
             )),
         }
     }
@@ -414,6 +414,6 @@ pub(crate) fn hash_named(py: Python<'_>, name: &str) -> PyResult<HashAlgorithm> 
     match name {
         "blake3" => Ok(HashAlgorithm::Blake3),
         "sha256" => Ok(HashAlgorithm::Sha256),
-        _ => Err(invalid(py, "the hash is unknown", "use blake3 or sha256")),
+        _ => Err(invalid(py, "the hash is unknown", Some("use blake3 or sha256"))),
     }
 }

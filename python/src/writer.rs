@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
+use pyo3::types::PyDict;
 
 use crate::convert::origin;
 
@@ -21,13 +22,14 @@ impl Writer {
 
 /// Makes a writer.
 pub(crate) fn writer(
+    py: Python<'_>,
     trust: &str,
     actor: Option<String>,
     session: Option<String>,
     source: Option<String>,
     reason: Option<String>,
 ) -> PyResult<treering::Writer> {
-    let mut writer = treering::Writer::of(origin(trust)?);
+    let mut writer = treering::Writer::of(origin(py, trust)?);
     writer.actor = actor;
     writer.session = session;
     writer.source = source;
@@ -40,13 +42,14 @@ impl Writer {
     #[new]
     #[pyo3(signature = (trust="model", *, actor=None, session=None, source=None, reason=None))]
     fn new(
+        py: Python<'_>,
         trust: &str,
         actor: Option<String>,
         session: Option<String>,
         source: Option<String>,
         reason: Option<String>,
     ) -> PyResult<Self> {
-        let writer = writer(trust, actor, session, source, reason)?;
+        let writer = writer(py, trust, actor, session, source, reason)?;
         Ok(Self { writer })
     }
 
@@ -54,66 +57,72 @@ impl Writer {
     #[staticmethod]
     #[pyo3(signature = (name=None, *, session=None, source=None, reason=None))]
     fn person(
+        py: Python<'_>,
         name: Option<String>,
         session: Option<String>,
         source: Option<String>,
         reason: Option<String>,
     ) -> PyResult<Self> {
-        Self::new("direct_user", name, session, source, reason)
+        Self::new(py, "direct_user", name, session, source, reason)
     }
 
     /// Makes the writer for the program that hosts the agent.
     #[staticmethod]
     #[pyo3(signature = (name=None, *, session=None, source=None, reason=None))]
     fn host(
+        py: Python<'_>,
         name: Option<String>,
         session: Option<String>,
         source: Option<String>,
         reason: Option<String>,
     ) -> PyResult<Self> {
-        Self::new("host", name, session, source, reason)
+        Self::new(py, "host", name, session, source, reason)
     }
 
     /// Makes the writer for text that a model generated.
     #[staticmethod]
     #[pyo3(signature = (name=None, *, session=None, source=None, reason=None))]
     fn model(
+        py: Python<'_>,
         name: Option<String>,
         session: Option<String>,
         source: Option<String>,
         reason: Option<String>,
     ) -> PyResult<Self> {
-        Self::new("model", name, session, source, reason)
+        Self::new(py, "model", name, session, source, reason)
     }
 
     /// Makes the writer for a tool that returns external text. What it writes is untrusted.
     #[staticmethod]
     #[pyo3(signature = (name=None, *, session=None, source=None, reason=None))]
     fn tool(
+        py: Python<'_>,
         name: Option<String>,
         session: Option<String>,
         source: Option<String>,
         reason: Option<String>,
     ) -> PyResult<Self> {
-        Self::new("tool_external", name, session, source, reason)
+        Self::new(py, "tool_external", name, session, source, reason)
     }
 
     /// Makes the writer for a tool that reads only internal data. What it writes is trusted.
     #[staticmethod]
     #[pyo3(signature = (name=None, *, session=None, source=None, reason=None))]
     fn internal_tool(
+        py: Python<'_>,
         name: Option<String>,
         session: Option<String>,
         source: Option<String>,
         reason: Option<String>,
     ) -> PyResult<Self> {
-        Self::new("tool_internal", name, session, source, reason)
+        Self::new(py, "tool_internal", name, session, source, reason)
     }
 
     /// Returns a copy with other fields. A field that is not given stays.
     #[pyo3(signature = (*, trust=None, actor=None, session=None, source=None, reason=None))]
     fn replace(
         &self,
+        py: Python<'_>,
         trust: Option<&str>,
         actor: Option<String>,
         session: Option<String>,
@@ -122,7 +131,7 @@ impl Writer {
     ) -> PyResult<Self> {
         let mut writer = self.writer.clone();
         if let Some(trust) = trust {
-            writer.trust = origin(trust)?;
+            writer.trust = origin(py, trust)?;
         }
         writer.actor = actor.or(writer.actor);
         writer.session = session.or(writer.session);
@@ -167,6 +176,25 @@ impl Writer {
     #[getter]
     fn lane(&self) -> &str {
         self.writer.lane()
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
+        let fields = PyDict::new(py);
+        fields.set_item("actor", self.actor())?;
+        fields.set_item("session", self.session())?;
+        fields.set_item("source", self.source())?;
+        fields.set_item("reason", self.reason())?;
+        Ok(((self.trust(),), fields))
+    }
+
+    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__<'py>(slf: PyRef<'py, Self>, memo: &Bound<'py, PyAny>) -> PyRef<'py, Self> {
+        let _ = memo;
+        slf
     }
 
     fn __repr__(&self) -> String {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -532,6 +535,122 @@ def test_a_broken_embedder_leaves_the_words() -> None:
     with treering.in_memory(embedder=broken, embedder_name="broken-1") as agent:
         agent.remember("Vera bought an automobile")
         assert len(agent.recall("automobile")) == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_in_a_callback_reaches_the_caller(error: type[BaseException]) -> None:
+    ends = False
+
+    def embed(text: str) -> list[float]:
+        if ends:
+            raise error("stop")
+        return [1.0, 2.0]
+
+    def judge(old: Object, new: str) -> None:
+        if ends:
+            raise error("stop")
+
+    def shorten(item: Object, level: str) -> None:
+        raise error("stop")
+
+    with treering.in_memory(embedder=embed, embedder_name="toy-1", judge=judge) as agent:
+        agent.remember("Vera bought an automobile. " * 30, id="car")
+        agent.recall("car")
+        ends = True
+        now = agent.view().now
+        calls: list[Callable[[], object]] = [
+            lambda: agent.recall("automobile"),
+            lambda: agent.remember("Vera bought an automobile in Oslo. " * 30),
+            lambda: agent.decay(now=now.replace(year=now.year + 1), summarizer=shorten),
+        ]
+        before = agent.view()
+        for call in calls:
+            with pytest.raises(error, match="stop"):
+                call()
+        assert agent.view() == before, "nothing is half done"
+        ends = False
+        assert len(agent.recall("automobile")) == 1
+
+
+@pytest.mark.parametrize(
+    ("vector", "fault"),
+    [
+        ([1.0], "1 numbers, but 2 before"),
+        ([1.0, float("nan")], "not finite"),
+        ([0.0, 0.0], "only zeros"),
+        ("ab", "<class 'str'>, not a sequence of numbers"),
+        (None, "not a sequence of numbers"),
+    ],
+)
+def test_a_wrong_vector_is_a_warning(vector: Any, fault: str) -> None:
+    given: Any = [1.0, 2.0]
+    with treering.in_memory(embedder=lambda text: given, embedder_name="toy-1") as agent:
+        agent.remember("Vera bought an automobile")
+        agent.recall("automobile")
+        given = vector
+        with pytest.warns(RuntimeWarning, match=f'"toy-1" returned .*{fault}'):
+            assert len(agent.recall("automobile, which colour")) == 1
+        with pytest.raises(RuntimeWarning, match=fault):
+            agent.recall("with a filter that makes warnings errors")
+        given = []
+        assert len(agent.recall("the automobile")) == 1, "an empty vector is the answer of an embedder that has none"
+
+
+def test_an_agent_that_its_callbacks_refer_to_is_collected() -> None:
+    class Host:
+        def __init__(self) -> None:
+            self.agent = treering.in_memory(embedder=self.embed, embedder_name="toy-1", judge=self.judge)
+            self.others = self.agent.with_session("a"), self.agent.memory, self.agent.attempt(self.check)
+
+        def embed(self, text: str) -> list[float]:
+            return [1.0]
+
+        def judge(self, old: Object, new: str) -> None: ...
+
+        def check(self, draft: treering.Draft) -> None: ...
+
+    host = Host()
+    host.agent.remember("tea")
+    assert len(host.agent.recall("tea")) == 1
+    gone = weakref.ref(host)
+    del host
+    gc.collect()
+    assert gone() is None
+
+
+def test_callbacks_live_as_long_as_a_handle() -> None:
+    asked: list[str] = []
+
+    def judge(old: Object, new: str) -> None:
+        asked.append(new)
+
+    agent = treering.in_memory(judge=judge)
+    agent.remember("the office is in Oslo", id="a")
+    other = agent.with_session("other")
+    del agent
+    gc.collect()
+    other.remember("the office is in Bergen", id="b")
+    assert asked == ["the office is in Bergen"]
+
+
+def test_a_judge_that_uses_the_draft_of_a_check_gets_an_error() -> None:
+    drafts: list[Draft] = []
+    errors: list[BaseException] = []
+
+    def judge(old: Object, new: str) -> None:
+        for call in (lambda: drafts[0].get("b"), lambda: drafts[0].finished, lambda: drafts[0].discard()):
+            with pytest.raises(treering.InvalidInputError, match="uses the draft") as caught:
+                call()
+            errors.append(caught.value)
+
+    with treering.in_memory(judge=judge, project="") as agent:
+        agent.remember("the office is in Oslo", id="a", pinned=True, writer=Writer.person("vera"))
+        draft = agent.attempt()
+        drafts.append(draft)
+        draft.put_item("the office is in Bergen", id="b")
+        agent.check(draft)
+        assert errors and draft.get("b") is not None
+        draft.discard()
 
 
 def test_a_judge_decides_what_contradicts() -> None:

@@ -130,6 +130,18 @@ async def test_a_memory_is_opened_and_its_drafts_are_kept(folder: Path) -> None:
         await aio.AsyncMemory.open(folder / "nothing")
 
 
+async def test_watch_is_an_iterator(folder: Path) -> None:
+    async with await aio.open(folder) as agent:
+        moves = agent.watch()
+        await agent.memory.put("a")
+        await agent.memory.put("b")
+        assert [(await anext(moves)).op, (await anext(moves)).op] == ["put", "put"]
+        waiting = asyncio.create_task(anext(moves, None))
+        await asyncio.sleep(0.05)
+        await agent.close()
+        assert await asyncio.wait_for(waiting, 10) is None
+
+
 def test_every_call_that_may_block_has_a_coroutine() -> None:
     # These return at once, return a context manager, or are on the handle `sync`.
     others = {"with_writer", "with_session", "open", "create", "in_memory", "watch", "sync", "attempt", "draft", "open_draft"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import pickle
 from pathlib import Path
 from typing import Any, Callable
@@ -106,6 +107,50 @@ def test_a_script_is_a_model_unless_it_says_otherwise(memory: Memory, agent: tre
 def test_an_unknown_class_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="direct_user, host, model"):
         Writer("admin")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda agent: agent.remember("tea", trust="boss"),
+        lambda agent: agent.remember("tea", sensitivity="x"),
+        lambda agent: agent.remember("tea", on_duplicate="x"),
+        lambda agent: agent.revert(session="s", conflicts="x"),
+        lambda agent: agent.watch().poll(-1.0),
+        lambda agent: agent.append([{"speaker": "a"}], session="s"),
+        lambda agent: agent.memory.put("a", attributes={"a": 2**70}),
+        lambda agent: agent.view().with_now(datetime.datetime(2026, 1, 1)),
+        lambda agent: agent.remember_many([{"text": "a", "time": datetime.datetime(2026, 1, 1)}]),
+    ],
+)
+def test_a_wrong_value_is_an_invalid_input(agent: treering.Agent, call: Callable[[Any], object]) -> None:
+    with pytest.raises(treering.InvalidInputError) as caught:
+        call(agent)
+    assert caught.value.code == "invalid_input" and isinstance(caught.value, ValueError)
+
+
+def test_a_hint_names_calls_of_python(folder: Path) -> None:
+    with pytest.raises(treering.NotFoundError) as caught:
+        Memory.open(folder)
+    assert caught.value.hint == "open with create=True to make a new store"
+    memory = Memory.create(folder)
+    memory.put("a")
+    memory.put("b", parent="a")
+    with pytest.raises(treering.TreeringError) as removed:
+        memory.remove("a")
+    assert removed.value.code == "has_children" and "recursive=True" in str(removed.value.hint)
+    memory.put("c", writer=Writer(session="other"))
+    with pytest.raises(treering.ConflictError) as lanes:
+        memory.rollback("seq:1")
+    assert lanes.value.code == "other_lanes" and str(lanes.value.hint).startswith("across_lanes=True")
+
+
+@pytest.mark.parametrize("hint", ["`treering doctor` lists it", "see treering put --help", "pass --settings", "`log` shows it"])
+def test_a_hint_for_the_command_line_is_left_out(hint: str) -> None:
+    from treering.errors import make
+
+    assert make("Io", "it failed", "io", hint, []).hint is None
+    assert make("Io", "it failed", "io", "try again later", []).hint == "try again later"
 
 
 def test_replace_keeps_the_other_fields() -> None:

@@ -67,6 +67,16 @@ def test_a_conversation_goes_on_in_another_process(folder: Path) -> None:
     assert state["messages"] == ["one", "heard one", "two", "heard two"]
 
 
+def test_a_thread_is_a_session_that_can_be_taken_back(saver: TreeringSaver) -> None:
+    graph = graph_of(saver)
+    graph.invoke({"messages": ["one"]}, config("1"))
+    graph.invoke({"messages": ["two"]}, config("2"))
+    done = saver.memory.revert(session="2")
+    assert done.changed and not done.kept
+    assert graph.get_state(config("2")).values == {}
+    assert graph.get_state(config("1")).values["messages"] == ["one", "heard one"]
+
+
 async def test_the_asynchronous_methods(saver: TreeringSaver) -> None:
     graph = graph_of(saver)
     await graph.ainvoke({"messages": ["one"]}, config())
@@ -182,6 +192,31 @@ def test_a_checkpoint_that_is_put_during_a_prune_stays_whole(
     found = saver.get_tuple(config())
     assert found is not None and found.checkpoint["channel_values"] == {"channel": values["old"]}
     assert [one.config for one in saver.list(config())] == [places[2]]
+
+
+def test_a_write_that_is_put_during_a_prune_stays_whole(saver: TreeringSaver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The write has a value whose chunks only an old checkpoint has."""
+    values = ["x" * 9000, "y" * 9000]
+    place: RunnableConfig = config()
+    for version, value in enumerate(values, 1):
+        checkpoint: Checkpoint = empty_checkpoint()
+        checkpoint["channel_values"] = {"channel": value}
+        checkpoint["channel_versions"] = {"channel": f"{version}"}
+        place = saver.put(config(), checkpoint, {"source": "loop", "step": 0}, {"channel": f"{version}"})
+    needed = saver._needed  # pyright: ignore[reportPrivateUsage]
+    writes = 0
+
+    def slow(*arguments: Any) -> Any:
+        nonlocal writes
+        writes += 1
+        if writes == 1:
+            saver.put_writes(place, [("channel", values[0])], "task")
+        return needed(*arguments)
+
+    monkeypatch.setattr(saver, "_needed", slow)
+    saver.prune(["t"])
+    found = saver.get_tuple(config())
+    assert writes == 2 and found is not None and found.pending_writes == [("task", "channel", values[0])]
 
 
 @pytest.mark.parametrize("strategy", ["", "keep", "all"])

@@ -448,3 +448,24 @@ def test_an_untrusted_writer_cannot_replace_trusted_objects(memory: Memory, vera
 def test_expected_times_are_utc(memory: Memory) -> None:
     time = memory.put("a").commit.time
     assert time.utcoffset() == timedelta(0)
+
+
+def test_a_dropped_watch_leaves_nothing_behind(memory: Memory) -> None:
+    def kilobytes() -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+
+    for _ in range(100):
+        memory.watch()
+    before = kilobytes()
+    for _ in range(3000):
+        memory.watch()
+    assert kilobytes() - before < 20_000
+    memory.put("a")
+    watch = memory.watch()
+    for number in range(300):
+        memory.put(f"{number}")
+    moves = 0
+    while watch.poll() is not None:
+        moves += 1
+    assert moves == 256, "the oldest moves wait, and the rest is dropped"

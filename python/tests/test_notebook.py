@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from html.parser import HTMLParser
 
@@ -83,6 +84,62 @@ def test_answers_become_plain_values(agent: Agent) -> None:
     assert done["commit"]["seq"] == 1 and done["status"] == "created"
     forgot = agent.forget(done["id"]).to_dict()
     assert forgot["items"][0]["content"] == "The office is in Oslo"
+
+
+def test_every_answer_becomes_json(agent: Agent) -> None:
+    agent.remember("Vera bought an automobile", id="car", expires="2999-01-01T00:00:00Z")
+    hit = agent.recall("automobile")[0]
+    item = agent.view()["car"]
+    answers = [agent.remember("tea", id="tea"), agent.snapshot(), agent.memory.put("x"), agent.stats(), hit, item]
+    answers += [*agent.history("car"), *agent.blame("car"), *agent.commits(), *agent.diff("seq:0"), agent.forget("tea")]
+    answers += [agent.unforget("tea"), agent.write_note("a note", session="s"), *agent.notes(), agent.envelope(), agent.verify()]
+    for answer in answers:
+        assert json.loads(json.dumps(answer.to_dict())).keys() == answer.to_dict().keys()
+    assert item.to_dict()["expires"] == "2999-01-01T00:00:00.000000Z"
+    commit = agent.commits()[0]
+    assert commit.to_dict()["time"] == commit.time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    assert agent.at(commit.to_dict()["time"]).commit == commit, "a call accepts the text again"
+
+
+def test_the_repr_of_an_answer_is_short(agent: Agent) -> None:
+    agent.remember("Vera bought an automobile. " * 50, id="car/" + "x" * 200)
+    done = agent.remember("tea", id="tea")
+    answers = [done, agent.snapshot(), agent.memory.put("x"), agent.stats(), agent.recall("automobile")[0], agent.memory.get("tea")]
+    answers += [*agent.history("tea"), *agent.blame("tea"), *agent.commits(), *agent.diff("seq:0"), *agent.view().values()]
+    for answer in answers:
+        assert len(repr(answer)) <= 125 and "None" not in repr(answer), repr(answer)
+    assert repr(done.commit).startswith(f"Commit(digest={done.commit.digest[:8]}…, root=")
+    assert repr(agent.diff("@-1")[0]).startswith("Change(id='x', kind='added', new=")
+
+
+def test_a_change_has_its_texts(memory: Memory) -> None:
+    memory.put("a", "one")
+    before = memory.view()
+    memory.put("a", "two")
+    memory.put("b", "new")
+    texts = [(one.id, one.old_text, one.new_text) for one in memory.diff(before)]
+    assert texts == [("a", "one", "two"), ("b", None, "new")]
+    assert [(one.old_text, one.new_text) for one in memory.diff("@", before)] == [("two", "one"), ("new", None)]
+    change = memory.diff(before)[0]
+    for twin in (copy.copy(change), copy.deepcopy(change)):
+        assert twin == change and twin.new_text == "two"
+    with pytest.raises(treering.HandleError):
+        pickle.loads(pickle.dumps(change)).old_text
+    draft = memory.draft()
+    draft.put("a", "three")
+    assert [(one.old_text, one.new_text) for one in draft.changes()] == [("two", "three")]
+
+
+def test_values_are_copied_to_themselves(agent: Agent) -> None:
+    agent.remember("tea", id="tea")
+    writer = treering.Writer("model", actor="a", session="s", source="https://example.org/", reason="because")
+    for value in (agent.view()["tea"], agent.recall("tea")[0], writer):
+        assert copy.copy(value) is value and copy.deepcopy(value) is value and copy.deepcopy([value])[0] is value
+    assert pickle.loads(pickle.dumps(writer)) == writer
+    assert pickle.loads(pickle.dumps(treering.Writer.tool())) == treering.Writer.tool()
+    for value in (agent.view()["tea"], agent.recall("tea")[0]):
+        with pytest.raises(TypeError, match="cannot be pickled: pickle its to_dict"):
+            pickle.dumps(value)
 
 
 def test_answers_match_and_compare(memory: Memory) -> None:

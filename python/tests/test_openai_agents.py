@@ -66,6 +66,58 @@ async def test_clear_and_undo(session: TreeringSession) -> None:
     await session.clear_session()
 
 
+def answered(text: str) -> Any:
+    return {"role": "assistant", "content": text}
+
+
+async def test_undo_takes_back_a_whole_turn(session: TreeringSession) -> None:
+    for turn in ("one", "two"):
+        await session.add_items([said(turn)])
+        await session.add_items([{"type": "reasoning", "summary": []}, answered(f"heard {turn}")])
+    commits = len(session.memory.commits())
+    done = await session.undo()
+    assert await session.get_items() == [said("one"), {"type": "reasoning", "summary": []}, answered("heard one")]
+    assert done.commit.op == "undo_turn" and len(session.memory.commits()) == commits + 1
+    await session.add_items([said("three")])
+    await session.undo()
+    await session.undo()
+    assert await session.get_items() == []
+    with pytest.raises(treering.NotFoundError) as caught:
+        await session.undo()
+    assert caught.value.code == "nothing_to_undo"
+
+
+async def test_undo_brings_back_a_popped_item(session: TreeringSession) -> None:
+    await session.add_items([said("one")])
+    await session.add_items([answered("heard one")])
+    await session.pop_item()
+    await session.undo()
+    assert await session.get_items() == [said("one"), answered("heard one")]
+
+
+async def test_removed_items_leave_no_chunks(session: TreeringSession) -> None:
+    def chunks() -> int:
+        return sum(1 for name in session.memory.view() if "/chunk/" in name)
+
+    large = said("grün " * 20_000)
+    await session.add_items([large])
+    kept = chunks()
+    assert kept > 0
+    await session.add_items([large, answered("other " * 20_000)])
+    assert chunks() > kept
+    assert await session.pop_item() == answered("other " * 20_000)
+    assert await session.pop_item() == large and chunks() == kept
+    assert await session.get_items() == [large]
+    await session.undo()
+    assert await session.get_items() == [large, large]
+    await session.undo()
+    assert await session.get_items() == [large, large, answered("other " * 20_000)]
+    await session.undo()
+    assert await session.get_items() == [large] and chunks() == kept
+    await session.undo()
+    assert chunks() == 0 and await session.get_items() == []
+
+
 async def test_nothing_to_add_makes_no_commit(session: TreeringSession) -> None:
     await session.add_items([])
     assert len(session.memory.commits()) == 1

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -344,3 +347,169 @@ def test_a_lock_that_stays_taken_is_busy(folder: Path) -> None:
         assert caught.value.code == "busy"
         holder.stdin.write("\n")
         holder.stdin.flush()
+
+
+HOLDER = """
+    import sys, treering
+    memory = treering.Memory.open(sys.argv[1], exclusive=True)
+    memory.put("x")
+    print("locked", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_an_interrupt_ends_the_wait_for_the_lock(folder: Path) -> None:
+    Memory.create(folder).close()
+    command = [sys.executable, "-c", textwrap.dedent(HOLDER), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        holder.stdout.readline()
+        memory = Memory.open(folder, wait=30.0)
+        calls: list[Callable[[], object]] = [lambda: memory.put("a"), lambda: memory.undo(), lambda: memory.snapshot("s")]
+        for call in calls:
+            timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            begun = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                call()
+            assert time.monotonic() - begun < 2
+            timer.join()
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        holder.wait()
+        assert memory.put("b").changed, "the handle is as good as before"
+        assert set(memory.view()) == {"x", "b"} and not memory.snapshots()
+
+
+def test_an_interrupt_in_the_main_thread_ends_no_wait_of_another(folder: Path) -> None:
+    Memory.create(folder).close()
+    command = [sys.executable, "-c", textwrap.dedent(HOLDER), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        holder.stdout.readline()
+        memory = Memory.open(folder, wait=30.0)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(memory.put, "a")
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(5)
+            time.sleep(0.3)
+            assert not waiting.done()
+            holder.stdin.write("\n")
+            holder.stdin.flush()
+            assert waiting.result(timeout=30).changed
+
+
+def test_an_interrupt_ends_long_work(folder: Path) -> None:
+    def seconds(work: Callable[[], object]) -> float:
+        begun = time.monotonic()
+        work()
+        return time.monotonic() - begun
+
+    def interrupted() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            memory.verify()
+
+    with Memory.create(folder, automatic_gc=False) as memory:
+        for batch in range(40):
+            with memory.draft() as draft:
+                for number in range(20_000):
+                    draft.put(f"{batch}/{number}", "text")
+            # One call must take long, because Python looks for signals between calls anyway.
+            if (whole := seconds(memory.verify)) > 0.5:
+                break
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        assert seconds(interrupted) < 0.75 * whole
+        timer.join()
+        assert memory.verify()
+
+
+DAEMONS = """
+    import sys, threading, time, treering
+    def embed(text):
+        time.sleep(0.01)
+        return [float(len(text)), 1.0]
+    def judge(old, new):
+        time.sleep(0.002)
+    agent = treering.open(sys.argv[1], embedder=embed, embedder_name="e", judge=judge)
+    for number in range(20):
+        agent.remember(f"tea {number}")
+    def work(number):
+        for one in range(100000):
+            agent.remember(f"fact {number} {one} about tea")
+            agent.recall(f"tea {one}")
+            agent.memory.commits(limit=200)
+    for number in range(6):
+        threading.Thread(target=work, args=(number,), daemon=True).start()
+    # Many objects make the end of the interpreter long enough for a thread to wake up during it.
+    many = [[number] for number in range(1_000_000)]
+    time.sleep(0.3)
+    threading.excepthook = lambda *_: None
+    print("end", flush=True)
+"""
+
+
+def test_an_exit_while_daemon_threads_are_inside_callbacks(folder: Path) -> None:
+    for _ in range(3):
+        check(run(DAEMONS, folder), "end")
+    assert treering.open(folder).verify()
+
+
+def test_an_exit_waits_for_a_callback(folder: Path) -> None:
+    code = """
+        import sys, threading, time, treering
+        started = threading.Event()
+        def embed(text):
+            started.set()
+            time.sleep(0.5)
+            print("embedded", flush=True)
+            return [1.0]
+        agent = treering.open(sys.argv[1], embedder=embed, embedder_name="e")
+        def work():
+            agent.recall("tea")
+            print("never", flush=True)
+        agent.memory.put("a", "tea")
+        threading.Thread(target=work, daemon=True).start()
+        started.wait()
+    """
+    check(run(code, folder), "embedded")
+
+
+def test_a_forked_child_does_not_wait_for_the_callbacks_of_its_parent(folder: Path) -> None:
+    code = """
+        import os, sys, threading, time, treering
+        started, go = threading.Event(), threading.Event()
+        def embed(text):
+            started.set()
+            go.wait()
+            return [1.0]
+        agent = treering.open(sys.argv[1], embedder=embed, embedder_name="e")
+        thread = threading.Thread(target=lambda: agent.remember("tea") and agent.recall("tea"))
+        thread.start()
+        started.wait()
+        begun = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        print(os.waitpid(child, 0)[1], time.monotonic() - begun < 5)
+        go.set()
+        thread.join()
+    """
+    check(run(code, folder), "0 True")
+
+
+@pytest.mark.parametrize("kind", ["_xxsubinterpreters", "_interpreters"])
+def test_a_subinterpreter_refuses_the_import(kind: str) -> None:
+    code = """
+        import sys
+        interpreters = __import__(sys.argv[1])
+        one = interpreters.create()
+        code = "try:\\n import treering\\nexcept ImportError as error:\\n print(error, flush=True)"
+        interpreters.run_string(one, code)
+        interpreters.destroy(one)
+        import treering
+    """
+    pytest.importorskip(kind)
+    done = run(code, kind)
+    assert (done.returncode, done.stderr) == (0, "") and "subinterpreter" in done.stdout, done

@@ -14,7 +14,9 @@ below it: objects by id, drafts, snapshots, rollback, history. Every error is a 
 from __future__ import annotations
 
 import atexit as _atexit
+import os as _os
 
+from . import _interpreter as _interpreter  # first, because it may refuse the import
 from . import answers as _answers
 from . import errors as _errors
 from ._treering import (
@@ -31,6 +33,7 @@ from ._treering import (
     Watch,
     Writer,
 )
+from ._treering import after_fork as _after_fork
 from ._treering import close_all as _close_all
 from ._treering import __VERSION__ as __version__
 from .answers import *  # noqa: F403
@@ -64,3 +67,4 @@ in_memory = Agent.in_memory
 """Creates the memory of an agent that ends with the process, for tests."""
 
 _atexit.register(_close_all)
+_os.register_at_fork(after_in_child=_after_fork)

@@ -79,6 +79,8 @@ class Chunks:
     def __init__(self, prefix: str, scope: str) -> None:
         self.prefix = prefix
         self.scope = scope
+        self.shared = False
+        """Whether a value was staged that shares a stored chunk."""
 
     def id_of(self, digest: str) -> str:
         return f"{self.prefix}{digest}"
@@ -105,6 +107,7 @@ class Chunks:
             if kept is not None:
                 # Another writer may remove the chunk before this commit, which then fails and is tried again.
                 draft.expect(name, kept.digest)
+                self.shared = True
             elif name not in draft:
                 data = base64.b64encode(chunk).decode()
                 draft.put(name, kind="chunk", scope=self.scope, attributes={"data": data})

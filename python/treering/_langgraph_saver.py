@@ -5,7 +5,8 @@ Every object of a thread has an id below ``langgraph/THREAD/``:
 - ``cp/NS/ID`` is a checkpoint without its values, and ``head/NS`` names the newest one;
 - ``blob/NS/CHANNEL/VERSION`` is a value of a channel, which checkpoints share;
 - ``write/NS/ID/TASK/INDEX`` is a pending write;
-- ``chunk/DIGEST`` is a part of a large value, which values share.
+- ``chunk/DIGEST`` is a part of a large value, which values share;
+- ``shared`` changes when a pending write shares a stored chunk, so that a prune that would remove the chunk is made anew.
 
 Each call of the saver is one commit in the lane of its thread.
 """
@@ -13,6 +14,7 @@ Each call of the saver is one commit in the lane of its thread.
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from os import PathLike
 from types import TracebackType
@@ -257,6 +259,8 @@ class TreeringSaver(BaseCheckpointSaver[str]):
                     "value": stored,
                 }
                 self._put(draft, name, "langgraph_write", fields)
+            if chunks.shared:
+                self._put(draft, names.shared, "langgraph_shared", {"change": uuid.uuid4().hex})
 
         self._change("checkpoint_write", thread, stage)
 
@@ -323,7 +327,9 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             by_ns: dict[str, _Objects] = {}
             for one in view.query(kind=_KIND, prefix=names.prefix + "cp/"):
                 by_ns.setdefault(str(one["ns"]), []).append(one)
-            referred: set[str] = set()
+            shared = view.get(names.shared)
+            draft.expect(names.shared, None if shared is None else shared.digest)
+            referred = {names.shared}
             for ns, all in by_ns.items():
                 kept = choose(view, all)
                 for one in kept:
@@ -423,6 +429,10 @@ class _Thread:
     def __init__(self, thread: str) -> None:
         self.thread = thread
         self.prefix = f"langgraph/{label(thread, 40)}/"
+
+    @property
+    def shared(self) -> str:
+        return f"{self.prefix}shared"
 
     def head(self, ns: str) -> str:
         return f"{self.prefix}head/{label(ns)}"

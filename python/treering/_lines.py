@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import cast
 
+from .errors import InvalidInputError
+
 
 def lines(items: Iterable[object]) -> list[str]:
     """Returns each item as one line of JSON: a text, or a mapping with ``text``."""
@@ -26,6 +28,6 @@ def _line(item: object) -> str:
 def _plain(value: object) -> str:
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            raise ValueError("a time needs a time zone, for example datetime.now(timezone.utc)")
+            raise InvalidInputError("a time needs a time zone, for example datetime.now(timezone.utc)", "invalid_input")
         return value.isoformat()
     raise TypeError(f"a {type(value).__name__} cannot be stored")

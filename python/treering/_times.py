@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
+from .errors import InvalidInputError
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FIRST = datetime.min.replace(tzinfo=timezone.utc)
 _LAST = datetime.max.replace(tzinfo=timezone.utc)
@@ -23,5 +25,10 @@ def to_micros(time: object) -> int:
     if not isinstance(time, datetime):
         raise TypeError(f"a time must be a datetime or a str in RFC 3339, not {type(time).__name__}")
     if time.tzinfo is None or time.utcoffset() is None:
-        raise ValueError("a time needs a time zone, for example datetime.now(timezone.utc)")
+        raise InvalidInputError("a time needs a time zone, for example datetime.now(timezone.utc)", "invalid_input")
     return (time - _EPOCH) // _MICROSECOND
+
+
+def to_text(time: datetime) -> str:
+    """Returns the time in RFC 3339, as the JSON of the program has it."""
+    return time.astimezone(timezone.utc).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

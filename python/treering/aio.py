@@ -19,9 +19,13 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from ._treering import Agent, Draft, Memory, Store, Writer
+from ._treering import Agent, Draft, Memory, Store, Watch, Writer
+from .answers import HeadMoved
+from .errors import HandleError
 
 __all__ = ["AsyncAgent", "AsyncMemory", "in_memory", "open"]
+
+_POLL_SECONDS = 0.5
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,7 +54,7 @@ class _AsyncStore(Generic[S_co]):
 
     @property
     def sync(self) -> S_co:
-        """The handle whose calls block. It also has what is rare: ``watch``, ``sync``, ``warnings``, ``path`` and ``hash``."""
+        """The handle whose calls block. It also has what is rare: ``sync``, ``warnings``, ``path`` and ``hash``."""
         return self._sync
 
     @property
@@ -81,6 +85,10 @@ class _AsyncStore(Generic[S_co]):
     verify = _threaded(Store.verify)
     stats = _threaded(Store.stats)
     close = _threaded(Store.close)
+
+    def watch(self) -> AsyncGenerator[HeadMoved, None]:
+        """Iterates the moves of the head from now on, until the store is closed. The wait uses a thread."""
+        return _moves(self.sync.watch())
 
     async def __aenter__(self: Self) -> Self:
         return self
@@ -198,6 +206,18 @@ class AsyncAgent(_AsyncStore[Agent]):
         draft = await asyncio.to_thread(self.sync.attempt, *checks, policy=policy, writer=writer)
         async with _finished(draft):
             yield draft
+
+
+async def _moves(watch: Watch) -> AsyncGenerator[HeadMoved, None]:
+    while True:
+        try:
+            moved = await asyncio.to_thread(watch.poll, _POLL_SECONDS)
+        except HandleError as error:
+            if error.code != "closed":
+                raise
+            return
+        if moved is not None:
+            yield moved
 
 
 @asynccontextmanager

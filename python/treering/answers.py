@@ -1,17 +1,20 @@
 """The answers of the calls, as frozen dataclasses.
 
-Each answer has ``to_dict()``, which converts it to values that ``json.dumps(…, default=str)`` accepts. A notebook shows
-an answer as a table.
+Each answer has ``to_dict()``, which converts it to values that ``json.dumps`` accepts: a time becomes a text in RFC 3339,
+as in the JSON of the program. A notebook shows an answer as a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from ._treering import Committed, Hit, Object
+from ._times import to_text
+from ._treering import Committed, Draft, Hit, Object, View
+from .errors import HandleError
 from .table import Table, html_of
 
 __all__ = [
@@ -64,18 +67,35 @@ Origin = Literal["direct_user", "host", "model", "tool_internal", "tool_external
 """The class of trust of a writer or an object, most trusted first. The last three are untrusted."""
 
 
+_REPR_CHARS_MAX = 120
+_TEXT_CHARS_MAX = 40
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+
+
 class _Answer:
     """The base of all answers."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the answer as a dict. Answers inside it become dicts, too."""
-        names: dict[str, Any] = getattr(self, "__dataclass_fields__")
-        return {name: _plain(getattr(self, name)) for name in names}
+        """Returns the answer as a dict that ``json.dumps`` accepts. Answers inside it become dicts, too."""
+        return {name: _plain(getattr(self, name)) for name in _names(self)}
+
+    def __repr__(self) -> str:
+        found = ((name, getattr(self, name)) for name in _names(self))
+        text = ", ".join(f"{name}={_short(value)}" for name, value in found if value is not None and value != ())
+        name = type(self).__name__
+        room = _REPR_CHARS_MAX - len(name) - 2
+        return f"{name}({text if len(text) <= room else text[: room - 1] + '…'})"
 
     def _repr_html_(self) -> str:
         return html_of(self)
+
+
+def _names(answer: _Answer) -> list[str]:
+    """Returns the names of the public fields."""
+    names: Iterable[str] = getattr(answer, "__dataclass_fields__")
+    return [name for name in names if not name.startswith("_")]
 
 
 def _plain(value: Any) -> Any:
@@ -83,13 +103,32 @@ def _plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, (tuple, list)):
         return [_plain(one) for one in cast("Iterable[Any]", value)]
+    if isinstance(value, datetime):
+        return to_text(value)
     return value
+
+
+def _short(value: Any) -> str:
+    """Returns a value for ``repr``: the start of a text or digest, the number of rows, the name of an answer."""
+    if isinstance(value, str):
+        if _DIGEST.match(value):
+            return f"{value[:8]}…"
+        return repr(value if len(value) <= _TEXT_CHARS_MAX else value[: _TEXT_CHARS_MAX - 1] + "…")
+    if isinstance(value, Commit):
+        return f"Commit(seq={value.seq}, op={value.op!r})"
+    if isinstance(value, (_Answer, Hit, Object)):
+        return f"{type(value).__name__}(…)"
+    if isinstance(value, datetime):
+        return to_text(value)
+    if isinstance(value, tuple):
+        return f"<{len(cast('Sized', value))} rows>"
+    return _short(str(cast("object", value))) if isinstance(value, (list, dict)) else repr(value)
 
 
 # -- the engine
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Commit(_Answer):
     """A commit: one change of the state, with its writer."""
 
@@ -115,7 +154,7 @@ class Commit(_Answer):
     """The digest of the reason that the writer stated; ``text`` of the store returns it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RollbackPreview(_Answer):
     """The result that a rollback would have."""
 
@@ -126,7 +165,7 @@ class RollbackPreview(_Answer):
     removed: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Change(_Answer):
     """One id that differs between two states."""
 
@@ -138,9 +177,35 @@ class Change(_Answer):
     """The digest of the version in the newer state."""
     erased: bool
     """Whether the versions were erased, so that only their digests are known."""
+    _states: tuple[View, View | Draft] | None = field(default=None, compare=False, kw_only=True)
+
+    @property
+    def old_text(self) -> str | None:
+        """The text in the older state, read when it is asked for; ``None`` if there is none."""
+        return self._text(0)
+
+    @property
+    def new_text(self) -> str | None:
+        """The text in the newer state, read when it is asked for; ``None`` if there is none."""
+        return self._text(1)
+
+    def _text(self, state: int) -> str | None:
+        if self._states is None:
+            raise HandleError("the change was made without a store, so its texts are unknown", "closed")
+        found = self._states[state].get(self.id)
+        return None if found is None else found.content
+
+    def __copy__(self) -> Change:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Change:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Change, (self.id, self.kind, self.old, self.new, self.erased)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class HistoryEntry(_Answer):
     """One change of an id, with the commit that made it."""
 
@@ -155,7 +220,7 @@ class HistoryEntry(_Answer):
     """Whether a thinned commit made or may have made the change, so that its writer is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Snapshot(_Answer):
     """A name for a state."""
 
@@ -172,7 +237,7 @@ class Snapshot(_Answer):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class HeadMoved(_Answer):
     """A move of the head, which ``watch`` reports."""
 
@@ -182,7 +247,7 @@ class HeadMoved(_Answer):
     op: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BlamedPart(_Answer):
     """A part of an object, with the change that wrote it."""
 
@@ -193,7 +258,7 @@ class BlamedPart(_Answer):
     trust: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bisected(_Answer):
     """The first bad commit that ``bisect`` found."""
 
@@ -205,7 +270,7 @@ class Bisected(_Answer):
     """The number of thinned commits between the two; one of them may have made the change."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RevertedObject(_Answer):
     """An object that a revert changes."""
 
@@ -218,7 +283,7 @@ class RevertedObject(_Answer):
     thinned: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KeptObject(_Answer):
     """An object that stays as it is because of later work of others."""
 
@@ -230,7 +295,7 @@ class KeptObject(_Answer):
     """The commit of the later work; ``None`` if that commit was thinned."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reverted(_Answer):
     """The result of a revert, or of its preview."""
 
@@ -245,7 +310,7 @@ class Reverted(_Answer):
     """The objects whose present version is derived from a version of the selected commits."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Finding(_Answer):
     """A fault that ``verify`` found in the files."""
 
@@ -253,7 +318,7 @@ class Finding(_Answer):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class VerifyReport(_Answer):
     """The result of ``verify``."""
 
@@ -274,7 +339,7 @@ class VerifyReport(_Answer):
         return self.ok
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GcReport(_Answer):
     """The result of a garbage collection, or of its preview."""
 
@@ -286,7 +351,7 @@ class GcReport(_Answer):
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ErasedRecord(_Answer):
     """A record that was erased."""
 
@@ -296,7 +361,7 @@ class ErasedRecord(_Answer):
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ErasedReport(_Answer):
     """The result of an erasure, or of its preview."""
 
@@ -309,7 +374,7 @@ class ErasedReport(_Answer):
     """``None`` for a preview."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Stats(_Answer):
     """The sizes of a store."""
 
@@ -328,7 +393,7 @@ class Stats(_Answer):
 # -- the agent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Alike(_Answer):
     """A stored item that is similar to a new item."""
 
@@ -340,7 +405,7 @@ class Alike(_Answer):
     """``None`` if the text is withheld because it is untrusted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Remembered(_Answer):
     """The answer to ``remember``. Look at ``status``: a quarantined item is not in the memory."""
 
@@ -365,7 +430,7 @@ class Remembered(_Answer):
     """The name of the quarantined change, for ``release`` and ``discard``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RefusedItem(_Answer):
     """An item that ``remember_many`` did not store."""
 
@@ -375,7 +440,7 @@ class RefusedItem(_Answer):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RememberedMany(_Answer):
     """The answer to ``remember_many``."""
 
@@ -388,7 +453,7 @@ class RememberedMany(_Answer):
     commit: Commit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Forgot(_Answer):
     """The answer to ``forget``."""
 
@@ -401,7 +466,7 @@ class Forgot(_Answer):
     commit: Commit | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Forgotten(_Answer):
     """An item that was forgotten and not restored."""
 
@@ -411,7 +476,7 @@ class Forgotten(_Answer):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Restored(_Answer):
     """The answer to ``unforget``."""
 
@@ -420,7 +485,7 @@ class Restored(_Answer):
     commit: Commit | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Note(_Answer):
     """A note of a session."""
 
@@ -432,10 +497,10 @@ class Note(_Answer):
     updated: datetime | None
     read: datetime | None
     """The time of the read before this one."""
-    object: Object = field(repr=False)
+    object: Object
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NoteFound(_Answer):
     """A note that matches a query."""
 
@@ -446,7 +511,7 @@ class NoteFound(_Answer):
     """Whether the note belongs to the asking session."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NoteWritten(_Answer):
     """The answer to ``write_note``."""
 
@@ -462,7 +527,7 @@ class NoteWritten(_Answer):
     commit: Commit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NotStored(_Answer):
     """An entry that was not stored."""
 
@@ -471,7 +536,7 @@ class NotStored(_Answer):
     rules: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Appended(_Answer):
     """The answer to ``append``."""
 
@@ -484,7 +549,7 @@ class Appended(_Answer):
     commit: Commit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Shown(_Answer):
     """An item in an envelope."""
 
@@ -495,7 +560,7 @@ class Shown(_Answer):
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Envelope(_Answer):
     """The text for a prompt. ``str(envelope)`` is the text."""
 
@@ -511,7 +576,7 @@ class Envelope(_Answer):
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Checked(_Answer):
     """The result of one check."""
 
@@ -522,7 +587,7 @@ class Checked(_Answer):
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report(_Answer):
     """The results of the checks of a change. True if the change passed all of them."""
 
@@ -546,7 +611,7 @@ class Report(_Answer):
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Quarantined(_Answer):
     """A change that waits for a person."""
 
@@ -563,7 +628,7 @@ class Quarantined(_Answer):
     withheld: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class HiddenItem(_Answer):
     """An item that a reviewed version would hide."""
 
@@ -572,7 +637,7 @@ class HiddenItem(_Answer):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ActingField(_Answer):
     """A field that takes effect on its own."""
 
@@ -582,7 +647,7 @@ class ActingField(_Answer):
     hides: Table[HiddenItem]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Review(_Answer):
     """The fields that take effect if a person promotes an item."""
 
@@ -597,7 +662,7 @@ class Review(_Answer):
     invisible: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Promoted(_Answer):
     """The result of a promotion."""
 
@@ -608,7 +673,7 @@ class Promoted(_Answer):
     commit: Commit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Move(_Answer):
     """An item that decay moved one level down."""
 
@@ -621,7 +686,7 @@ class Move(_Answer):
     chars_after: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Decayed(_Answer):
     """The result of a decay pass."""
 
@@ -632,7 +697,7 @@ class Decayed(_Answer):
     warning: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BisectedAnswer(_Answer):
     """The commit that changed the first hit of a recall."""
 

@@ -5,6 +5,7 @@ The class decides what the caller does next; ``code`` identifies the exact case 
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 __all__ = [
@@ -109,6 +110,28 @@ _KINDS: Final[dict[str, type[TreeringError]]] = {
 }
 
 
+_COMMAND: Final = re.compile(r"`|(?<![\w-])--[a-z]|TREERING_")
+"""The marks of advice for the command line: quoted words, options and variables."""
+
+_HINTS: Final[dict[str, str]] = {
+    "ambiguous": "give more of the digest or name",
+    "changed_since": "revert() takes back one commit or session, and keeps later work",
+    "corrupt": "run verify(), then open with degraded=True to read what is intact",
+    "has_children": "remove(id, recursive=True) removes the children, too",
+    "name_taken": "choose another name, or delete the snapshot with delete_snapshot()",
+    "no_place": "open the agent with project=…, session=… or actor=…",
+    "no_store": "open with create=True to make a new store",
+    "not_a_person": "give a writer such as Writer.person(…)",
+    "nothing_to_redo": "the lane is that of the writer: give writer=…",
+    "nothing_to_undo": "the lane is that of the writer: give writer=…",
+    "other_lanes": "across_lanes=True also takes back the commits of these lanes; undo() takes back only the own newest commit",
+    "shared": "everywhere=True erases the other versions, too",
+}
+"""The next step in Python for a code whose hint in the library is for the command line."""
+
+
 def make(kind: str, message: str, code: str, hint: str | None, ids: list[str]) -> TreeringError:
     """Makes the exception of a kind. The native module calls this function."""
+    if hint is not None and _COMMAND.search(hint):
+        hint = _HINTS.get(code)
     return _KINDS.get(kind, InternalError)(message, code, hint, tuple(ids))

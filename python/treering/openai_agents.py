@@ -18,9 +18,10 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ._adapters import Chunks, change, label, session_writer
+from ._adapters import Chunks, change, label, remove_all, session_writer
 from ._treering import Agent, Draft, Memory, Object, View, Writer
 from .answers import Committed
+from .errors import NotFoundError
 
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
@@ -78,8 +79,12 @@ class TreeringSession:
         await asyncio.to_thread(self._change, "clear_session", self._clear)
 
     async def undo(self) -> Committed:
-        """Takes back the last change of this session: the last ``add_items``, ``pop_item`` or ``clear_session``."""
-        return await asyncio.to_thread(self.memory.undo, writer=self._writer)
+        """Takes back the last turn: the newest item of the user and everything after it, in one commit.
+
+        The SDK adds the input and the answer of a turn one after the other; both go. If the last change was ``pop_item`` or
+        ``clear_session``, its items come back. Raises ``NotFoundError`` if there is no turn.
+        """
+        return await asyncio.to_thread(self._undo)
 
     # -- the work, in a thread
 
@@ -92,10 +97,10 @@ class TreeringSession:
     def _next(self, found: Object | None) -> int:
         return 0 if found is None else int(found["next"])
 
-    def _set_next(self, draft: Draft, number: int) -> None:
+    def _set_next(self, draft: Draft, number: int, op: str) -> None:
         # Two writers that add the same item at once would make the same change, which is no conflict. The random word makes
         # their changes different, so that one of them tries again.
-        fields = {"next": number, "change": uuid.uuid4().hex}
+        fields = {"next": number, "op": op, "change": uuid.uuid4().hex}
         draft.put(f"{self._prefix}head", kind="openai_session", scope=self._scope, attributes=fields)
 
     def _get(self, limit: int | None) -> list[TResponseInputItem]:
@@ -115,21 +120,57 @@ class TreeringSession:
             data = json.dumps(item, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
             fields = self._chunks.put(draft, [("json", data)])
             draft.put(self._item(number), kind="openai_item", scope=self._scope, attributes=fields)
-        self._set_next(draft, first + len(items))
+        self._set_next(draft, first + len(items), "add")
 
     def _pop(self, draft: Draft) -> TResponseInputItem | None:
         end = self._next(draft.get(f"{self._prefix}head"))
         if end == 0:
             return None
-        name = self._item(end - 1)
-        found = self._read(draft.base, [name])
-        draft.remove(name)
-        self._set_next(draft, end - 1)
+        found = self._read(draft.base, [self._item(end - 1)])
+        self._cut(draft, end - 1, end, "pop")
         return found[0] if found else None
 
+    def _cut(self, draft: Draft, first: int, end: int, op: str) -> None:
+        """Removes the items from ``first`` on, with the chunks that no other item has."""
+        gone = [self._item(number) for number in range(first, end)]
+        view = draft.base
+        lost = self._chunks.ids_of(view, [one.attributes for one in view.get_all(gone) if one is not None])
+        if lost:
+            kept = [self._item(number) for number in range(first)]
+            lost -= self._chunks.ids_of(view, [one.attributes for one in view.get_all(kept) if one is not None])
+        remove_all(draft, [*gone, *sorted(lost)])
+        self._set_next(draft, first, op)
+
     def _clear(self, draft: Draft) -> None:
-        for one in draft.base.query(prefix=self._prefix):
-            draft.remove(one.id)
+        remove_all(draft, [one.id for one in draft.base.query(prefix=self._prefix)])
+
+    def _undo(self) -> Committed:
+        head = self.memory.refresh().get(f"{self._prefix}head")
+        if head is None or head.get("op") == "pop":
+            return self.memory.undo(writer=self._writer)
+        staged: list[Draft] = []
+
+        def stage(draft: Draft) -> None:
+            staged.append(draft)
+            self._cut_turn(draft)
+
+        self._change("undo_turn", stage)
+        committed = staged[-1].committed
+        assert committed is not None, "a turn has at least one item"
+        return committed
+
+    def _cut_turn(self, draft: Draft) -> None:
+        end = self._next(draft.get(f"{self._prefix}head"))
+        # Items without one of the user are one turn, such as those of a host that adds only answers.
+        first = 0
+        for number in range(end - 1, -1, -1):
+            found = self._read(draft.base, [self._item(number)])
+            if found and cast("dict[str, Any]", found[0]).get("role") == "user":
+                first = number
+                break
+        if first == end:
+            raise NotFoundError("the session has no turn to take back", "nothing_to_undo")
+        self._cut(draft, first, end, "undo")
 
 
 def _plain(value: Any) -> Any:

@@ -253,7 +253,8 @@ impl Context {
 
     /// Returns the engine's options that every verb uses.
     pub(crate) fn engine_options(&self) -> Options {
-        let mut options = Options::new().indexes(false).stop(self.output.stop());
+        let stop = self.stopper();
+        let mut options = Options::new().indexes(false).stop(move || stop().is_err());
         if let Some(wait) = self.options.wait {
             options = options.wait(wait);
         }

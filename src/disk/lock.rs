@@ -73,7 +73,7 @@ pub trait LockGuard: Send + Sync {
 /// The errors of [`lock_as`].
 pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dyn LockGuard>> {
     let holder = Holder::new(disk).or_io("cannot get random bytes")?;
-    lock_as(disk, name, &holder, wait)
+    lock_as(disk, name, &holder, wait, &|| Ok(()))
 }
 
 /// Acquires the lock `name` for `holder`. If another process holds the lock, repeats the attempt for up to `wait`.
@@ -82,8 +82,15 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
 /// processes can acquire the lock. So a busy writer that locks again and again does not starve the other processes.
 ///
 /// # Errors
-/// `Busy` with the name of the lock's holder if the lock is not free within `wait`; `Io` if the system refuses.
-pub fn lock_as(disk: &dyn Disk, name: &str, holder: &Holder, wait: Duration) -> Result<Box<dyn LockGuard>> {
+/// `Busy` with the name of the lock's holder if the lock is not free within `wait`; `Io` if the system refuses; the errors
+/// of `go_on`, which each attempt calls.
+pub fn lock_as(
+    disk: &dyn Disk,
+    name: &str,
+    holder: &Holder,
+    wait: Duration,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Box<dyn LockGuard>> {
     if !wait.is_zero() && disk.somebody_waits(name) {
         sleep(LET_OTHERS_TRY.min(wait));
     }
@@ -99,6 +106,7 @@ pub fn lock_as(disk: &dyn Disk, name: &str, holder: &Holder, wait: Duration) -> 
         if waited >= wait {
             return Err(busy(disk, name, waited));
         }
+        go_on()?;
         disk.announce_waiting(name);
         sleep(pause(disk, waited).min(wait.saturating_sub(waited)));
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
 fn file_disk() -> (tempfile::TempDir, FileDisk) {
@@ -90,6 +90,9 @@ fn only_one_holder_has_the_lock_and_the_waiting_one_gets_it() {
             .err()
             .unwrap();
         assert_eq!(busy.kind(), ErrorKind::Busy);
+        let (holder, wait) = (Holder::new(&*disk).unwrap(), Duration::from_secs(20));
+        let stopped = lock_as(&*disk, "lock", &holder, wait, &|| Err(Error::internal("stopped")));
+        assert_eq!(stopped.err().unwrap().message(), "stopped");
         let other = Arc::clone(&disk);
         let waiting =
             std::thread::spawn(move || lock_within(&*other, "lock", Duration::from_secs(20)).is_ok());

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use crate::digest::{CommitDigest, KeyPath, Root};
 use crate::disk::Disk;
@@ -126,7 +126,7 @@ impl Opened {
 
     /// Returns a channel that receives a message for each new head.
     pub(crate) fn watch(&self) -> Receiver<HeadMoved> {
-        let (sender, receiver) = bounded(WAITING_MAX);
+        let (sender, receiver) = unbounded();
         self.watchers.lock().push(sender);
         receiver
     }
@@ -139,9 +139,9 @@ impl Opened {
             seq: entry.seq(),
             op: entry.commit.op.as_str().to_owned(),
         };
-        let is_open = |sender: &Sender<HeadMoved>| {
-            !matches!(sender.try_send(moved.clone()), Err(TrySendError::Disconnected(_)))
-        };
+        // A channel without an own bound allocates only what waits, so a dropped receiver leaves next to nothing behind.
+        let is_open =
+            |sender: &Sender<HeadMoved>| sender.len() >= WAITING_MAX || sender.send(moved.clone()).is_ok();
         self.watchers.lock().retain(is_open);
     }
 

@@ -4,7 +4,6 @@
 //! Layer 5.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::digest::HashAlgorithm;
@@ -148,9 +147,10 @@ impl Options {
         self
     }
 
-    /// Sets a stop flag. When the host sets `stop` to true, long reads end with an `Io` error of code `interrupted`.
-    pub(crate) fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.settings.stop = Some(stop);
+    /// Sets a function by which the host asks to stop. Once `stop` returns true, a wait for the lock and long reads end
+    /// with an `Io` error of code `interrupted`, and change nothing. The calling thread calls `stop` often.
+    pub fn stop(mut self, stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.settings.stop = Some(Arc::new(stop));
         self
     }
 

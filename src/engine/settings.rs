@@ -4,7 +4,6 @@
 //! Layer 5.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::digest::{HashAlgorithm, HashSuite};
@@ -147,7 +146,7 @@ pub(crate) struct Settings {
     /// from untrusted ones (STN-1).
     pub(crate) has_strict_reversals: bool,
     pub(crate) progress: Option<ProgressListener>,
-    pub(crate) stop: Option<Arc<AtomicBool>>,
+    pub(crate) stop: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     pub(crate) segment_bytes_max: u32,
     pub(crate) checkpoints: bool,
     /// Whether a thread writes the checkpoints. Otherwise, a commit that makes a checkpoint due writes it.
@@ -215,7 +214,7 @@ impl Settings {
 
     pub(crate) fn check_stop(&self) -> Result<()> {
         match &self.stop {
-            Some(stop) if stop.load(Ordering::Relaxed) => {
+            Some(stop) if stop() => {
                 Err(Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted))
             }
             _ => Ok(()),

@@ -493,7 +493,8 @@ fn a_policy_may_refuse_replace_and_quarantine() -> Result<()> {
 #[test]
 fn the_newest_changes_of_an_id_are_found_without_reading_all_commits() -> Result<()> {
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let options = Options::new().stop(Arc::clone(&stop));
+    let asked = Arc::clone(&stop);
+    let options = Options::new().stop(move || asked.load(std::sync::atomic::Ordering::Relaxed));
     let disk = Arc::new(crate::testing::sim_disk::SimDisk::new(1));
     let memory = Memory::on_disk(disk, options, true, None)?;
     for round in 0..1_100 {

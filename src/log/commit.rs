@@ -56,6 +56,14 @@ impl Log {
     /// # Errors
     /// `Busy` with the name of the lock's holder, `Denied` for a read-only handle, `Poisoned`, or `Io`.
     pub fn lock(&self, wait: Duration) -> Result<WriteLock> {
+        self.lock_while(wait, &|| Ok(()))
+    }
+
+    /// Acquires the writer's lock like [`Self::lock`]. An error of `go_on` ends the wait.
+    ///
+    /// # Errors
+    /// The errors of [`Self::lock`] and of `go_on`.
+    pub fn lock_while(&self, wait: Duration, go_on: &dyn Fn() -> Result<()>) -> Result<WriteLock> {
         self.check_writable()?;
         let holder = match self.holder.get() {
             Some(holder) => holder,
@@ -64,7 +72,7 @@ impl Log {
                 self.holder.get_or_init(|| holder)
             }
         };
-        let guard = lock_as(&*self.disk, LOCK_NAME, holder, wait)?;
+        let guard = lock_as(&*self.disk, LOCK_NAME, holder, wait, go_on)?;
         let number = next_number();
         let before = self.locked.swap(number, Ordering::Relaxed);
         Ok(WriteLock {

@@ -157,7 +157,8 @@ impl LogHandle {
     pub(crate) fn begin(&mut self, source: &Source) -> Result<()> {
         source.opened.check_writable()?;
         if self.lock.is_none() {
-            self.lock = Some(self.log.lock(source.opened.settings.wait)?);
+            let settings = &source.opened.settings;
+            self.lock = Some(self.log.lock_while(settings.wait, &|| settings.check_stop())?);
         }
         let loaded = if self.is_behind { self.load(source) } else { Ok(()) };
         let mut prepared = loaded.and_then(|()| self.prepare(source));

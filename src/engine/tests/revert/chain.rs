@@ -121,9 +121,10 @@ fn a_chain_that_the_selected_commits_turned_upside_down() {
 fn a_revert_that_fits_its_changes_into_the_tree_can_be_stopped() {
     let (stop, planned) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (stopping, planning) = (Arc::clone(&stop), Arc::clone(&planned));
+    let asked = Arc::clone(&stop);
     let options = Options::new()
         .automatic_gc(None)
-        .stop(Arc::clone(&stop))
+        .stop(move || asked.load(Ordering::Relaxed))
         .progress(Arc::new(move |progress: Progress| {
             // The histories are read, so nothing is left but to settle the plan.
             let is_last = progress.doing == "commits" && progress.done == progress.total;

@@ -1,0 +1,305 @@
+//! The calls of an agent about its items: remember, recall, forget, decay and bisect.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use treering::agent::{Forgetting, LinesOptions, NewItem, Pass, RecallQuery, RememberOptions, Summarizer};
+
+use crate::agent::Agent;
+use crate::agent_answers as answers;
+use crate::answers::{Answer, maybe_commit, table};
+use crate::arguments::citations;
+use crate::callbacks::HostSummarizer;
+use crate::convert::{
+    attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, origin, sensitivity, texts,
+};
+use crate::exit::Inside;
+use crate::handle::run;
+use crate::recalled::Recalled;
+use crate::view::view_at;
+use crate::writer::Writer;
+
+#[pymethods]
+impl Agent {
+    /// Stores one statement. Look at ``status``: a quarantined text is not in the memory.
+    #[pyo3(signature = (text, *, id=None, kind="fact", scope=None, tags=None, speaker=None, subject=None, session=None, order=None, time=None, expires=None, citations=None, confidence=None, sensitivity=None, source=None, pinned=false, supersedes=None, derived_from=None, attributes=None, trust=None, on_duplicate="warn", key=None, expected=None, quick=false, with_untrusted=false, writer=None))]
+    #[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
+    fn remember<'py>(
+        slf: &Bound<'py, Self>,
+        text: String,
+        id: Option<&str>,
+        kind: &str,
+        scope: Option<&str>,
+        tags: Option<&Bound<'py, PyAny>>,
+        speaker: Option<String>,
+        subject: Option<String>,
+        session: Option<String>,
+        order: Option<i64>,
+        time: Option<&Bound<'py, PyAny>>,
+        expires: Option<&Bound<'py, PyAny>>,
+        citations: Option<&Bound<'py, PyAny>>,
+        confidence: Option<f64>,
+        sensitivity: Option<&str>,
+        source: Option<String>,
+        pinned: bool,
+        supersedes: Option<&Bound<'py, PyAny>>,
+        derived_from: Option<&Bound<'py, PyAny>>,
+        attributes: Option<&Bound<'py, PyDict>>,
+        trust: Option<&str>,
+        on_duplicate: &str,
+        key: Option<String>,
+        expected: Option<&str>,
+        quick: bool,
+        with_untrusted: bool,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> Answer<'py> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let sources = texts(derived_from, "derived_from")?;
+        let item = NewItem {
+            id: id.map(|text| self::id(py, text)).transpose()?,
+            kind: self::kind(py, kind)?,
+            scope: slf.get().scope_of(py, scope)?,
+            tags: texts(tags, "tags")?,
+            speaker,
+            subject,
+            session,
+            order,
+            time: maybe_time(time)?,
+            expires: maybe_time(expires)?,
+            citations: self::citations(citations)?,
+            confidence,
+            sensitivity: sensitivity.map(|name| self::sensitivity(py, name)).transpose()?,
+            source,
+            is_pinned: pinned,
+            supersedes: ids(py, &texts(supersedes, "supersedes")?)?,
+            derived_from: sources
+                .iter()
+                .map(|text| digest(py, text))
+                .collect::<PyResult<_>>()?,
+            origin: trust.map(|trust| origin(py, trust)).transpose()?,
+            others: self::attributes(attributes)?,
+            ..NewItem::new(text)
+        };
+        let options = RememberOptions {
+            on_duplicate: self::on_duplicate(py, on_duplicate)?,
+            key,
+            expected: expected.map(|text| digest(py, text)).transpose()?,
+            is_quick: quick,
+            with_untrusted,
+            may_be_empty: false,
+        };
+        let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
+        answers::remembered(py, &run(py, || agent.remember(item, &options, &writer))?)
+    }
+
+    /// Stores many items in few commits. An item is a text, or a dict with ``text`` and other fields of ``remember``.
+    #[pyo3(signature = (items, *, scope=None, kind="fact", session=None, batch=1000, writer=None))]
+    fn remember_many<'py>(
+        slf: &Bound<'py, Self>,
+        items: &Bound<'py, PyAny>,
+        scope: Option<&str>,
+        kind: &str,
+        session: Option<String>,
+        batch: usize,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> Answer<'py> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let inside = Inside::attached(py);
+        let lines: Vec<String> = py
+            .import("treering._lines")?
+            .call_method1("lines", (items,))?
+            .extract()?;
+        drop(inside);
+        let options = LinesOptions {
+            place: slf.get().place.clone(),
+            scope: slf.get().scope_of(py, scope)?,
+            kind: self::kind(py, kind)?,
+            session,
+            batch_lines: batch.max(1),
+        };
+        let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
+        let done = run(py, || {
+            let lines = (1..)
+                .zip(lines)
+                .map(|(number, line)| Ok((number, line.into_bytes())));
+            agent.remember_lines(lines, &options, &writer)
+        })?;
+        answers::remembered_many(py, &done)
+    }
+
+    /// Finds the items that answer a question, the best first.
+    #[pyo3(signature = (question="", *, limit=10, budget=None, scopes=None, kinds=None, tags=None, any_tags=None, since=None, until=None, with_untrusted=false, speaker=None, attributes=None, include_expired=false, include_superseded=true, recency=None, freshness=true, when=None, full=false, explain=false, touch=true, at=None))]
+    #[expect(clippy::too_many_arguments, reason = "each condition is a keyword")]
+    #[expect(clippy::fn_params_excessive_bools, reason = "each condition is a keyword")]
+    fn recall(
+        slf: &Bound<'_, Self>,
+        question: &str,
+        limit: usize,
+        budget: Option<usize>,
+        scopes: Option<&Bound<'_, PyAny>>,
+        kinds: Option<&Bound<'_, PyAny>>,
+        tags: Option<&Bound<'_, PyAny>>,
+        any_tags: Option<&Bound<'_, PyAny>>,
+        since: Option<&Bound<'_, PyAny>>,
+        until: Option<&Bound<'_, PyAny>>,
+        with_untrusted: bool,
+        speaker: Option<String>,
+        attributes: Option<&Bound<'_, PyDict>>,
+        include_expired: bool,
+        include_superseded: bool,
+        recency: Option<f32>,
+        freshness: bool,
+        when: Option<&Bound<'_, PyAny>>,
+        full: bool,
+        explain: bool,
+        touch: bool,
+        at: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Recalled> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let mut query = RecallQuery::new(question, slf.get().reach_of(py, scopes)?).limit(limit);
+        query.budget = budget;
+        let kinds = texts(kinds, "kinds")?;
+        query.kinds = kinds.iter().map(|name| kind(py, name)).collect::<PyResult<_>>()?;
+        query.tags = texts(tags, "tags")?;
+        query.any_tags = texts(any_tags, "any_tags")?;
+        query.since = maybe_time(since)?;
+        query.until = maybe_time(until)?;
+        query.with_untrusted = with_untrusted;
+        query.speaker = speaker;
+        query.attributes = conditions(attributes)?;
+        query.include_expired = include_expired;
+        query.include_superseded = include_superseded;
+        query.recency = recency.unwrap_or(query.recency);
+        query.freshness = freshness;
+        query.when = maybe_time(when)?;
+        query.full = full;
+        query.explain = explain;
+        query.touch = touch;
+        let agent = store.handle.agent(py)?;
+        let view = view_at(py, &store.handle, at)?;
+        Recalled::new(py, run(py, || agent.recall(&view, &query))?)
+    }
+
+    /// Removes items that meet every given condition. History keeps them, and ``unforget`` restores them.
+    #[pyo3(signature = (*ids, tags=None, any_tags=None, before=None, session=None, source=None, kind=None, scopes=None, dry_run=false, writer=None))]
+    #[expect(clippy::too_many_arguments, reason = "each condition is a keyword")]
+    fn forget<'py>(
+        slf: &Bound<'py, Self>,
+        ids: Vec<String>,
+        tags: Option<&Bound<'py, PyAny>>,
+        any_tags: Option<&Bound<'py, PyAny>>,
+        before: Option<&Bound<'py, PyAny>>,
+        session: Option<String>,
+        source: Option<String>,
+        kind: Option<&str>,
+        scopes: Option<&Bound<'py, PyAny>>,
+        dry_run: bool,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> Answer<'py> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let is_limited = scopes.is_some_and(|scopes| !scopes.is_none());
+        let what = Forgetting {
+            ids: self::ids(py, &ids)?,
+            all_tags: texts(tags, "tags")?,
+            any_tags: texts(any_tags, "any_tags")?,
+            before: maybe_time(before)?,
+            session,
+            source,
+            kind: kind.map(|name| self::kind(py, name)).transpose()?,
+            reach: is_limited.then(|| slf.get().reach_of(py, scopes)).transpose()?,
+        };
+        let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
+        answers::forgot(py, run(py, || agent.forget(&what, &writer, dry_run))?)
+    }
+
+    /// Restores forgotten or shortened items. Without ids, the items of the last ``forget`` or decay.
+    #[pyo3(signature = (*ids, scopes=None, dry_run=false, writer=None))]
+    fn unforget<'py>(
+        slf: &Bound<'py, Self>,
+        ids: Vec<String>,
+        scopes: Option<&Bound<'py, PyAny>>,
+        dry_run: bool,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> Answer<'py> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let (reach, ids) = (slf.get().reach_of(py, scopes)?, self::ids(py, &ids)?);
+        let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
+        let done = run(py, || match ids.is_empty() {
+            true => agent.unforget_last(&reach, &writer, dry_run),
+            false => agent.unforget(&ids, &writer, dry_run),
+        })?;
+        answers::restored(py, done)
+    }
+
+    /// Returns the forgotten items, the last forgotten first.
+    #[pyo3(signature = (*, limit=20, scopes=None))]
+    fn forgotten<'py>(
+        slf: &Bound<'py, Self>,
+        limit: usize,
+        scopes: Option<&Bound<'py, PyAny>>,
+    ) -> Answer<'py> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let (agent, reach) = (store.handle.agent(py)?, slf.get().reach_of(py, scopes)?);
+        let found = run(py, || agent.forgotten(&agent.memory().view(), &reach, limit))?;
+        table(py, found, answers::forgotten)
+    }
+
+    /// Sets the time at which an item expires; ``None`` means never. Returns the commit, or ``None`` without a change.
+    #[pyo3(signature = (id, at, *, writer=None))]
+    fn expire<'py>(
+        slf: &Bound<'py, Self>,
+        id: &str,
+        at: Option<&Bound<'py, PyAny>>,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let (id, at) = (self::id(py, id)?, maybe_time(at)?);
+        let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
+        let done = run(py, || agent.expire(&id, at, &writer))?;
+        maybe_commit(py, done.as_ref())
+    }
+
+    /// Shortens the items that nobody used for a while. ``summarizer(item, level)`` may return a shorter text.
+    #[pyo3(signature = (*, now=None, everything=false, dry_run=false, summarizer=None, writer=None))]
+    fn decay<'py>(
+        slf: &Bound<'py, Self>,
+        now: Option<&Bound<'py, PyAny>>,
+        everything: bool,
+        dry_run: bool,
+        summarizer: Option<Py<PyAny>>,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> Answer<'py> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let (now, host) = (maybe_time(now)?, summarizer.map(HostSummarizer));
+        let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
+        let done = run(py, || {
+            let pass = Pass {
+                now,
+                everything,
+                dry_run,
+                summarizer: host.as_ref().map(|host| host as &dyn Summarizer),
+            };
+            agent.decay(&pass, &writer)
+        })?;
+        answers::decayed(py, &done)
+    }
+
+    /// Finds the commit that changed the first answer to a question. With ``expect``, an answer without it is bad.
+    #[pyo3(signature = (question, good, bad=None, *, expect=None, scopes=None, with_untrusted=false))]
+    fn bisect<'py>(
+        slf: &Bound<'py, Self>,
+        question: &str,
+        good: &Bound<'py, PyAny>,
+        bad: Option<&Bound<'py, PyAny>>,
+        expect: Option<&str>,
+        scopes: Option<&Bound<'py, PyAny>>,
+        with_untrusted: bool,
+    ) -> Answer<'py> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let good = view_at(py, &store.handle, Some(good))?;
+        let bad = view_at(py, &store.handle, bad)?;
+        let mut query = RecallQuery::new(question, slf.get().reach_of(py, scopes)?);
+        query.with_untrusted = with_untrusted;
+        let agent = store.handle.agent(py)?;
+        answers::bisected_answer(py, run(py, || agent.bisect(&good, &bad, &query, expect))?)
+    }
+}
