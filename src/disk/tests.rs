@@ -250,7 +250,7 @@ fn every_call_names_a_path_that_is_not_a_regular_file() {
     rustix::fs::mkfifoat(rustix::fs::CWD, at("log/pipe"), rustix::fs::Mode::RWXU).unwrap();
     let named = |error: io::Error| {
         assert!(is_not_regular(&error), "{error}");
-        let found = crate::error::Error::io("", error);
+        let found = Error::io("", error);
         assert_eq!(found.code(), crate::error::ErrorCode::NotRegularFile);
         found.damage().unwrap().file.clone()
     };
