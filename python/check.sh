@@ -14,18 +14,25 @@ bin="$venv/bin"
 if ! [ -x "$bin/python" ]; then
   "${PYTHON:-python3}" -m venv "$venv"
 fi
+wheels="$CARGO_TARGET_DIR/wheels"
+build_wheel() {
+  rm -f "$wheels"/treering-*.whl
+  "$bin/maturin" build --release --locked --quiet --interpreter "$bin/python" --out "$wheels"
+  "$bin/python" -m pip install --quiet --force-reinstall --no-deps "$wheels"/treering-*.whl
+}
+if [ "${1:-}" = --wheel ]; then
+  [ -x "$bin/maturin" ] || "$bin/python" -m pip install --quiet "$(grep '^maturin==' requirements.txt)"
+  build_wheel
+  echo "installed $(basename "$wheels"/treering-*.whl); use it with $bin/python"
+  exit 0
+fi
 # The tools are installed again only if the list changed.
 if ! cmp -s requirements.txt "$venv/requirements.txt"; then
   "$bin/python" -m pip install --quiet -r requirements.txt
   cp requirements.txt "$venv/requirements.txt"
 fi
 
-wheels="$CARGO_TARGET_DIR/wheels"
-rm -f "$wheels"/treering-*.whl
-"$bin/maturin" build --release --locked --quiet --interpreter "$bin/python" --out "$wheels"
-"$bin/python" -m pip install --quiet --force-reinstall --no-deps "$wheels"/treering-*.whl
-[ "${1:-}" != --wheel ] || exit 0
-
+build_wheel
 cargo fmt --check
 cargo clippy --release --locked --all-targets -- -D warnings
 "$bin/pytest" tests

@@ -63,7 +63,12 @@ pub(crate) fn turn(
     for _ in 0..TRIES_MAX {
         let mut request = EnvelopeRequest::new(Reach::All);
         request.query = Some(asked.to_owned());
-        let envelope = agent.envelope(&memory.view(), &request)?;
+        let mut envelope = agent.envelope(&memory.view(), &request)?;
+        if envelope.text.is_empty() {
+            // A question such as "And now?" names no item, so the model gets the newest ones.
+            request.query = None;
+            envelope = agent.envelope(&memory.view(), &request)?;
+        }
         let answered = model.answer(INSTRUCTIONS, &message(&envelope.text, asked, &reasons))?;
         let writer = Writer::model(model.name()).session(session);
         let said = store(agent, &answered, &writer, &mut reasons);
