@@ -7,7 +7,8 @@ import { ago, goesBack, laneKey, laneText, number, opName } from "./format.js";
 import { VirtualList } from "./list.js";
 import { badge } from "./trust.js";
 
-const HEIGHT = matchMedia("(max-width: 760px)").matches ? 64 : 44;
+const NARROW = matchMedia("(max-width: 760px)").matches;
+const HEIGHT = NARROW ? 64 : 44;
 // Lanes beyond these share the last column.
 const COLUMNS = 6;
 const WIDTH = 14;
@@ -107,14 +108,15 @@ export class TimelineView {
 
   #row(row) {
     const op = row.target_seq !== null && goesBack(row.op) ? `${opName(row.op)} ${row.op === "rollback" ? "to" : "of"} ${number(row.target_seq)}` : opName(row.op);
+    const tags = row.snapshots.map((name) => h("span", { class: "badge tag" }, glyph("pin"), name));
     return [
       this.#graph(row),
-      h("span", { class: "seq", text: number(row.seq) }),
+      h("span", { class: "seq", text: NARROW ? `seq ${number(row.seq)}` : number(row.seq) }),
       h("span", { class: goesBack(row.op) ? "op back" : "op", text: op }),
-      h("span", { class: "lane", title: row.lane }, ...laneName(row.lane, row.lane_key)),
+      h("span", { class: "lane", title: row.lane }, ...laneName(row.lane, row.lane_key), " ", ...(NARROW ? tags : [])),
       badge(row.trust, { bare: true }),
       countsOf(row),
-      h("span", { class: "reason" }, ...row.snapshots.map((name) => h("span", { class: "badge tag" }, glyph("pin"), name)), row.thinned > 0 ? h("span", { class: "muted", text: `${number(row.thinned)} thinned before ` }) : null, row.reason ?? ""),
+      h("span", { class: "reason" }, ...(NARROW ? [] : tags), row.thinned > 0 ? h("span", { class: "muted", text: `${number(row.thinned)} thinned before ` }) : null, row.reason ?? ""),
       h("span", { class: "when", text: ago(row.time) }),
     ];
   }
