@@ -82,8 +82,8 @@ async function click(page, selector, matches) {
 // Finds the session that made 12 of 300 facts false, with the mouse alone, by what the screen shows.
 async function find() {
   const { store, guilty } = poisoned(program, work);
-  const server = await store.serve();
-  const { page, bad, close } = await open(server.page);
+  const server = store.serve();
+  const { page, bad, close } = await open(await server.address());
   const begun = Date.now();
   await settled(page);
   await click(page, "a, button", (text) => text.trim() === "Sessions");
@@ -110,42 +110,79 @@ async function find() {
   await page.screenshot({ path: join(work, "find.png") });
   check(bad.length === 0, `nothing else happened ${bad.join("; ")}`);
   await close();
-  await openLater(server.page);
+  await openAgain(server);
   server.end();
   await takeBack(store, guilty);
 }
 
-// Opens the page without its token, and then the printed address in the same tab.
-async function openLater(address) {
+// Opens the page without a ticket, with a used one, in a new tab beside an open one, and after a reload.
+async function openAgain(server) {
+  const address = await server.address();
   const [bare, fragment] = address.split("#");
   const { page, close } = await open(bare);
-  await settled(page);
-  check((await inSight(page, "main .empty")).some(({ text }) => text.includes("token")), "without its token the page asks for it");
+  const isOpen = (tab) => tab.evaluate(() => !document.body.classList.contains("locked") && document.getElementById("live").classList.contains("on") && document.querySelectorAll(".row").length > 0);
+  await wait(600);
+  const says = async (text) => (await inSight(page, "main .empty")).some((one) => one.text.includes(text));
+  check(await says("newest address"), "without a ticket the page says which address opens it");
   await page.evaluate((hash) => { location.hash = hash; }, fragment);
   await wait(1000);
   await settled(page);
-  const opened = await page.evaluate(() => !document.body.classList.contains("locked") && document.getElementById("live").classList.contains("on") && !location.hash.includes("token"));
-  check(opened && (await inSight(page, ".row")).length > 0, "the printed address opens it in the same tab");
+  check(await isOpen(page), "a printed address opens it in the same tab");
+  const kept = await page.evaluate(() => [location.href, sessionStorage.getItem("treering-token")]);
+  check(!/ticket|token/.test(kept[0]) && !address.includes(kept[1]), "neither the address of the tab nor the printed one has the token");
+  await page.reload();
+  await settled(page);
+  check(await isOpen(page), "a reload keeps it open");
+  const beside = await page.browserContext().newPage();
+  await beside.goto(`${bare}#/timeline`);
+  await wait(600);
+  await settled(beside);
+  check(await isOpen(beside), "a bookmark opens beside an open tab");
   await close();
+  const again = await open(address);
+  await wait(800);
+  check((await inSight(again.page, "main .empty")).some((one) => one.text.includes("used before") && one.text.includes("newest address")), "a used address says what to do");
+  await again.close();
 }
 
 // Takes the session back with the mouse alone, after the preview, and undoes that for the next run.
 async function takeBack(store, guilty) {
-  const server = await store.serve(["--write"]);
-  const { page, close } = await open(`${server.page}`);
+  const server = store.serve(["--write"]);
+  const { page, close } = await open(await server.address());
   await settled(page);
   await click(page, "a", (text) => text.trim() === "Sessions");
   await click(page, ".row", (text) => text.includes(guilty));
   await click(page, "aside button", (text) => text.startsWith("Take back"));
   const preview = (await inSight(page, "dialog"))[0].text;
   check(/12 changed/.test(preview) && /8 removed/.test(preview), "the preview says what will change");
+  check(/will be taken back/.test(preview) && !/\n\s*taken back/.test(preview) && /treering undo/.test(preview) && /a person/.test(preview), "the preview speaks of the future, and names the way back");
+  store.put([{ id: "notes/meanwhile", kind: "note", content: `Somebody else at ${Date.now()}.` }], ["--session", "meanwhile"]);
+  await click(page, "dialog button[type=submit]", () => true);
+  const refused = (await inSight(page, "dialog"))[0].text;
+  check(/nothing was changed/.test(refused), "a preview that is out of date changes nothing, and says so");
+  await click(page, "dialog button", (text) => text === "Show the new preview");
+  const active = () => page.evaluate(() => document.querySelector(".row.active strong")?.innerText);
+  check(await active() === guilty, "the cursor is at the session");
   await click(page, "dialog button[type=submit]", () => true);
   await wait(800);
   await settled(page);
+  check((await inSight(page, ".toast")).some(({ text }) => text.includes("treering undo")), "the answer names the way back");
   const row = (await inSight(page, ".row")).find((one) => one.text.includes(guilty));
   check(!row || /none alive/.test(row.text), "after the confirmation nothing of the session is alive");
+  check([guilty, undefined].includes(await active()), "the cursor is at no other session");
+  const button = await page.evaluate(() => [...document.querySelectorAll("aside button.danger")].map((one) => one.disabled));
+  check(button.length === 1 && button[0] && (await inSight(page, "aside")).some(({ text }) => text.includes("Nothing of it is left")), "the session offers nothing to take back");
+  // The server dies in a revert.
+  await go(page, "sessions?lane=day-1");
+  await click(page, "aside button", (text) => text.startsWith("Take back"));
+  server.kill();
+  await wait(300);
+  await click(page, "dialog button[type=submit]", () => true);
+  const unknown = (await inSight(page, "dialog"))[0].text;
+  check(/unknown whether/.test(unknown) && /timeline/.test(unknown), "after the end of the server the outcome is unknown");
+  await click(page, "dialog button", (text) => text === "Cancel");
+  check((await inSight(page, "#stale")).some(({ text }) => /out of date/.test(text)), "the page says that it is out of date");
   await close();
-  server.end();
   store.run(["undo"]);
 }
 
@@ -154,8 +191,8 @@ const ALLOWED = new Set("HTML HEAD META TITLE LINK SCRIPT BODY A HEADER DIV IMG 
 // Looks at hostile texts in every view: none may become more than text.
 async function hostileTexts() {
   const store = hostile(program, work, TEXTS);
-  const server = await store.serve();
-  const { page, bad, close } = await open(server.page);
+  const server = store.serve();
+  const { page, bad, close } = await open(await server.address());
   await settled(page);
   const rows = await page.evaluate(async () => {
     const token = sessionStorage.getItem("treering-token");
@@ -168,7 +205,7 @@ async function hostileTexts() {
   const sessions = await page.evaluate(async () => {
     const token = sessionStorage.getItem("treering-token");
     const read = await fetch("/ui/sessions?count=200", { headers: { Authorization: `Bearer ${token}` } });
-    return (await read.json()).rows.map((one) => one.lane);
+    return (await read.json()).rows.map((one) => one.lane_key ?? one.lane);
   });
   for (const lane of sessions) places.push(`sessions?${new URLSearchParams({ lane })}`);
   // A hostile address, too.
@@ -208,10 +245,10 @@ async function hostileTexts() {
 async function largeStore() {
   const store = large(program, work);
   const begun = Date.now();
-  const server = await store.serve();
+  const server = store.serve();
   console.log(`the server listens after ${Date.now() - begun} ms`);
   for (const run of ["cold", "warm"]) {
-    const { page, bad, close } = await open(server.page);
+    const { page, bad, close } = await open(await server.address());
     await page.waitForSelector(".row:not(.waiting)", { timeout: 60_000 });
     const times = await page.evaluate(() => ({
       paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
@@ -272,12 +309,12 @@ const VIEWS = (guilty) => ["objects", "objects?only=untrusted", "objects?id=fact
 async function axe() {
   const { store, guilty } = poisoned(program, work);
   const source = readFileSync(join(work, "node_modules/axe-core/axe.min.js"), "utf8");
-  const server = await store.serve(["--write"]);
+  const server = store.serve(["--write"]);
   let found = 0;
   let runs = 0;
   for (const size of SIZES) {
     for (const theme of THEMES) {
-      const { page, close } = await open(server.page, { size, theme });
+      const { page, close } = await open(await server.address(), { size, theme });
       await settled(page);
       await page.evaluate(source);
       for (const view of VIEWS(guilty)) {
@@ -308,10 +345,10 @@ async function axeHere(page, where) {
 // Saves screenshots of every view.
 async function shots() {
   const { store, guilty } = poisoned(program, work);
-  const server = await store.serve();
+  const server = store.serve();
   for (const size of SIZES) {
     for (const theme of THEMES) {
-      const { page, bad, close } = await open(server.page, { size, theme });
+      const { page, bad, close } = await open(await server.address(), { size, theme });
       await settled(page);
       for (const view of VIEWS(guilty)) {
         await go(page, view);

@@ -3,6 +3,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 
 export class Store {
   constructor(program, work, name) {
@@ -31,17 +32,17 @@ export class Store {
     this.run(["put", "--jsonl", "-", ...options], objects.map((object) => JSON.stringify(object)).join("\n"));
   }
 
-  // Starts a server, and returns its address and how to end it.
+  // Starts a server, and returns its addresses and how to end it.
   serve(options = []) {
     const env = { PATH: process.env.PATH, HOME: this.folder, TREERING_TRUST: "direct_user" };
     const server = spawn(this.program, ["--store", this.store, "serve", "--ui", "--json", ...options], { env, cwd: this.folder, stdio: ["ignore", "pipe", "inherit"] });
-    return new Promise((resolve, reject) => {
-      server.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
-      server.stdout.once("data", (line) => {
-        const listens = JSON.parse(line);
-        resolve({ ...listens, end: () => server.kill("SIGTERM") });
-      });
-    });
+    // Each address opens the page once, and the server prints the next one.
+    const printed = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+    return {
+      address: async () => JSON.parse((await printed.next()).value).page,
+      end: () => server.kill("SIGTERM"),
+      kill: () => server.kill("SIGKILL"),
+    };
   }
 }
 

@@ -4,10 +4,12 @@
 //! Layer 10, part of cli.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 #[cfg(feature = "http")]
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
+#[cfg(feature = "http")]
+use std::sync::Arc;
 
 use super::prelude::*;
 use crate::agent::Agent;
@@ -16,7 +18,7 @@ use crate::cli::args::LaneOptions;
 #[cfg(feature = "http")]
 use crate::cli::token_file::{new_token, token_in};
 #[cfg(feature = "http")]
-use crate::serve::http::{self, Listening, Page};
+use crate::serve::http::{self, Listening, Page, Ticket, Token};
 use crate::serve::operations::Profile;
 use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
 use crate::serve::{Caller, Server, Service, mcp};
@@ -45,9 +47,9 @@ const NO_HTTP: bool = !cfg!(feature = "http");
 /// --allow-origin names it. SIGTERM ends the server after the requests that are read are answered.
 ///
 /// The page of --ui shows every object of every scope, also untrusted ones, each with its class, and follows what other
-/// processes write. Its address contains a token, so give the address to nobody. The page only reads, unless --write is
-/// given: then it offers revert and rollback, and whoever has the address writes as you. Alone, --ui serves nothing else
-/// and listens at a free port of this machine.
+/// processes write. Its address opens the page once; then a new address is printed. Give the address to nobody. The page
+/// only reads, unless --write is given: then it offers revert and rollback, and whoever opens it writes as you. Alone,
+/// --ui serves nothing else and listens at a free port of this machine.
 ///
 /// # Examples
 /// ```text
@@ -237,12 +239,20 @@ impl HttpOptions {
             (None, Some(_)) => Some(new_token(memory)?),
             (None, None) => None,
         };
-        let page = if self.ui { Some(new_token(memory)?) } else { None };
-        let writer = self.write.then(|| context.writer());
+        let ticket = if self.ui { Some(new_token(memory)?) } else { None };
+        let page = match &ticket {
+            Some(ticket) => Some(Arc::new(Page {
+                token: new_token(memory)?,
+                ticket: Ticket::new(ticket.clone()),
+                reopen: reopening(memory.clone(), context.options.json)?,
+                writer: self.write.then(|| context.writer()),
+            })),
+            None => None,
+        };
         let listening = Listening {
             address,
             token: token.clone(),
-            page: page.clone().map(|token| Page { token, writer }),
+            page,
             hosts: self.allow_host,
             origins: self.allow_origin,
         };
@@ -251,8 +261,7 @@ impl HttpOptions {
             let listens = Listens {
                 url: format!("http://{bound}"),
                 token: token.map(|token| token.reveal().to_owned()),
-                // A browser sends the part after # to nobody, so the token reaches no log.
-                page: page.map(|token| format!("http://{bound}/#token={}", token.reveal())),
+                page: ticket.map(|ticket| page_address(bound, &ticket)),
                 file: file.map(|file| file.display().to_string()),
             };
             context.answer(&listens, |listens, context| {
@@ -281,11 +290,39 @@ struct Listens {
     /// What a client sends in the header `Authorization: Bearer TOKEN`. Missing with `--ui` alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    /// The address of the page, with its own token.
+    /// The address that opens the page once.
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<String>,
     #[serde(skip)]
     file: Option<String>,
+}
+
+/// Returns the address that opens the page with a ticket. A browser sends the part after # to nobody, so the ticket
+/// reaches no log.
+#[cfg(feature = "http")]
+fn page_address(bound: SocketAddr, ticket: &Token) -> String {
+    format!("http://{bound}/#ticket={}", ticket.reveal())
+}
+
+/// Returns what prints the next address of the page after the last one was used.
+///
+/// # Errors
+/// `Io` if the standard output cannot be opened.
+#[cfg(feature = "http")]
+fn reopening(memory: Memory, json: bool) -> Result<Box<dyn Fn(SocketAddr) -> Result<Token> + Send + Sync>> {
+    let output = output()?;
+    Ok(Box::new(move |bound| {
+        let ticket = new_token(&memory)?;
+        let page = page_address(bound, &ticket);
+        let line = if json {
+            serde_json::json!({ "url": format!("http://{bound}"), "page": page }).to_string()
+        } else {
+            format!("the page was opened; to open it again: {page}")
+        };
+        // The page works without a reader of the output.
+        drop(writeln!(&output, "{line}"));
+        Ok(ticket)
+    }))
 }
 
 /// Returns a name that no other process has, made of the time and random bytes.

@@ -9,8 +9,8 @@
 //!
 //! # Invariants
 //! - ADM-1: a request is admitted only with exactly one `Host` of the list, with no `Origin` outside the list, and with the
-//!   token of its part: that of the API, or that of the page. `/health` and the files of the page need none. No answer and
-//!   no comparison tells how much of a token is right.
+//!   token of its part: that of the API, or that of the page. `/health` and the files of the page need none, and the page
+//!   checks its ticket itself. No answer and no comparison tells how much of a token is right.
 //! - ADM-2: no origin but its own reads or changes something for the page, whatever the list has.
 
 use std::error::Error as _;
@@ -50,7 +50,7 @@ pub(crate) struct Listening {
     /// The token of MCP and the JSON API; `None` if the server offers only the page.
     pub(crate) token: Option<Token>,
     /// The page of a person.
-    pub(crate) page: Option<Page>,
+    pub(crate) page: Option<Arc<Page>>,
     /// The values of `Host` besides the ones of the bound address.
     pub(crate) hosts: Vec<String>,
     /// The values of `Origin` that are admitted.
@@ -62,7 +62,7 @@ pub(super) struct Admission {
     hosts: Vec<String>,
     origins: Vec<String>,
     token: Option<Token>,
-    page: Option<Token>,
+    page: Option<Arc<Page>>,
     /// The session of all clients, if the options of the server name it.
     session: Option<String>,
 }
@@ -114,7 +114,7 @@ impl Admission {
             hosts,
             origins: listening.origins,
             token: listening.token,
-            page: listening.page.map(|page| page.token),
+            page: listening.page,
             session: (!caller.names_session).then(|| caller.session.clone()),
         }
     }
@@ -126,9 +126,10 @@ impl Admission {
         let is_of_page = has_page && (page::is_file(path) || path.starts_with(page::DATA));
         check_site(headers)?;
         self.check_origin(headers, is_of_page)?;
-        let is_open = path == OPEN_PATH || has_page && page::is_file(path);
-        let token = if is_of_page { &self.page } else { &self.token };
-        if !is_open && !token.as_ref().is_some_and(|token| has_token(token, headers)) {
+        let is_open = path == OPEN_PATH || has_page && (page::is_file(path) || path == page::TICKETS);
+        let of_page = self.page.as_ref().filter(|_| is_of_page).map(|page| &page.token);
+        let token = if is_of_page { of_page } else { self.token.as_ref() };
+        if !is_open && !token.is_some_and(|token| bearer(headers).is_some_and(|sent| token.is(sent))) {
             return Err(Refusal::of_status(StatusCode::UNAUTHORIZED, ""));
         }
         // A form of a web page can send other types without asking the server first.
@@ -212,10 +213,11 @@ impl Admission {
     }
 }
 
-fn has_token(token: &Token, headers: &HeaderMap) -> bool {
-    let sent = only(headers, header::AUTHORIZATION.as_str());
-    let parts = sent.and_then(|sent| sent.split_at_checked("Bearer ".len()));
-    parts.is_some_and(|(scheme, sent)| scheme.eq_ignore_ascii_case(b"Bearer ") && token.is(sent.trim_ascii()))
+/// Returns the token or ticket that a request sends.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let sent = only(headers, header::AUTHORIZATION.as_str())?;
+    let (scheme, sent) = sent.split_at_checked("Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| sent.trim_ascii())
 }
 
 /// Refuses a request that a page of another site makes a browser send.

@@ -51,7 +51,7 @@ use self::answer::Refusal;
 use self::events::Pulse;
 use self::metrics::Metrics;
 pub(crate) use self::page::Page;
-pub(crate) use self::token::Token;
+pub(crate) use self::token::{Ticket, Token};
 use super::mcp::{Connection, Handler};
 use super::stop::{runtime, stopped};
 use crate::error::{Error, Result};
@@ -103,7 +103,7 @@ pub(crate) fn serve(
         }
         if let Some(page) = &listening.page {
             let shared = Arc::new(Shared::new(page.writer.clone()));
-            routes = routes.merge(page::routes(&shared, &pulse));
+            routes = routes.merge(page::routes(&shared, &pulse, page, bound));
             let (server, reading) = (server.clone(), server.clone());
             tokio::spawn(async move { page::prepare(&server, shared).await });
             tokio::spawn(Arc::clone(&pulse).run(reading));

@@ -6,7 +6,9 @@
 //! # Invariants
 //! - PGS-1: a file of the page contains no data of the memory, runs no inline script, and loads nothing from elsewhere.
 //! - PGS-2: the token of the page opens nothing but `/ui/`, and the token of the API opens nothing of it.
+//! - PGS-3: the token of the page is in no address. The printed address has a ticket, which is exchanged for the token once.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
@@ -16,13 +18,15 @@ use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
+use super::admission::bearer;
 use super::answer::{self, Refusal};
 use super::events::{self, Pulse};
 use crate::engine::Writer;
 use crate::error::{Error, Result};
 use crate::serve::Server;
-use crate::serve::http::Token;
+use crate::serve::http::{Ticket, Token};
 use crate::serve::ui::assets::{ASSETS, Asset};
 use crate::serve::ui::{
     Reader, Shared, changes, object, objects, search, sessions, shown, summary, timeline, ways_back,
@@ -32,6 +36,8 @@ use crate::serve::ui::{
 pub(super) const FILES: &str = "/assets/";
 /// The folder of the data of the page.
 pub(super) const DATA: &str = "/ui/";
+/// The path at which a ticket is exchanged. It needs no token.
+pub(super) const TICKETS: &str = "/ui/open";
 
 /// The content security policy: no inline script, and nothing from elsewhere (PGS-1).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -59,6 +65,10 @@ const HEADERS: [(HeaderName, &str); 6] = [
 pub(crate) struct Page {
     /// The token that a browser sends with each request for data.
     pub(crate) token: Token,
+    /// The ticket of the address that was printed last.
+    pub(crate) ticket: Ticket,
+    /// Prints the next address of the page, and returns its ticket.
+    pub(crate) reopen: Box<dyn Fn(SocketAddr) -> Result<Token> + Send + Sync>,
     /// The writer of the ways back; `None` if the page only reads.
     pub(crate) writer: Option<Writer>,
 }
@@ -69,14 +79,23 @@ pub(super) fn is_file(path: &str) -> bool {
 }
 
 /// Returns the routes of the page.
-pub(super) fn routes(shared: &Arc<Shared>, pulse: &Arc<Pulse>) -> Router<Server> {
-    let pulse = Arc::clone(pulse);
+pub(super) fn routes(
+    shared: &Arc<Shared>,
+    pulse: &Arc<Pulse>,
+    page: &Arc<Page>,
+    bound: SocketAddr,
+) -> Router<Server> {
+    let (pulse, page) = (Arc::clone(pulse), Arc::clone(page));
     Router::new()
         .route(
             "/",
             get(|headers: HeaderMap| async move { file(&ASSETS[0], &headers) }),
         )
         .route("/assets/{name}", get(named_file))
+        .route(
+            TICKETS,
+            post(move |State(server): State<Server>, headers: HeaderMap| open(server, page, bound, headers)),
+        )
         .route("/ui/summary", read(shared, summary::summary))
         .route("/ui/snapshots", read(shared, summary::snapshots))
         .route("/ui/folders", read(shared, objects::folders))
@@ -91,6 +110,26 @@ pub(super) fn routes(shared: &Arc<Shared>, pulse: &Arc<Pulse>) -> Router<Server>
         .route("/ui/revert", write(shared, ways_back::revert))
         .route("/ui/rollback", write(shared, ways_back::rollback))
         .route("/ui/events", get(move || async move { events::follow(&pulse) }))
+}
+
+/// Exchanges a ticket for the token of the page (PGS-3).
+async fn open(server: Server, page: Arc<Page>, bound: SocketAddr, headers: HeaderMap) -> Response {
+    let caller = server.caller().clone();
+    let token = page.token.reveal().to_owned();
+    let taken = server.run(caller, move |_| {
+        let sent = bearer(&headers).unwrap_or_default();
+        page.ticket.take(sent, || (page.reopen)(bound))
+    });
+    match taken.await {
+        Ok(true) => answer::json(&json!({ "token": token })),
+        Ok(false) => Refusal::forbidden(
+            "used_ticket",
+            "this address opens the page once, and was used before",
+            "use the tab that it opened, or open the newest address that treering serve --ui printed",
+        )
+        .into_response(),
+        Err(error) => Refusal::from(&error).into_response(),
+    }
 }
 
 /// Prepares the derived values for the first requests of the page.

@@ -1,13 +1,17 @@
-//! The token of a server, which a client sends with every request.
+//! The token of a server, which a client sends with every request, and the ticket that opens the page once.
 //!
 //! # Layer
 //! Layer 9, part of serve.
 //!
 //! # Invariants
 //! - TOK-1: the time of a comparison does not depend on how many bytes are equal.
+//! - TOK-2: a ticket is exchanged at most once, however many requests send it at the same time.
 
 use std::fmt;
 use std::hint::black_box;
+
+use crate::error::Result;
+use crate::threads::Mutex;
 
 /// A secret that is shown only on purpose.
 #[derive(Clone)]
@@ -35,6 +39,28 @@ impl Token {
     }
 }
 
+/// The ticket in the newest address of the page. A browser keeps the address in its history, so it opens the page once.
+pub(crate) struct Ticket(Mutex<Token>);
+
+impl Ticket {
+    pub(crate) fn new(unused: Token) -> Self {
+        Self(Mutex::new(unused))
+    }
+
+    /// Replaces the ticket by the next one if `sent` is it (TOK-2). Returns whether it was.
+    ///
+    /// # Errors
+    /// The errors of `next`. The ticket then stays.
+    pub(super) fn take(&self, sent: &[u8], next: impl FnOnce() -> Result<Token>) -> Result<bool> {
+        let mut unused = self.0.lock();
+        let is_unused = unused.is(sent);
+        if is_unused {
+            *unused = next()?;
+        }
+        Ok(is_unused)
+    }
+}
+
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")
@@ -54,5 +80,26 @@ mod tests {
             assert!(!token.is(other.as_bytes()), "{other}");
         }
         assert_eq!(format!("{token:?}"), "Token");
+    }
+
+    /// INVARIANT TOK-2: a ticket is exchanged at most once. One whose successor cannot be made stays.
+    #[test]
+    fn a_ticket_is_taken_once() {
+        let token = |text: &str| Token::new(text.to_owned());
+        let ticket = Ticket::new(token("first"));
+        let failed = ticket.take(b"first", || Err(crate::error::Error::internal("no random bytes")));
+        assert!(failed.is_err());
+        assert!(
+            !ticket
+                .take(b"other", || panic!("a wrong ticket makes none"))
+                .unwrap()
+        );
+        assert!(ticket.take(b"first", || Ok(token("second"))).unwrap());
+        assert!(
+            !ticket
+                .take(b"first", || panic!("a used ticket makes none"))
+                .unwrap()
+        );
+        assert!(ticket.take(b"second", || Ok(token("third"))).unwrap());
     }
 }

@@ -149,7 +149,7 @@ fn page(
 /// after its last.
 fn of_lane(reader: &Reader, lane: &str) -> Result<Vec<Change>> {
     let ledger = reader.ledger()?;
-    let lane = lane_number(&ledger, lane)? as usize;
+    let lane = lane_number(reader, &ledger, lane)? as usize;
     let mut sides: HashMap<u32, (Option<u32>, Option<u32>)> = HashMap::new();
     for change in &ledger.lanes()[lane].changes {
         sides.entry(change.id).or_insert((change.old, change.new)).1 = change.new;

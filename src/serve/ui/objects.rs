@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Rows;
 use super::reader::{Reader, kept};
-use super::shown::gist;
+use super::shown::{KEY_SIGN, gist, key_of};
 use crate::agent::Item;
 use crate::digest::Root;
 use crate::engine::{Ledger, SortedIds, View};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Object, Origin, Time};
-use crate::visible::printable;
 
 /// The largest number of folders of an answer.
 const FOLDERS_MAX: usize = 500;
@@ -171,7 +170,7 @@ fn after(prefix: &str) -> Option<String> {
 fn chosen(reader: &Reader, asked: &ObjectsAsked, rows: Rows) -> Result<ObjectsPage> {
     let ledger = reader.ledger()?;
     let view = reader.head()?;
-    let filter = Filter::of(&ledger, asked)?;
+    let filter = Filter::of(reader, &ledger, asked)?;
     let seq = ledger.commits().last().map_or(0, |commit| commit.seq);
     let name = format!("{:?}\n{:?}\n{}", asked.only, asked.lane, asked.prefix);
     // A garbage collection moves no head. It thins commits, and the ledger then numbers the ids anew.
@@ -213,7 +212,7 @@ struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    fn of(ledger: &Ledger, asked: &'a ObjectsAsked) -> Result<Self> {
+    fn of(reader: &Reader, ledger: &Ledger, asked: &'a ObjectsAsked) -> Result<Self> {
         let only = asked.only.as_deref();
         if only.is_some_and(|only| !matches!(only, "untrusted" | "flagged")) {
             return Err(Error::invalid("the filter is unknown")
@@ -227,7 +226,7 @@ impl<'a> Filter<'a> {
             lane: asked
                 .lane
                 .as_deref()
-                .map(|lane| lane_number(ledger, lane))
+                .map(|lane| lane_number(reader, ledger, lane))
                 .transpose()?,
         })
     }
@@ -245,18 +244,20 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Returns the number of the lane with this name, as the page shows it.
+/// Returns the number of the lane with this name, or with this key for a name that may look like another one.
 ///
 /// # Errors
 /// `NotFound` if no commit is of the lane.
-pub(super) fn lane_number(ledger: &Ledger, name: &str) -> Result<u32> {
-    let found = ledger.lanes().iter().position(|lane| lane.name == name);
-    let found = found.or_else(|| {
-        ledger
-            .lanes()
-            .iter()
-            .position(|lane| printable(&lane.name) == name)
-    });
+pub(super) fn lane_number(reader: &Reader, ledger: &Ledger, name: &str) -> Result<u32> {
+    let suite = reader.memory().suite();
+    let is = |lane: &str| {
+        if name.starts_with(KEY_SIGN) {
+            key_of(suite, lane) == name
+        } else {
+            lane == name
+        }
+    };
+    let found = ledger.lanes().iter().position(|lane| is(&lane.name));
     let found = found.ok_or_else(|| {
         Error::not_found(format!("no commit was made by the session '{name}'"))
             .with_code(ErrorCode::NothingSelected)

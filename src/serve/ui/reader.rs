@@ -20,7 +20,20 @@ const STATES_KEPT: usize = 4;
 const DIFFS_KEPT: usize = 4;
 
 /// The newest values, each with what it was made of.
-type Kept<K, V> = Mutex<VecDeque<(K, Arc<V>)>>;
+pub(super) struct Kept<K, V> {
+    values: Mutex<VecDeque<(K, Arc<V>)>>,
+    /// Held while a value is made, so that requests that need the same value make it once.
+    making: Mutex<()>,
+}
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Self {
+        Self {
+            values: Mutex::default(),
+            making: Mutex::default(),
+        }
+    }
+}
 
 /// The values that the requests of the page share. All but the writer are derived.
 #[derive(Default)]
@@ -156,12 +169,21 @@ pub(super) fn kept<K: PartialEq, V>(
     key: K,
     make: impl FnOnce() -> Result<V>,
 ) -> Result<Arc<V>> {
-    if let Some((_, known)) = values.lock().iter().find(|(known, _)| *known == key) {
-        return Ok(Arc::clone(known));
+    let known = || {
+        let values = values.values.lock();
+        let known = values.iter().find(|(known, _)| *known == key);
+        known.map(|(_, value)| Arc::clone(value))
+    };
+    if let Some(known) = known() {
+        return Ok(known);
     }
-    // Made without the lock, so that others read meanwhile.
+    let _making = values.making.lock();
+    if let Some(known) = known() {
+        return Ok(known);
+    }
+    // Made without the lock of the values, so that others read meanwhile.
     let made = Arc::new(make()?);
-    let mut values = values.lock();
+    let mut values = values.values.lock();
     values.push_front((key, Arc::clone(&made)));
     values.truncate(most);
     Ok(made)

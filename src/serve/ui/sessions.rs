@@ -84,7 +84,7 @@ pub(crate) struct SessionRow {
 pub(crate) fn sessions(reader: &Reader, asked: &SessionsAsked) -> Result<SessionsPage> {
     let ledger = reader.ledger()?;
     let mut lanes: Vec<u32> = match &asked.lane {
-        Some(lane) => vec![lane_number(&ledger, lane)?],
+        Some(lane) => vec![lane_number(reader, &ledger, lane)?],
         None => (0..ledger.lanes().len() as u32).collect(),
     };
     let lane = |number: u32| &ledger.lanes()[number as usize];

@@ -1,4 +1,4 @@
-//! The escaped answers of the page. An id that escaping changes gets a second name.
+//! The escaped answers of the page. An id or lane that looks like another one gets a second name.
 //!
 //! # Layer
 //! Layer 9, part of serve.
@@ -13,13 +13,21 @@ use crate::visible::{cut, one_line, printable};
 
 /// The sign before a key path that names an object whose id cannot be shown. An id that begins with the sign is named by its
 /// key path, too, so that no id can be taken for a key path.
-const KEY_SIGN: char = '~';
+pub(super) const KEY_SIGN: char = '~';
 /// The number of characters of a gist.
 const GIST_CHARS: usize = 200;
 /// The length of a key path in hexadecimal digits.
 const KEY_DIGITS: usize = 64;
 
-/// Returns the answer with every text escaped (PAG-1). The field `key` names an object whose `id` is not enough.
+/// The fields that name a lane, each with the field of its second name.
+const LANE_FIELDS: [(&str, &str); 3] = [
+    ("lane", "lane_key"),
+    ("session", "session_key"),
+    ("actor", "actor_key"),
+];
+
+/// Returns the answer with every text escaped (PAG-1). The field `key` names an object whose `id` is not enough, and
+/// `lane_key` a lane whose name may look like another one.
 pub(crate) fn shown(document: Json, suite: HashSuite) -> Json {
     match document {
         Json::String(text) => Json::String(printable(&text)),
@@ -29,18 +37,39 @@ pub(crate) fn shown(document: Json, suite: HashSuite) -> Json {
                 .get("id")
                 .and_then(Json::as_str)
                 .filter(|id| printable(id) != *id || id.starts_with(KEY_SIGN));
-            let key = key.map(|id| format!("{KEY_SIGN}{}", to_hex(suite.key_path(id).as_bytes())));
+            let mut keys: Vec<_> = key.map(|id| ("key", key_of(suite, id))).into_iter().collect();
+            for (field, key) in LANE_FIELDS {
+                let name = map.get(field).and_then(Json::as_str);
+                keys.extend(
+                    name.filter(|name| !is_plain(name))
+                        .map(|name| (key, key_of(suite, name))),
+                );
+            }
             let fields = map.into_iter();
             let mut fields: Map<_, _> = fields
                 .map(|(name, field)| (printable(&name), shown(field, suite)))
                 .collect();
-            if let Some(key) = key {
-                fields.insert("key".to_owned(), Json::String(key));
-            }
+            let keys = keys
+                .into_iter()
+                .map(|(name, key)| (name.to_owned(), Json::String(key)));
+            fields.extend(keys);
             Json::Object(fields)
         }
         other => other,
     }
+}
+
+/// Returns the second name of an id or lane.
+pub(super) fn key_of(suite: HashSuite, name: &str) -> String {
+    format!("{KEY_SIGN}{}", to_hex(suite.key_path(name).as_bytes()))
+}
+
+/// Returns whether no other name of a lane looks like this one. Letters outside ASCII have look-alikes, and escaping
+/// writes a backslash.
+fn is_plain(name: &str) -> bool {
+    let is_seen = |byte: u8| byte == b' ' || byte.is_ascii_graphic() && byte != b'\\';
+    let has_gaps = name.trim() != name || name.contains("  ");
+    name.bytes().all(is_seen) && !has_gaps && !name.starts_with(KEY_SIGN)
 }
 
 /// Returns the object that a request names by its id, or by its key path after a sign.

@@ -11,7 +11,7 @@ use super::reader::Reader;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::digest::CommitDigest;
 use crate::engine::CommitInfo;
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::lane_of;
 
 /// The commits that a request asks for.
@@ -57,7 +57,7 @@ pub(crate) struct CommitRow {
 /// Returns a page of commits, newest first.
 ///
 /// # Errors
-/// `NotFound` if the lane or commit is unknown; `Corrupt` or `Io` if a commit cannot be read.
+/// `NotFound` if the lane or commit is unknown; `InvalidInput` (code `usage`) if the list lacks the commit; `Corrupt` or `Io` if a commit cannot be read.
 pub(crate) fn commits(reader: &Reader, asked: &CommitsAsked) -> Result<CommitsPage> {
     let around = asked
         .around
@@ -70,7 +70,7 @@ pub(crate) fn commits(reader: &Reader, asked: &CommitsAsked) -> Result<CommitsPa
     let chosen = match &asked.lane {
         Some(lane) => {
             let ledger = reader.ledger()?;
-            let lane = lane_number(&ledger, lane)? as usize;
+            let lane = lane_number(reader, &ledger, lane)? as usize;
             Some(ledger.lanes()[lane].commits.clone())
         }
         None => None,
@@ -81,10 +81,18 @@ pub(crate) fn commits(reader: &Reader, asked: &CommitsAsked) -> Result<CommitsPa
         Some(commit) => {
             let index = memory.index_of(commit.commit.seq)?;
             let place = match &chosen {
-                Some(chosen) => chosen.partition_point(|number| (*number as usize) < index),
-                None => index,
+                Some(chosen) => chosen.binary_search_by_key(&index, |number| *number as usize),
+                None => Ok(index),
             };
-            Some(total.saturating_sub(1).saturating_sub(place))
+            let place = place.ok().filter(|place| *place < total).ok_or_else(|| {
+                Error::invalid(format!(
+                    "the commit seq:{} is not in this list",
+                    commit.commit.seq
+                ))
+                .with_code(ErrorCode::Usage)
+                .with_hint("leave out lane and of, or name a commit of the list")
+            })?;
+            Some(total - 1 - place)
         }
         None => None,
     };

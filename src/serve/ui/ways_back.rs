@@ -149,7 +149,7 @@ fn selection(reader: &Reader, asked: &RevertAsked) -> Result<(Selection, String)
     match (&asked.lane, &asked.commit) {
         (Some(lane), None) => {
             let ledger = reader.ledger()?;
-            let lane = &ledger.lanes()[lane_number(&ledger, lane)? as usize];
+            let lane = &ledger.lanes()[lane_number(reader, &ledger, lane)? as usize];
             // A session and an actor without a session may have one name, and the writer of a lane without a session may
             // have other sessions. So the commits of the lane are selected one by one, as the page shows them.
             let commits = lane.commits.iter();

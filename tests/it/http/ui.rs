@@ -36,15 +36,36 @@ impl Page {
             .unwrap();
         let listens: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
         let url = text(&listens["url"]);
-        let page = text(&listens["page"]);
-        let token = page.strip_prefix(&format!("{url}/#token=")).unwrap().to_owned();
+        let ticket = ticket_of(&listens);
         let server = Server {
             child,
             port: url.rsplit(':').next().unwrap().parse().unwrap(),
             token: listens["token"].as_str().unwrap_or("none").to_owned(),
             listens,
         };
-        Self { server, token }
+        let mut page = Self {
+            server,
+            token: "none".to_owned(),
+        };
+        page.token = text(&page.open(&ticket).json()["token"]);
+        page
+    }
+
+    /// Exchanges a ticket.
+    fn open(&self, ticket: &str) -> Reply {
+        let port = self.server.port;
+        self.server.raw(&format!(
+            "POST /ui/open HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {ticket}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
+        ))
+    }
+
+    /// Returns the ticket of the next address that the server prints.
+    fn next_ticket(&mut self) -> String {
+        let mut line = String::new();
+        BufReader::new(self.server.child.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        ticket_of(&serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}")))
     }
 
     /// Sends a request with the token of the page.
@@ -71,6 +92,11 @@ impl Page {
         );
         self.send("POST", &format!("/ui/{path}"), &more, &body)
     }
+}
+
+fn ticket_of(listens: &Value) -> String {
+    let (url, page) = (text(&listens["url"]), text(&listens["page"]));
+    page.strip_prefix(&format!("{url}/#ticket=")).unwrap().to_owned()
 }
 
 /// Stores facts of three sessions, of which the last one replaces what the others wrote.
@@ -102,8 +128,43 @@ fn three_sessions(folder: &Folder) {
     }
 }
 
+/// INVARIANT PGS-3: the token of the page is in no address. The printed address opens the page once.
 #[test]
-fn the_token_is_in_the_fragment_and_opens_the_data_alone() {
+fn a_printed_address_opens_the_page_once_and_the_next_one_is_printed() {
+    let folder = Folder::with_store();
+    let mut page = Page::start(&folder, &[]);
+    let used = ticket_of(&page.server.listens);
+    assert_ne!(used, page.token);
+    for ticket in [used.as_str(), "", "wrong", &page.token.clone()] {
+        assert_eq!(
+            page.open(ticket).refusal(),
+            (403, "used_ticket".to_owned()),
+            "{ticket}"
+        );
+    }
+    // A ticket reads nothing, used or not, and a refused exchange used none.
+    let next = page.next_ticket();
+    for ticket in [&used, &next] {
+        let port = page.server.port;
+        let reply = page.server.raw(&format!(
+            "GET /ui/summary HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {ticket}\r\nConnection: close\r\n\r\n"
+        ));
+        assert_eq!(reply.refusal(), (401, "unauthorized".to_owned()));
+    }
+    let reply = page.open(&next);
+    assert_eq!(
+        (reply.status, reply.value("cache-control")),
+        (200, Some("no-store"))
+    );
+    assert_eq!(reply.json()["token"], page.token);
+    assert_ne!(page.next_ticket(), next);
+    assert_eq!(page.send("GET", "/ui/open", "", "").status, 405);
+    // A tab that has the page keeps it.
+    assert_eq!(page.get("summary")["objects"], 0);
+}
+
+#[test]
+fn the_token_opens_the_data_alone() {
     let folder = Folder::with_store();
     let page = Page::start(&folder, &[]);
     assert_eq!(page.token.len(), 64);

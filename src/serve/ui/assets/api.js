@@ -1,15 +1,45 @@
-// Requests to the server of this page. The token goes into a header, and never into an address.
+// Requests to the server of this page. The token goes into a header, and is in no address: the printed address has a ticket,
+// which the server exchanges for the token once. So the history of the browser keeps nothing that opens the page.
 
 const KEY = "treering-token";
 
-// Takes the token out of the address, so that it is in no history and no bookmark.
-export function takeToken() {
-  const found = /^#token=([0-9A-Za-z_-]+)$/.exec(location.hash);
-  if (found) {
-    sessionStorage.setItem(KEY, found[1]);
+// How long another tab may take to hand on its token.
+const TAB_MS = 300;
+
+const token = () => sessionStorage.getItem(KEY);
+// A tab that has the page hands the token to a new tab of the same browser, so a bookmark opens, too.
+const tabs = new BroadcastChannel(KEY);
+tabs.addEventListener("message", ({ data }) => { if (data === "ask" && token()) tabs.postMessage({ token: token() }); });
+
+// Gets the token of this tab, and returns why it has none: `null` if it has one.
+export async function takeToken() {
+  const ticket = /^#ticket=([0-9A-Za-z_-]+)$/.exec(location.hash)?.[1];
+  let why = {};
+  if (ticket) {
     history.replaceState(null, "", location.pathname);
+    try {
+      const found = await post("open", {}, ticket);
+      sessionStorage.setItem(KEY, found.token);
+    } catch (error) {
+      why = error;
+    }
   }
-  return sessionStorage.getItem(KEY) !== null;
+  if (!token()) await askTabs();
+  return token() ? null : why;
+}
+
+// Forgets a token that the server does not accept.
+export function dropToken() { sessionStorage.removeItem(KEY); }
+
+function askTabs() {
+  return new Promise((resume) => {
+    tabs.addEventListener("message", ({ data }) => {
+      if (data.token) sessionStorage.setItem(KEY, data.token);
+      resume();
+    }, { once: true });
+    tabs.postMessage("ask");
+    setTimeout(resume, TAB_MS);
+  });
 }
 
 // An answer with an error status, in words.
@@ -21,7 +51,7 @@ export class Refused extends Error {
 }
 
 async function send(path, options = {}) {
-  const headers = { Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}`, ...options.headers };
+  const headers = { Authorization: `Bearer ${token() ?? ""}`, ...options.headers };
   try {
     return await fetch(`/ui/${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });
   } catch (error) {
@@ -32,6 +62,7 @@ async function send(path, options = {}) {
 
 async function read(response) {
   const document = await response.json().catch(() => ({}));
+  if (response.status === 401) throw new Refused(401, { code: "unauthorized", message: "This tab belongs to a server that ended.", hint: "Open the newest address that treering serve --ui printed." });
   if (!response.ok) throw new Refused(response.status, document.error ?? {});
   return document;
 }
@@ -43,12 +74,14 @@ export async function get(path, params = {}, signal) {
   return read(await send(`${path}${query ? `?${query}` : ""}`, { signal }));
 }
 
-// Previews or makes a change.
-export async function post(path, document) {
-  return read(await send(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(document) }));
+// Previews or makes a change, or exchanges a ticket.
+export async function post(path, document, ticket) {
+  const headers = { "Content-Type": "application/json", ...(ticket ? { Authorization: `Bearer ${ticket}` } : {}) };
+  return read(await send(path, { method: "POST", headers, body: JSON.stringify(document) }));
 }
 
-// Calls `heard(name, data)` for each event of the server, and `changed(isLive)` when the connection opens or ends.
+// Calls `heard(name, data)` for each event of the server, and `changed(isLive)` when the connection opens or ends. Returns
+// when the server does not accept the token.
 export async function follow(heard, changed) {
   for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
     try {

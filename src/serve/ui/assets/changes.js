@@ -16,8 +16,11 @@ export function countsOf(row) {
     h("span", { class: name, title: `${number(count)} ${name}` }, sign, number(count))));
 }
 
+// The words of a preview, in which nothing was taken back yet.
+export const SINCE_PREVIEW = { ...SINCE, restored: "will be taken back" };
+
 // Returns the card of an object that differs.
-export function card(row, place = {}) {
+export function card(row, place = {}, since = SINCE) {
   const { change } = row;
   const title = row.erased ? h("span", { class: "id", text: `${row.id.slice(0, 15)}… (erased)` })
     : link({ ...place, id: nameOf(row), commit: undefined, lane: undefined }, { class: "id" }, row.id);
@@ -28,7 +31,7 @@ export function card(row, place = {}) {
     h("header", {},
       h("span", { class: `sign ${change}` }, h("span", { "aria-hidden": "true", text: SIGNS[change] }), change),
       title, ...classes, ...flags(row.flags),
-      h("span", { class: `since ${row.since}`, text: SINCE[row.since] ?? "" })),
+      h("span", { class: `since ${row.since}`, text: since[row.since] ?? "" })),
     row.fields.length > 0 ? h("dl", { class: "fields" }, ...row.fields.flatMap(({ name, old, new: now }) =>
       [h("dt", { text: name }), h("dd", {}, old === null ? h("i", { text: "none" }) : h("del", { text: old }), " ", now === null ? h("i", { text: "none" }) : h("ins", { text: now }))])) : null,
     row.lines.length > 0 ? linesOf(row.lines) : null,
@@ -89,7 +92,7 @@ export class CompareView {
       const input = h("input", { id: `compare-${name}`, type: "text", list: "revisions", autocomplete: "off", spellcheck: "false", placeholder: hint });
       return [h("label", { for: `compare-${name}`, text: label }), input];
     };
-    [this.fromLabel, this.from] = field("from", "From", "seq:7, a snapshot or a time");
+    [this.fromLabel, this.from] = field("from", "From", "seq:7, snapshot, time");
     [this.toLabel, this.to] = field("to", "To", "now");
     this.known = h("datalist", { id: "revisions" });
     this.result = h("div", { class: "result scroll", tabindex: "0", role: "region", "aria-label": "Differences" });

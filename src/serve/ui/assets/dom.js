@@ -1,5 +1,7 @@
 // Elements of the page. Text goes in as text alone, so no stored text can become an element.
 
+import { laneText } from "./format.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 // Makes an element. `props`: class, text, on (events), data, and attributes by name. A child is an element or a text.
@@ -84,16 +86,21 @@ export function skeleton(lines = 4) {
 }
 
 // Shows an error in words, with the next step.
-export function failure(error, again) {
+export function failure(error, again, label = "Try again") {
   return h("div", { class: "empty failed", role: "alert" },
     h("p", { class: "title", text: error.message ?? "Something failed" }),
     error.hint ? h("p", { text: error.hint }) : null,
-    again ? h("button", { type: "button", on: { click: again } }, "Try again") : null);
+    again ? h("button", { type: "button", on: { click: again } }, label) : null);
 }
 
-// Shows a sentence for some seconds.
+// Shows a sentence until a person had the time to read it.
 export function toast(text, kind = "") {
   const element = h("p", { class: `toast ${kind}`.trim(), text });
   document.getElementById("toasts").append(element);
-  setTimeout(() => element.remove(), 6000);
+  setTimeout(() => element.remove(), 4000 + 120 * text.length);
+}
+
+// Returns the name of a lane. If it may look like another name, its number stands before it.
+export function laneName(name, key) {
+  return [key ? h("span", { class: "lane-number", title: "Another name may look like this one. The number belongs to this name alone." }, laneText(key)) : null, name];
 }

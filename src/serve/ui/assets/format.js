@@ -38,6 +38,18 @@ export function plain(text = "") {
 // Returns the name under which the server finds an object: its id, or a stand-in if the id cannot be shown.
 export const nameOf = (row) => row.key ?? row.id;
 
+// Returns the name under which the server finds a lane.
+export const laneKey = (row) => row.lane_key ?? row.lane;
+
+// Returns the lane of the writer of a commit as a row.
+export function laneOf(line) {
+  if (line.session) return { lane: line.session, lane_key: line.session_key };
+  return { lane: line.actor ?? "default", lane_key: line.actor_key };
+}
+
+// Returns a short number for the key of a lane, or its name.
+export const laneText = (key) => (key?.startsWith("~") ? `#${key.slice(1, 9)}` : plain(key));
+
 const OPS = { put: "put", remember: "remember", ingest: "ingest", remove: "remove", init: "created", rollback: "rollback", undo: "undo", redo: "redo", revert: "revert", restore: "restore", erase: "erase", forget: "forget" };
 
 export const opName = (op) => OPS[op] ?? op;

@@ -13,14 +13,16 @@ const HEIGHT_MAX = 12_000_000;
 let made = 0;
 
 export class VirtualList {
-  // `read(start, count, signal)` returns { total, start, rows }. `draw(row, at)` returns the children of a row.
-  constructor({ label, height, read, draw, opened, empty, className = "" }) {
-    Object.assign(this, { label, height, read, draw, opened, emptyState: empty });
+  // `read(start, count, signal)` returns { total, start, rows }. `draw(row, at)` returns the children of a row. `keyOf(row)` is
+  // the name of a row, by which the active row is found again after the rows moved.
+  constructor({ label, height, read, draw, opened, empty, keyOf, className = "" }) {
+    Object.assign(this, { label, height, read, draw, opened, keyOf, emptyState: empty });
     this.name = `list${(made += 1)}`;
     this.pages = new Map();
     this.rows = new Map();
     this.total = 0;
     this.active = -1;
+    this.activeKey = null;
     this.selected = null;
     this.space = h("div", { class: "space", role: "presentation" });
     this.box = h("div", { class: `list ${className}`.trim(), tabindex: "0", on: { scroll: () => this.#plan(), keydown: (event) => this.#key(event), click: (event) => this.#click(event) } }, this.space);
@@ -32,6 +34,7 @@ export class VirtualList {
   // Shows the list from its beginning, or around a place that the first page names.
   async start(first = {}) {
     this.#forget();
+    this.#choose(-1);
     this.box.setAttribute("aria-busy", "true");
     const page = await this.#load(0, first);
     this.box.removeAttribute("aria-busy");
@@ -48,6 +51,7 @@ export class VirtualList {
   async refresh(shift = 0) {
     const atTop = this.box.scrollTop < this.height / 2;
     this.#forget();
+    this.active = -1;
     const start = Math.max(0, Math.floor(this.#first() / PAGE) * PAGE);
     const page = await this.#load(start / PAGE);
     if (!page) return;
@@ -59,7 +63,7 @@ export class VirtualList {
 
   // Scrolls to a row, and makes it the active one.
   show(at, center = false) {
-    this.active = at;
+    this.#choose(at);
     const top = at * this.#step();
     const sight = this.box.clientHeight || 600;
     if (center) this.box.scrollTop = Math.max(0, top - sight / 2);
@@ -94,6 +98,19 @@ export class VirtualList {
     this.aborter?.abort();
     this.aborter = new AbortController();
     this.pages.clear();
+  }
+
+  #choose(at) {
+    const row = this.rowAt(at);
+    this.active = at;
+    this.activeKey = row ? this.keyOf(row) : null;
+  }
+
+  // Makes the row active that was active before the rows moved.
+  #followActive({ rows, start }) {
+    if (this.active >= 0 || this.activeKey === null) return;
+    const found = rows.findIndex((row) => this.keyOf(row) === this.activeKey);
+    if (found >= 0) this.active = start + found;
   }
 
   #clearRows() {
@@ -132,6 +149,7 @@ export class VirtualList {
     const read = await reading;
     // The list shows something else by now.
     if (signal.aborted) return null;
+    if (read) this.#followActive(read);
     if (read && "around" in more && read.start % PAGE === 0) this.pages.set(read.start / PAGE, read);
     else if (read && !("around" in more)) this.pages.set(page, read);
     if (this.pages.size > PAGES_KEPT) this.pages.delete(this.pages.keys().next().value);
@@ -226,6 +244,7 @@ export class VirtualList {
   }
 
   #activate() {
+    if (this.activeKey === null) this.#choose(this.active);
     const element = this.rows.get(this.active);
     if (element) this.box.setAttribute("aria-activedescendant", element.id);
     else this.box.removeAttribute("aria-activedescendant");
@@ -239,7 +258,7 @@ export class VirtualList {
       const row = this.rowAt(this.active);
       if (row) this.opened(row);
     } else if (event.key in moves) {
-      const from = this.active < 0 && moves[event.key] > 0 ? -1 : this.active;
+      const from = this.active < 0 ? this.#first() - Math.sign(moves[event.key]) : this.active;
       this.show(Math.min(this.total - 1, Math.max(0, from + moves[event.key])));
       this.#activate();
     } else {
@@ -252,7 +271,7 @@ export class VirtualList {
     const element = event.target.closest(".row");
     const row = element && this.rowAt(Number(element.dataset.at));
     if (!row) return;
-    this.active = Number(element.dataset.at);
+    this.#choose(Number(element.dataset.at));
     this.#activate();
     this.opened(row);
   }

@@ -1,6 +1,6 @@
 // The page: its places, its head, and its keys. A place is the fragment of the address: #/view?parameters.
 
-import { follow, get, takeToken } from "./api.js";
+import { dropToken, follow, get, takeToken } from "./api.js";
 import { CompareView } from "./changes.js";
 import { empty, failure, glyph, h, hashOf, link, put } from "./dom.js";
 import { ago, counted, moment, number, opName, short } from "./format.js";
@@ -9,7 +9,7 @@ import { ObjectsView } from "./objects.js";
 import { SearchView } from "./search.js";
 import { SessionsView } from "./sessions.js";
 import { TimelineView } from "./timeline.js";
-import { overview, wordOf } from "./trust.js";
+import { overview, writerIn } from "./trust.js";
 
 const VIEWS = { objects: ObjectsView, sessions: SessionsView, timeline: TimelineView, compare: CompareView, search: SearchView };
 const TITLES = { objects: "Objects", sessions: "Sessions", timeline: "Timeline", compare: "Compare", search: "Search" };
@@ -85,20 +85,27 @@ async function showSummary() {
     h("p", { class: "muted", text: `${counted(summary.commits, "commit")}, ${counted(summary.snapshots, "snapshot")}` }),
     ...summary.warnings.map((warning) => h("p", { class: "callout warn", text: warning })));
   put(at("trusts"), ...overview(summary.work, summary.objects, (only, text) => link({ view: "objects", only }, { class: "look" }, text)));
-  put(at("mode"), summary.writer ? h("span", { class: "badge writes" }, `writes as ${summary.writer.actor ?? wordOf(summary.writer.trust)}`) : "read-only");
+  put(at("mode"), summary.writer ? h("span", { class: "badge writes" }, `writes as ${writerIn(summary.writer)}`) : "read-only");
   if (!summary.work) setTimeout(showSummary, 700);
   return undefined;
 }
 
-function showLocked() {
-  put(at("main"), empty("This page needs its token", "Open the address that treering serve --ui printed. The token is the part after #, and this tab keeps it until it is closed."));
+// Says how to open the page. `why` is the answer to the ticket of the address, if it had one.
+function showLocked(why = {}) {
+  dropToken();
+  put(at("main"), empty(why.message ?? "This tab cannot read the memory", why.hint ?? "Open the newest address that treering serve --ui printed. It opens the page once; then the next address is printed."));
   document.body.classList.add("locked");
   showLive(false);
+  at("stale").hidden = true;
 }
 
 function showLive(isLive) {
   at("live").className = isLive ? "live on" : "live off";
   at("live").querySelector(".word").textContent = isLive ? "Live" : "Not connected";
+  const wasStale = !at("stale").hidden;
+  at("stale").hidden = isLive;
+  if (!isLive && !wasStale) at("stale").textContent = `Not connected since ${new Date().toLocaleTimeString()}: what you see may be out of date.`;
+  if (isLive && wasStale) page.refresh(true);
 }
 
 // A head that moved shows at once; a burst of commits shows once in a while.
@@ -138,7 +145,7 @@ function keys(event) {
   }
 }
 
-function start() {
+async function start() {
   for (const place of document.querySelectorAll("[data-glyph]")) place.append(glyph(place.dataset.glyph));
   const theme = localStorage.getItem("treering-theme") ?? "";
   showTheme(Object.hasOwn(THEMES, theme) ? theme : "auto");
@@ -155,21 +162,22 @@ function start() {
     page.shown?.focus();
   });
   document.addEventListener("keydown", keys);
-  const hasToken = takeToken();
-  addEventListener("hashchange", () => {
-    // The printed address, opened in a tab that has the page: it begins anew with this token.
-    if (location.hash.startsWith("#token=") && takeToken()) location.reload();
-    else showPlace();
+  const locked = await takeToken();
+  addEventListener("hashchange", async () => {
+    // A printed address, opened in a tab that has the page: it begins anew.
+    if (!location.hash.startsWith("#ticket=")) return showPlace();
+    const why = await takeToken();
+    return why ? showLocked(why) : location.reload();
   });
-  if (!hasToken) return showLocked();
+  if (locked) return showLocked(locked);
+  page.ready = showSummary();
   showPlace();
-  showSummary();
   let seen = null;
   follow((name, data) => {
     const isNews = seen !== null && seen !== data.root + data.seq;
     seen = data.root + data.seq;
     if (isNews) moved(name);
-  }, showLive);
+  }, showLive).then(() => showLocked());
   // Ages grow while nothing happens.
   setInterval(showSummary, 60_000);
   return undefined;

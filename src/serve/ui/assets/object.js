@@ -2,10 +2,10 @@
 
 import { get } from "./api.js";
 import { changeCards, countsOf } from "./changes.js";
-import { empty, failure, glyph, h, link, put, skeleton } from "./dom.js";
-import { ago, counted, goesBack, moment, nameOf, number, opName, plain, short } from "./format.js";
+import { empty, failure, glyph, h, laneName, link, put, skeleton } from "./dom.js";
+import { ago, counted, goesBack, laneKey, laneOf, moment, nameOf, number, opName, plain, short } from "./format.js";
 import { badge, flags, wordOf } from "./trust.js";
-import { offer } from "./ways_back.js";
+import { isLeft, offer } from "./ways_back.js";
 
 // Fills the panel for a place, and returns whether it shows something.
 export async function showPanel(panel, place, page) {
@@ -31,9 +31,8 @@ export async function showPanel(panel, place, page) {
 
 const fact = (name, ...value) => [h("dt", { text: name }), h("dd", {}, ...value)];
 const within = (place, change) => ({ view: place.view, lane: place.view === "objects" ? place.lane : undefined, of: place.of, prefix: place.prefix, only: place.only, q: place.q, from: place.from, to: place.to, order: place.order, ...change });
-const laneLink = (place, lane) => link(within(place, { view: place.view === "objects" ? "sessions" : place.view, prefix: "", only: "", lane }), { class: "lane-link" }, lane);
+const laneLink = (place, row) => link(within(place, { view: place.view === "objects" ? "sessions" : place.view, prefix: "", only: "", lane: laneKey(row) }), { class: "lane-link" }, ...laneName(row.lane, row.lane_key));
 const commitLink = (place, seq) => link(within(place, { commit: `seq:${seq}` }), {}, `seq ${number(seq)}`);
-const laneOf = (line) => line.session ?? line.actor ?? "default";
 
 async function objectParts(place) {
   const { id, at } = place;
@@ -102,7 +101,7 @@ function versionItem(place, id, row) {
   return h("li", { class: row.present ? "present" : "" },
     h("div", { class: "who" },
       version ? badge(version.class) : null,
-      row.session || row.actor ? laneLink(place, row.session ?? row.actor) : h("span", { class: "muted", text: row.op ? "default" : "a thinned commit" }),
+      row.session || row.actor ? laneLink(place, laneOf(row)) : h("span", { class: "muted", text: row.op ? "default" : "a thinned commit" }),
       h("span", { class: "muted" }, row.op ? `${opName(row.op)} in ` : "", commitLink(place, row.seq)),
       h("time", { datetime: row.time, title: moment(row.time), text: ago(row.time) })),
     what,
@@ -116,9 +115,10 @@ async function commitParts(place, page) {
   const row = read.rows[read.place - read.start];
   if (!row) return [empty("No such commit", "Retention may have thinned it.")];
   const revision = `seq:${row.seq}`;
+  await page.ready;
   return [
     h("h2", {}, `${opName(row.op)} `, h("span", { class: "muted", text: revision })),
-    h("p", { class: "badges" }, badge(row.trust), laneLink(place, row.lane), countsOf(row)),
+    h("p", { class: "badges" }, badge(row.trust), laneLink(place, row), countsOf(row)),
     row.snapshots.length > 0 ? h("p", { class: "badges" }, ...row.snapshots.map((name) => h("span", { class: "badge tag" }, glyph("pin"), name))) : null,
     h("dl", { class: "facts" },
       ...fact("time", h("time", { datetime: row.time, text: moment(row.time) }), ` (${ago(row.time)})`),
@@ -139,10 +139,13 @@ async function commitParts(place, page) {
 
 async function sessionParts(place, page) {
   const { rows: [row] } = await get("sessions", { lane: place.lane });
-  const { lane } = row;
+  const lane = laneKey(row);
+  await page.ready;
+  // A session without living objects may still have removed some.
+  const left = row.alive > 0 || await isLeft(page, { lane });
   return [
-    h("h2", { text: lane }),
-    h("p", { class: "badges" }, badge(row.trust), row.tainted ? h("span", { class: "badge untrusted", title: "Untrusted text entered this session" }, "tainted") : null, countsOfSession(row)),
+    h("h2", {}, ...laneName(row.lane, row.lane_key)),
+    h("p", { class: "badges" }, badge(row.trust), row.tainted ? h("span", { class: "badge untrusted", title: "This session read or stored untrusted text" }, "tainted") : null, countsOfSession(row)),
     signs(row),
     h("dl", { class: "facts" },
       ...fact("commits", number(row.commits)),
@@ -154,7 +157,7 @@ async function sessionParts(place, page) {
     h("p", { class: "actions" },
       link({ view: "timeline", of: lane }, { class: "button" }, "Its commits"),
       row.alive > 0 ? link({ view: "objects", lane }, { class: "button" }, "Its objects") : null),
-    offer(page, { lane, text: `session ${lane}` }),
+    offer(page, { lane, text: `session ${row.lane}`, left }),
     h("h3", { text: "Everything it changed" }),
     changeCards({ lane }, within(place, {})),
   ];

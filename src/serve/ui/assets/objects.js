@@ -2,17 +2,20 @@
 
 import { get } from "./api.js";
 import { empty, glyph, h, link, put } from "./dom.js";
-import { ago, nameOf, number, plain } from "./format.js";
+import { ago, laneText, nameOf, number, plain } from "./format.js";
 import { VirtualList } from "./list.js";
 import { badge, flags } from "./trust.js";
 
-// Returns the children of the row of an object.
+// An id that the program made up, which says nothing to a person.
+const MADE_UP = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+// Returns the children of the row of an object: its id and then its text, or the other way round if its id was made up.
 export function objectRow(row, text = row.gist) {
+  const id = h("span", { class: "id", text: row.id });
+  const gist = h("span", { class: "gist", text: text || row.kind });
   return [
     badge(row.trust),
-    h("span", { class: "what" },
-      h("span", { class: "id", text: row.id }),
-      h("span", { class: "gist", text: text || row.kind })),
+    MADE_UP.test(row.id) && text ? h("span", { class: "what text-first" }, gist, id) : h("span", { class: "what" }, id, gist),
     h("span", { class: "side-info" }, ...flags(row.flags), h("span", { class: "when", text: ago(row.updated) })),
   ];
 }
@@ -26,6 +29,7 @@ export class ObjectsView {
     this.list = new VirtualList({
       label: "Objects",
       height: matchMedia("(max-width: 760px)").matches ? 84 : 60,
+      keyOf: nameOf,
       className: "objects",
       draw: (row) => objectRow(row),
       opened: (row) => page.open({ id: nameOf(row) }),
@@ -65,7 +69,7 @@ export class ObjectsView {
 
   heading(total) {
     const { prefix, lane } = this.place;
-    const of = lane ? ` of ${plain(lane)}` : prefix ? ` in ${plain(prefix)}` : "";
+    const of = lane ? ` of ${laneText(lane)}` : prefix ? ` in ${plain(prefix)}` : "";
     put(this.title, "Objects", h("span", { class: "muted", text: `${of} ${number(total)}` }));
   }
 
@@ -85,7 +89,7 @@ export class ObjectsView {
     const { only, lane } = this.place;
     const filter = (value, text) => this.#link({ only: value }, { class: "chip", "aria-current": (only ?? "") === value ? "true" : null }, text);
     put(this.filters, filter("", "All"), filter("untrusted", "Untrusted"), filter("flagged", "Flagged"),
-      lane ? this.#link({ lane: "" }, { class: "chip on", "aria-label": `Stop showing only ${plain(lane)}` }, `by ${plain(lane)}`, glyph("close")) : null);
+      lane ? this.#link({ lane: "" }, { class: "chip on", "aria-label": `Stop showing only ${laneText(lane)}` }, `by ${laneText(lane)}`, glyph("close")) : null);
   }
 
   // Draws the folders from the top to the chosen one, and those in it.

@@ -44,6 +44,8 @@ export class SearchView {
 
   #hit(row, text) {
     const children = objectRow({ ...row, updated: row.updated ?? row.time, gist: text });
+    // A neighbour of a match in a conversation may have none of the words.
+    if (row.why?.length > 0 && !row.why.includes("contains words of the question")) children.push(h("span", { class: "why muted small", text: `found because: ${row.why[0]}` }));
     return h("button", { type: "button", class: "hit", data: { name: nameOf(row) }, "aria-pressed": "false", on: { click: () => this.page.open({ id: nameOf(row) }) } }, ...children);
   }
 

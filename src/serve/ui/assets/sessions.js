@@ -1,8 +1,8 @@
 // The view of the sessions: who changed how much, and what a person should look at first.
 
 import { get } from "./api.js";
-import { empty, h, link, put, svg } from "./dom.js";
-import { ago, counted, number } from "./format.js";
+import { empty, h, laneName, link, put, svg } from "./dom.js";
+import { ago, counted, laneKey, number } from "./format.js";
 import { VirtualList } from "./list.js";
 import { signs } from "./object.js";
 import { badge } from "./trust.js";
@@ -30,10 +30,11 @@ export class SessionsView {
     this.orders = h("div", { class: "filters", role: "group", "aria-label": "Order" });
     this.list = new VirtualList({
       label: "Sessions",
-      height: 104,
+      height: matchMedia("(max-width: 760px)").matches ? 124 : 104,
+      keyOf: laneKey,
       className: "sessions",
       draw: (row) => this.#row(row),
-      opened: (row) => page.open({ lane: row.lane }),
+      opened: (row) => page.open({ lane: laneKey(row) }),
       read: async (rows, signal) => {
         const read = await get("sessions", { order: this.place.order, ...rows }, signal);
         put(this.title, "Sessions", h("span", { class: "muted", text: ` ${number(read.total)}` }));
@@ -51,7 +52,7 @@ export class SessionsView {
       put(this.orders, ...ORDERS.map(([order, text]) => link({ view: "sessions", order, lane: place.lane }, { class: "chip", "aria-current": (place.order ?? "") === order ? "true" : null }, text)));
       await this.list.start();
     }
-    this.list.select((row) => row.lane === place.lane);
+    this.list.select((row) => laneKey(row) === place.lane);
   }
 
   refresh() { return this.list.refresh(); }
@@ -65,8 +66,8 @@ export class SessionsView {
     return [
       h("span", { class: "session-head" },
         badge(row.trust, { bare: true }),
-        h("strong", { text: row.lane }),
-        row.tainted ? h("span", { class: "badge untrusted" }, "tainted") : null,
+        h("strong", { title: row.lane }, ...laneName(row.lane, row.lane_key)),
+        row.tainted ? h("span", { class: "badge untrusted", title: "This session read or stored untrusted text" }, "tainted") : null,
         h("span", { class: "when", text: ago(row.last) })),
       shareOf(row),
       h("span", { class: "session-numbers muted" },

@@ -2,12 +2,13 @@
 
 import { get } from "./api.js";
 import { countsOf } from "./changes.js";
-import { empty, glyph, h, link, put, svg } from "./dom.js";
-import { ago, goesBack, number, opName, plain } from "./format.js";
+import { empty, glyph, h, laneName, link, put, svg } from "./dom.js";
+import { ago, goesBack, laneKey, laneText, number, opName } from "./format.js";
 import { VirtualList } from "./list.js";
 import { badge } from "./trust.js";
 
-const HEIGHT = matchMedia("(max-width: 760px)").matches ? 64 : 44;
+const NARROW = matchMedia("(max-width: 760px)").matches;
+const HEIGHT = NARROW ? 64 : 44;
 // Lanes beyond these share the last column.
 const COLUMNS = 6;
 const WIDTH = 14;
@@ -21,12 +22,15 @@ export class TimelineView {
     this.list = new VirtualList({
       label: "Commits, newest first",
       height: HEIGHT,
+      keyOf: (row) => row.seq,
       className: "timeline",
       draw: (row) => this.#row(row),
       opened: (row) => page.open({ commit: `seq:${row.seq}` }),
       read: async (rows, signal) => {
         const { count, start, around } = rows;
-        const read = await get("commits", { lane: this.place.of, of: this.pinned, start, count, around }, signal);
+        const asked = { lane: this.place.of, of: this.pinned, start, count };
+        // A filtered list may lack the commit of the details. It then begins at its top.
+        const read = await get("commits", { ...asked, around }, signal).catch((error) => (around && error.status === 400 ? get("commits", asked, signal) : Promise.reject(error)));
         this.pinned = read.total;
         this.#heading(read.total);
         return read;
@@ -41,7 +45,7 @@ export class TimelineView {
     this.place = place;
     if (moved) {
       this.pinned = undefined;
-      put(this.filters, place.of ? link({ view: "timeline", commit: place.commit }, { class: "chip on", "aria-label": `Stop showing only ${plain(place.of)}` }, `by ${plain(place.of)}`, glyph("close")) : null);
+      put(this.filters, place.of ? link({ view: "timeline", commit: place.commit }, { class: "chip on", "aria-label": `Stop showing only ${laneText(place.of)}` }, `by ${laneText(place.of)}`, glyph("close")) : null);
       await this.list.start(place.commit ? { around: place.commit } : {});
     } else if (place.commit && !this.#isInSight(place.commit)) {
       const read = await get("commits", { lane: place.of, of: this.pinned, around: place.commit, count: 1 }).catch(() => null);
@@ -68,18 +72,19 @@ export class TimelineView {
   }
 
   #heading(total) {
-    put(this.title, "Timeline", h("span", { class: "muted", text: `${this.place.of ? ` of ${plain(this.place.of)}` : ""} ${number(total)}` }));
+    put(this.title, "Timeline", h("span", { class: "muted", text: `${this.place.of ? ` of ${laneText(this.place.of)}` : ""} ${number(total)}` }));
   }
 
   // Returns the column of the lane of a row: the first one that no other lane uses from its first to its last commit.
   #column(row) {
-    const known = this.columns.find((column) => column.lanes.has(row.lane));
+    const known = this.columns.find((column) => column.lanes.has(laneKey(row)));
     if (known) return this.columns.indexOf(known);
     const [first, last] = row.lane_span ?? [row.seq, row.seq];
     const isFree = (column) => column.spans.every(([low, high]) => last < low || first > high);
     let at = this.columns.findIndex(isFree);
     if (at < 0) at = this.columns.length < COLUMNS ? this.columns.push({ lanes: new Set(), spans: [] }) - 1 : COLUMNS - 1;
-    this.columns[at].lanes.add(row.lane);
+    this.columns[at].lanes.add(laneKey(row));
+    this.list.box.style.setProperty("--rails", `${this.columns.length * WIDTH}px`);
     this.columns[at].spans.push([first, last]);
     return at;
   }
@@ -103,14 +108,15 @@ export class TimelineView {
 
   #row(row) {
     const op = row.target_seq !== null && goesBack(row.op) ? `${opName(row.op)} ${row.op === "rollback" ? "to" : "of"} ${number(row.target_seq)}` : opName(row.op);
+    const tags = row.snapshots.map((name) => h("span", { class: "badge tag" }, glyph("pin"), name));
     return [
       this.#graph(row),
-      h("span", { class: "seq", text: number(row.seq) }),
+      h("span", { class: "seq", text: NARROW ? `seq ${number(row.seq)}` : number(row.seq) }),
       h("span", { class: goesBack(row.op) ? "op back" : "op", text: op }),
-      h("span", { class: "lane", text: row.lane }),
+      h("span", { class: "lane", title: row.lane }, ...laneName(row.lane, row.lane_key), " ", ...(NARROW ? tags : [])),
       badge(row.trust, { bare: true }),
       countsOf(row),
-      h("span", { class: "reason" }, ...row.snapshots.map((name) => h("span", { class: "badge tag" }, glyph("pin"), name)), row.thinned > 0 ? h("span", { class: "muted", text: `${number(row.thinned)} thinned before ` }) : null, row.reason ?? ""),
+      h("span", { class: "reason" }, ...(NARROW ? [] : tags), row.thinned > 0 ? h("span", { class: "muted", text: `${number(row.thinned)} thinned before ` }) : null, row.reason ?? ""),
       h("span", { class: "when", text: ago(row.time) }),
     ];
   }

@@ -18,6 +18,12 @@ const TRUSTED = ["direct_user", "host", "model", "tool_internal"];
 export const isTrusted = (trust) => TRUSTED.includes(trust);
 export const wordOf = (trust) => CLASSES[trust]?.word ?? "unknown";
 
+// Returns the writer of the page in words: a name, or "a person".
+export function writerIn({ actor, trust }) {
+  const word = wordOf(trust);
+  return actor ?? `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`;
+}
+
 function shape(trust) {
   const made = CLASSES[trust]?.shape() ?? svg("path", { d: "M4 8h8" });
   return svg("svg", { viewBox: "0 0 16 16", class: "shape", "aria-hidden": "true", focusable: "false" }, made);
@@ -27,8 +33,8 @@ function shape(trust) {
 export function badge(trust, { bare = false } = {}) {
   if (!trust) return h("span", { class: "badge erased" }, shape(null), "erased");
   const trusted = isTrusted(trust);
-  const word = bare || trusted ? wordOf(trust) : `untrusted: ${wordOf(trust)}`;
-  return h("span", { class: `badge ${trust} ${trusted ? "trusted" : "untrusted"}`, title: `class ${trust}` }, shape(trust), word);
+  const word = [bare || trusted ? null : h("span", { class: "prefix", text: "untrusted: " }), wordOf(trust)];
+  return h("span", { class: `badge ${trust} ${trusted ? "trusted" : "untrusted"}`, title: `class ${trust}` }, shape(trust), h("span", {}, ...word));
 }
 
 // How many flags a row names. A writer may set any number of them, of any length.

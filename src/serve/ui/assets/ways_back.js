@@ -1,16 +1,45 @@
 // The ways back: a revert and a rollback, each after a preview of what will change.
 
 import { get, post } from "./api.js";
-import { card } from "./changes.js";
+import { SINCE_PREVIEW, card } from "./changes.js";
 import { failure, glyph, h, put, skeleton, toast } from "./dom.js";
 import { counted, counts, number } from "./format.js";
+import { writerIn } from "./trust.js";
+
+// Returns whether a revert would change something. An error of the preview is shown when the person asks for it.
+export async function isLeft(page, asked) {
+  if (!page.summary?.writer) return true;
+  const read = await post("revert", { ...asked, dry_run: true }).catch(() => null);
+  return !read || counts(read).length > 0;
+}
 
 // Returns the buttons of the ways back, or nothing if the page only reads.
-export function offer(page, { lane, commit, text, rollback }) {
+export function offer(page, { lane, commit, text, rollback, left = true }) {
   if (!page.summary?.writer) return null;
-  const revert = h("button", { type: "button", class: "danger", on: { click: () => dialog(page, new Revert({ lane, commit }, text)) } }, glyph("undo"), `Take back ${text}`);
+  const revert = h("button", { type: "button", class: "danger", disabled: !left, on: { click: () => dialog(page, new Revert({ lane, commit }, text)) } }, glyph("undo"), `Take back ${text}`);
   const back = rollback ? h("button", { type: "button", class: "danger", on: { click: () => dialog(page, new Rollback(rollback)) } }, glyph("undo"), `Roll back to ${rollback}`) : null;
-  return h("p", { class: "actions" }, revert, back);
+  return h("p", { class: "actions" }, revert, back, left ? null : h("span", { class: "muted small", text: "Nothing of it is left to take back." }));
+}
+
+// Returns the command that takes back the newest change of the writer of the page.
+function wayBack({ session, actor }) {
+  const quoted = (name) => (/^[\w.:/-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
+  return `treering undo${session ? ` --session ${quoted(session)}` : actor ? ` --actor ${quoted(actor)}` : ""}`;
+}
+
+// Returns an error of a confirmed change with words that say whether something was changed.
+function explained(error) {
+  if (error.code === "head_moved") {
+    return { message: "Somebody committed after this preview, so nothing was changed.", hint: "Read the new preview, and confirm it.", label: "Show the new preview" };
+  }
+  if (error.code === "offline") {
+    return {
+      message: "The connection ended before the answer, so it is unknown whether the change was made.",
+      hint: "Start treering serve --ui --write again and open its address: the newest commit of the timeline says it. Or run: treering log --limit 1",
+      label: "Look again",
+    };
+  }
+  return error;
 }
 
 const words = (read) => counts(read).map(([name, , count]) => `${number(count)} ${name}`).join(", ") || "nothing";
@@ -30,7 +59,7 @@ class Revert {
       h("p", {}, "Each object gets its newest version by anybody else, or is removed if there is none: ", h("strong", { text: words(read) }), "."),
       read.kept_total > 0 ? h("p", { class: "callout", text: `${counted(read.kept_total, "object")} stay, because others changed them later: ${read.kept.slice(0, 5).map((kept) => kept.id).join(", ")}` }) : null,
       read.derived_total > 0 ? h("p", { class: "callout warn", text: `${counted(read.derived_total, "object")} were derived from this and stay: ${read.derived.slice(0, 5).join(", ")}` }) : null,
-      h("div", { class: "cards" }, ...read.rows.map((row) => card(row, { view: "objects" }))),
+      h("div", { class: "cards" }, ...read.rows.map((row) => card(row, { view: "objects" }, SINCE_PREVIEW))),
       changes > read.rows.length ? h("p", { class: "muted", text: `and ${number(changes - read.rows.length)} more` }) : null,
     ];
   }
@@ -53,7 +82,7 @@ class Rollback {
     return [
       h("p", {}, "The whole memory returns to this state: ", h("strong", { text: words(read) }), ". Snapshots stay."),
       this.all ? h("p", { class: "callout warn" }, glyph("warn"), `This also takes back the work of ${read.other_lanes.length > 0 ? read.other_lanes.join(", ") : "others"}.`) : null,
-      h("div", { class: "cards" }, ...differences.rows.map((row) => card(row, { view: "objects" }))),
+      h("div", { class: "cards" }, ...differences.rows.map((row) => card(row, { view: "objects" }, SINCE_PREVIEW))),
       differences.total > differences.rows.length ? h("p", { class: "muted", text: `and ${number(differences.total - differences.rows.length)} more` }) : null,
     ];
   }
@@ -70,7 +99,7 @@ function dialog(page, way) {
   const writer = page.summary.writer;
   const form = h("form", { on: { submit: (event) => { event.preventDefault(); run(); } } },
     h("div", { class: "field" }, h("label", { for: "reason", text: "Reason" }), reason),
-    h("p", { class: "muted small", text: `The change is a commit of class ${writer.trust}${writer.actor ? ` by ${writer.actor}` : ""}. An undo takes it back.` }),
+    h("p", { class: "muted small" }, `The change is a commit, written as ${writerIn(writer)}. To take it back: `, h("code", { text: wayBack(writer) })),
     h("div", { class: "actions" }, cancel, yes));
   const box = h("dialog", { class: "dialog", "aria-labelledby": "dialog-title", on: { cancel: () => box.remove() } }, h("h2", { id: "dialog-title", text: way.title }), body, form);
   document.body.append(box);
@@ -93,10 +122,11 @@ function dialog(page, way) {
     try {
       await way.confirm(head, reason.value.trim() || undefined);
       close();
-      toast(way.done, "good");
+      toast(`${way.done}. To take this back: ${wayBack(writer)}`, "good");
       page.refresh(true);
     } catch (error) {
-      put(body, failure(error, preview));
+      const told = explained(error);
+      put(body, failure(told, preview, told.label));
     }
   };
   preview();

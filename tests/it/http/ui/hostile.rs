@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::Folder;
 use super::Page;
+use crate::program::{column, text};
 
 /// Returns every text of a document, with the names of its fields.
 fn texts(document: &Value, found: &mut Vec<String>) {
@@ -47,7 +48,7 @@ fn no_answer_contains_a_character_that_nobody_sees() {
     let key = listed["rows"][0]["key"].as_str().unwrap().to_owned();
     assert_eq!(listed["rows"][0]["id"], "bidi/\\u{202e}gnp");
     assert!(listed["rows"][1]["key"].is_null());
-    // The object is found by its key path, and the session by its shown name.
+    // The object and the session are found by their keys.
     let object = page.get(&format!("object?id={key}"));
     assert!(
         object["content"]
@@ -56,12 +57,10 @@ fn no_answer_contains_a_character_that_nobody_sees() {
             .starts_with("<script>alert(1)</script>\\u{1b}[31m\\u{202e}gnp"),
         "{object}"
     );
-    let lane = page.get("sessions")["rows"][0]["lane"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    assert_eq!(lane, "night\\u{202e}");
-    let named = "night%5Cu%7B202e%7D";
+    let session = page.get("sessions")["rows"][0].clone();
+    assert_eq!(session["lane"], "night\\u{202e}");
+    let lane = text(&session["lane_key"]);
+    let named = &lane;
     let paths = [
         "summary".to_owned(),
         "folders".to_owned(),
@@ -94,4 +93,73 @@ fn no_answer_contains_a_character_that_nobody_sees() {
     let missing = page.send("GET", "/ui/object?id=%E2%80%AE", "", "");
     assert_eq!(missing.status, 404);
     assert!(!missing.body.contains('\u{202e}'), "{missing:?}");
+}
+
+/// Each session whose name may look like another one has a key, which selects that session alone.
+#[test]
+fn sessions_whose_names_look_alike_are_told_apart() {
+    let folder = Folder::with_store();
+    // The second name is the first one as it is written out, and the last two differ in a Cyrillic letter.
+    let names = [
+        "a\u{200b}b",
+        "a\\u{200b}b",
+        "~ab",
+        " ab",
+        "a  b",
+        "p\u{430}l",
+        "pal",
+    ];
+    for (at, name) in names.iter().enumerate() {
+        let session = format!("--session={name}");
+        folder.json(&[
+            "put",
+            &format!("o/{at}"),
+            "--kind",
+            "fact",
+            "--content",
+            name,
+            &session,
+        ]);
+    }
+    let page = Page::start(&folder, &["--write"]);
+    let sessions = page.get("sessions?order=recent");
+    let mut keys = Vec::new();
+    for row in sessions["rows"].as_array().unwrap() {
+        let key = row["lane_key"].as_str();
+        let is_plain = ["pal", "default"].contains(&row["lane"].as_str().unwrap());
+        assert_eq!(key.is_none(), is_plain, "{row}");
+        assert_eq!(
+            (&row["session_key"], &row["lane_key"]),
+            (&row["lane_key"], &row["session_key"])
+        );
+        keys.extend(key.map(str::to_owned));
+    }
+    assert_eq!(keys.len(), names.len() - 1);
+    keys.push("pal".to_owned());
+    let mut found = Vec::new();
+    for key in &keys {
+        let changes = page.get(&format!("changes?lane={key}"));
+        let ids = column(changes["rows"].as_array().unwrap(), "id");
+        assert_eq!(ids.len(), 1, "{key}");
+        let commits = page.get(&format!("commits?lane={key}"));
+        assert_eq!(
+            (&commits["total"], commits["rows"][0]["lane_key"].as_str()),
+            (&json!(1), Some(key.as_str()).filter(|key| *key != "pal"))
+        );
+        let preview = page
+            .post("revert", &json!({ "lane": key, "dry_run": true }))
+            .json();
+        assert_eq!(column(preview["rows"].as_array().unwrap(), "id"), ids, "{key}");
+        let object = page.get(&format!("object?id={}", ids[0]));
+        assert_eq!(
+            object["writer"]["session_key"].as_str(),
+            Some(key.as_str()).filter(|key| *key != "pal")
+        );
+        found.extend(ids);
+    }
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), names.len());
+    // A shown name that is not plain selects nothing by itself.
+    assert_eq!(page.send("GET", "/ui/sessions?lane=~00", "", "").status, 404);
 }

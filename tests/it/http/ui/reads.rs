@@ -188,6 +188,17 @@ fn the_timeline_has_commits_snapshots_and_ways_back() {
     let around = page.get("commits?around=seq:5");
     let place = around["place"].as_u64().unwrap() - around["start"].as_u64().unwrap();
     assert_eq!(rows(&around)[place as usize]["seq"], 5);
+    // A commit that the list lacks is refused, and no other row stands for it.
+    for (path, status) in [
+        ("commits?of=1&around=seq:5", 400),
+        ("commits?lane=night&around=seq:5", 400),
+        ("commits?lane=night&around=seq:11", 200),
+        ("commits?around=seq:99", 404),
+        ("commits?around=nothing", 404),
+    ] {
+        let reply = page.send("GET", &format!("/ui/{path}"), "", "");
+        assert_eq!(reply.status, status, "{path}: {reply:?}");
+    }
     // Later pages have the same rows, whatever was committed since.
     folder.put("later", "one more");
     let pinned = page.get("commits?of=14&start=1&count=1");
