@@ -198,9 +198,9 @@ const MUTANTS: [Mutant; 33] = [
         "no checksum of the body",
         "src/log/frame.rs",
         [
-            "if !header.matches(body, seed, offset) {",
-            "!header.matches(body, seed, offset)",
-            "false",
+            "if header.matches(body, seed, offset) {",
+            "header.matches(body, seed, offset)",
+            "true",
         ],
         "log::",
     ),
