@@ -6,7 +6,7 @@ Every object of a thread has an id below ``langgraph/THREAD/``:
 - ``blob/NS/CHANNEL/VERSION`` is a value of a channel, which checkpoints share;
 - ``write/NS/ID/TASK/INDEX`` is a pending write;
 - ``chunk/DIGEST`` is a part of a large value, which values share;
-- ``shared`` changes when a pending write shares a stored chunk, so that a prune that would remove the chunk is made anew.
+- ``shared`` changes when a checkpoint or a pending write shares a stored chunk, so that a prune that would remove the chunk is made anew.
 
 Each call of the saver is one commit in the lane of its thread.
 """
@@ -228,6 +228,8 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             head = draft.get(names.head(ns))
             if head is None or str(head["checkpoint"]) <= new:
                 self._put_head(draft, names, ns, new)
+            if chunks.shared:
+                self._put(draft, names.shared, "langgraph_shared", {"change": uuid.uuid4().hex})
 
         self._change("checkpoint", thread, stage)
         return _config(thread, ns, new)

@@ -147,7 +147,11 @@ class TreeringSession:
     def _undo(self) -> Committed:
         head = self.memory.refresh().get(f"{self._prefix}head")
         if head is None or head.get("op") == "pop":
-            return self.memory.undo(writer=self._writer)
+            # Others may share the lane of the session, so this takes back the commit that removed the items, and no other.
+            newest = next(iter(self.memory.history(f"{self._prefix}head")), None)
+            if newest is not None and newest.commit.op in ("pop_item", "clear_session"):
+                back = self.memory.revert(commit=newest.commit.digest, writer=self._writer)
+                return Committed(back.commit, back.changed)
         staged: list[Draft] = []
 
         def stage(draft: Draft) -> None:

@@ -82,8 +82,8 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
 /// processes can acquire the lock. So a busy writer that locks again and again does not starve the other processes.
 ///
 /// # Errors
-/// `Busy` with the name of the lock's holder if the lock is not free within `wait`; `Io` if the system refuses; the errors
-/// of `go_on`, which each attempt calls.
+/// `Busy` with the name of the lock's holder if the lock is not free within `wait`. `Io` if the system refuses. The errors
+/// of `go_on`, which is called after each failed attempt.
 pub fn lock_as(
     disk: &dyn Disk,
     name: &str,

@@ -88,6 +88,8 @@ pub(super) const RELATION: &str = "relation";
 pub(super) const FOREIGN: &str = "snap.";
 /// The maximum nesting depth of JSON in a file.
 pub(super) const DEPTH_MAX: usize = 64;
+/// The maximum number of findings. A file of many faults must not fill the memory.
+const FINDINGS_MAX: usize = 10_000;
 /// The number from which a float no longer represents every integer.
 const INTEGERS_MAX: f64 = (1_u64 << 53) as f64;
 
@@ -101,12 +103,42 @@ pub(super) struct Mapped {
     pub(super) findings: Vec<ForeignFinding>,
     /// The number of parts of the file that cannot be mapped.
     pub(super) refused: u64,
+    /// The number of findings beyond the maximum.
+    omitted: u64,
 }
 
 impl Mapped {
+    /// Adds a finding. Counts findings beyond the maximum, but does not store them.
     pub(super) fn say(&mut self, at: impl Into<String>, what: impl Into<String>) {
-        let (at, what) = (at.into(), what.into());
-        self.findings.push(ForeignFinding { at, what });
+        if self.findings.len() < FINDINGS_MAX {
+            let (at, what) = (at.into(), what.into());
+            self.findings.push(ForeignFinding { at, what });
+        } else {
+            self.omitted += 1;
+        }
+    }
+
+    /// Adds a last finding with the number of the omitted ones.
+    pub(super) fn say_omitted(&mut self) {
+        if self.omitted > 0 {
+            let what = format!("{} more findings are not listed", self.omitted);
+            self.findings.push(ForeignFinding {
+                at: "the file".to_owned(),
+                what,
+            });
+        }
+    }
+
+    /// Adds a finding about a named part of a file that has no place in Treering, unless the part is empty.
+    pub(super) fn leave_out(&mut self, name: &str, part: &str) {
+        let count = match split(part) {
+            Ok(Parts::List(list)) => list.len(),
+            Ok(Parts::Map(map)) => map.len(),
+            Err(_) => usize::from(!matches!(part, "null" | "false" | "\"\"")),
+        };
+        if count > 0 {
+            self.say(name, "is not imported");
+        }
     }
 
     /// Adds a finding about a part of the file that is not imported.
@@ -206,7 +238,7 @@ pub(super) fn read_parts(bytes: &[u8]) -> Result<Parts<'_>> {
 fn reason(error: &JsonError) -> String {
     match error {
         JsonError::NotJson => "is not one JSON list or object".to_owned(),
-        JsonError::BadValue => "has a number out of range, or an escape of half a character".to_owned(),
+        JsonError::BadValue => "has a number out of range or an unpaired surrogate".to_owned(),
         JsonError::TooDeep => "is nested too deep".to_owned(),
         JsonError::KeyTwice(key) => format!("has the key `{key}` twice"),
     }
@@ -311,8 +343,12 @@ pub(super) fn other_attributes(other: &Map<String, Json>, at: &str, mapped: &mut
                 format!("`{name}` has a number above 2^53, which is stored as a float and may be rounded"),
             );
         }
+        let mut name = format!("{prefix}{name}");
+        while attributes.get(&name).is_some() {
+            name.insert_str(0, FOREIGN);
+        }
         match value_from_json(json) {
-            Ok(value) => drop(attributes.insert(format!("{prefix}{name}"), value)),
+            Ok(value) => drop(attributes.insert(name, value)),
             Err(error) => mapped.say(at, format!("`{name}` is ignored: {}", error.message())),
         }
     }

@@ -7,7 +7,8 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - The vectors, the hashes and the earlier texts of mem0 are not in this JSON, so they are not imported.
+//! - The vectors and the earlier texts of mem0 are not in this JSON. Hashes and scores can be computed again, and relations of
+//!   the graph have no place, so they are not imported.
 
 use serde_json::{Map, Value as Json};
 
@@ -30,19 +31,13 @@ const DERIVED: [&str; 4] = ["hash", "score", "event", "structured_attributes"];
 /// Maps memories to facts.
 pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let scope = foreign.usual_scope()?;
+    let mut mapped = Mapped::default();
     let memories = match read_parts(foreign.bytes)? {
         Parts::List(list) => Some(list),
-        Parts::Map(map) => ["results", "memories"].into_iter().find_map(|name| {
-            let (_, part) = map.iter().find(|(key, _)| key == name)?;
-            match split(part) {
-                Ok(Parts::List(list)) => Some(list),
-                _ => None,
-            }
-        }),
+        Parts::Map(map) => memories(map, &mut mapped),
     };
     let memories = memories
         .ok_or_else(|| unreadable("the file has no list of memories named `results` or `memories`"))?;
-    let mut mapped = Mapped::default();
     for (memory, number) in memories.into_iter().zip(1..) {
         let at = format!("memory {number}");
         let Some(mut fields) = mapped.object(memory, &at, "memory") else {
@@ -65,6 +60,20 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     Ok(mapped)
 }
 
+/// Returns the memories of an answer of mem0. Adds a finding for each other part, such as the relations of the graph and
+/// the address of the next page.
+fn memories<'a>(map: Vec<(String, &'a str)>, mapped: &mut Mapped) -> Option<Vec<&'a str>> {
+    let mut memories: Option<Vec<&str>> = None;
+    for (key, part) in map {
+        match (key.as_str(), split(part)) {
+            ("results" | "memories", Ok(Parts::List(list))) => memories.get_or_insert_default().extend(list),
+            ("count" | "previous", _) => {}
+            _ => mapped.leave_out(&key, part),
+        }
+    }
+    memories
+}
+
 /// Removes the times of a memory. Returns the time of its text, and the time at which it expires. A memory is valid until
 /// the end of its expiration date, in UTC. The time of its first text stays a field, if it differs.
 fn times(fields: &mut Map<String, Json>, at: &str, mapped: &mut Mapped) -> (Option<Time>, Option<Time>) {
@@ -85,17 +94,16 @@ fn attributes(mut fields: Map<String, Json>, at: &str, mapped: &mut Mapped) -> A
         None => Map::new(),
     };
     let mut tags = texts_in(&mut metadata, "tags");
-    tags.extend(metadata.get("category").and_then(Json::as_str).map(str::to_owned));
+    tags.extend(texts_in(&mut metadata.clone(), "category"));
     tags.extend(texts_in(&mut fields, "categories"));
     let [user, run, actor] = ["user_id", "run_id", "actor_id"].map(|name| text_of(&mut fields, name));
     fields.retain(|name, value| !DERIVED.contains(&name.as_str()) && !value.is_null());
     for (name, value) in metadata.into_iter().filter(|(_, value)| !value.is_null()) {
         let shadowed = fields.get(&name).is_some_and(|known| *known != value);
-        let name = if shadowed {
-            format!("metadata.{name}")
-        } else {
-            name
-        };
+        let mut name = name;
+        while shadowed && fields.contains_key(&name) {
+            name.insert_str(0, "metadata.");
+        }
         fields.insert(name, value);
     }
     let mut attributes = other_attributes(&fields, at, mapped);
@@ -180,9 +188,10 @@ mod tests {
         let text = r#"[{"id":"1","memory":"Tea.","created_at":1767225600,"updated_at":"noon","user_id":7,"run_id":"r",
             "categories":["a",{"b":1}],"role":"user","hash":"h","big":123456789012345678901,
             "metadata":{"role":"other","tags":[1],"category":"c","hash":"mine","user_id":"u","none":null}},
-            {"id":"2","memory":"x","metadata":"text"}]"#;
+            {"id":"2","memory":"x","flags":["a"],"snap.flags":"b","metadata":"text"},
+            {"id":"3","memory":"y","metadata":{"category":["a",""]}},{"id":"4","memory":"z","metadata":{"category":""}}]"#;
         let mapped = map_of(text).unwrap();
-        let [(_, one), (_, two)] = mapped.incoming.as_slice() else {
+        let [(_, one), (_, two), (_, three), (_, four)] = mapped.incoming.as_slice() else {
             panic!()
         };
         assert_eq!(one.event_time.unwrap().to_string(), "2026-01-01T00:00:00.000000Z");
@@ -196,6 +205,19 @@ mod tests {
             })
         );
         assert_eq!(two.attributes.get("metadata").unwrap().as_text(), Some("text"));
+        assert!(
+            two.attributes.get("snap.flags").is_some() && two.attributes.get("snap.snap.flags").is_some()
+        );
+        assert_eq!(three.attributes.get("tags"), texts(&["a".to_owned()]).as_ref());
+        assert_eq!(four.attributes.get("tags"), None);
+        let graph = r#"{"results":[],"memories":[{"id":"1","memory":"x"}],"relations":[{"source":"a"}],"next":null,"count":1}"#;
+        let graph = map_of(graph).unwrap();
+        assert_eq!(
+            (graph.incoming.len(), graph.findings.len()),
+            (1, 1),
+            "{:?}",
+            graph.findings
+        );
         assert_eq!(
             (mapped.findings.len(), mapped.refused),
             (2, 0),

@@ -99,6 +99,7 @@ pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer
                 Err(error) => return Err(error),
             }
         }
+        mapped.say_omitted();
         // RMB-1: an answer never contains a text that the scan stopped.
         for ForeignFinding { at, what } in &mut mapped.findings {
             *at = agent.scanner().redact(at).into_owned();

@@ -52,7 +52,7 @@ fn a_graph_becomes_entities_and_facts() {
     let test = TestMemory::new(Settings::default());
     let agent = &test.agent;
     let taken = import(agent, ForeignFormat::ServerMemory, GRAPH.as_bytes());
-    assert_eq!((taken.counts.created, taken.counts.refused), (3, 0));
+    assert_eq!((taken.counts.created, taken.counts.refused), (3, 1));
     assert_eq!(taken.findings.len(), 1);
     assert_eq!(taken.findings[0].at, "line 4");
     let ada = get(agent, "tea/entity/Ada");
@@ -96,7 +96,8 @@ fn an_import_replaces_nothing_that_is_trusted() {
         ForeignFormat::ServerMemory,
         GRAPH.replace("tea", "beer").as_bytes(),
     );
-    assert_eq!((taken.counts.refused, taken.counts.updated), (1, 0));
+    // The line that is no JSON is refused, too.
+    assert_eq!((taken.counts.refused, taken.counts.updated), (2, 0));
     assert_eq!(get(agent, "tea/entity/Ada").content(), Some("Ada, as I know her"));
 }
 

@@ -1,11 +1,14 @@
 //! A group commit syncs several drafts once, and each draft gets the same result as if it were committed alone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{child, content, id, note, put};
+use crate::disk::lock_within;
 use crate::engine::{Committed, Draft, Durability, Memory, Options, VerifyDepth, View, Writer};
+use crate::log::LOCK_NAME;
 use crate::testing::sim_disk::{Fault, SimDisk};
-use crate::{ErrorKind, Result};
+use crate::{ErrorCode, ErrorKind, Result};
 
 /// Commits drafts in one group, in the given order, and returns their results.
 fn together(memory: &Memory, drafts: Vec<Draft>) -> Vec<Result<Committed>> {
@@ -143,7 +146,7 @@ fn another_rule_set_for_an_open_store_is_refused() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
-    let relaxed = Options::new().durability(Durability::Interval(std::time::Duration::from_millis(5)));
+    let relaxed = Options::new().durability(Durability::Interval(Duration::from_millis(5)));
     assert_eq!(relaxed.clone().open(&store).err().unwrap().code(), "already_open");
     assert_eq!(Memory::open(&store)?.view().root(), memory.view().root());
     drop(memory);
@@ -225,6 +228,56 @@ impl crate::engine::Clock for Panics {
         );
         crate::Time::from_micros(1)
     }
+}
+
+/// INVARIANT GRP-1: a caller that the host stops ends no commit of another caller.
+#[test]
+fn a_caller_that_is_stopped_ends_no_commit_of_another() -> Result<()> {
+    for stopped in ["a", "b", "c"] {
+        let disk = Arc::new(SimDisk::new(6));
+        let stop = move || std::thread::current().name() == Some(stopped);
+        let options = Options::new().automatic_gc(None).wait(Duration::from_secs(20));
+        let memory = Memory::on_disk(Arc::clone(&disk) as _, options.clone().stop(stop), true, None)?;
+        let lock = lock_within(&*disk, LOCK_NAME, Duration::ZERO)?;
+        std::thread::scope(|scope| {
+            let mut waiting = Vec::new();
+            for (name, count) in [("a", 1), ("b", 2), ("c", 3)] {
+                let draft = draft(&memory, |draft| draft.put(note(name, "")));
+                let memory = &memory;
+                let commit = move || memory.commit(draft, "put");
+                waiting.push(
+                    std::thread::Builder::new()
+                        .name(name.to_owned())
+                        .spawn_scoped(scope, commit)
+                        .unwrap(),
+                );
+                let is_over = |waiting: &[std::thread::ScopedJoinHandle<'_, _>]| {
+                    waiting.iter().any(|one| one.is_finished())
+                };
+                while memory.inner.queue.len() < count && !is_over(&waiting) {
+                    std::thread::yield_now();
+                }
+            }
+            while !waiting.iter().any(|one| one.is_finished()) {
+                std::thread::yield_now();
+            }
+            drop(lock);
+            for (thread, name) in waiting.into_iter().zip(["a", "b", "c"]) {
+                let outcome = thread.join().unwrap().map_err(|error| error.code());
+                let expected = if name == stopped {
+                    Some(ErrorCode::Interrupted)
+                } else {
+                    None
+                };
+                assert_eq!(outcome.err(), expected, "{name} of {stopped}");
+            }
+        });
+        let view = memory.view();
+        for name in ["a", "b", "c"] {
+            assert_eq!(view.contains(&id(name))?, name != stopped, "{name} of {stopped}");
+        }
+    }
+    Ok(())
 }
 
 #[test]

@@ -3,8 +3,6 @@
 //! # Layer
 //! Layer 5.
 
-use std::sync::Arc;
-
 use crate::engine::memory::Memory;
 use crate::engine::read::{Revision, Selection, View, named_by, text_of};
 use crate::engine::trace;
@@ -13,9 +11,7 @@ use crate::engine::write::kept_draft::draft_named;
 use crate::engine::write::revert::{Conflicts, Revert};
 use crate::engine::write::rollback::{Reversing, Rollback, later_changes};
 use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
-use crate::engine::write::{
-    Answer, Committed, Draft, PolicyVerdict, Request, Writer, check_trusted, newest_references,
-};
+use crate::engine::write::{Committed, Draft, PolicyVerdict, Writer, check_trusted, newest_references};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Op, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 use crate::store::Store;
@@ -223,17 +219,7 @@ impl Memory {
         }
         let draft = self.review(draft, op)?;
         draft.check_authorisation()?;
-        let answer = Arc::new(Answer::default());
-        let op = op.to_owned();
-        let is_first = self.inner.queue.push(Request {
-            draft,
-            op,
-            answer: Arc::clone(&answer),
-        });
-        if is_first {
-            self.inner.commit_queue();
-        }
-        answer.wait()
+        self.inner.commit_in_group(draft, op.to_owned())
     }
 
     /// Lets the policy review the draft. Returns the draft to commit, or the policy's refusal.

@@ -29,7 +29,7 @@ pub(crate) use commit::{Note, Ready};
 pub(crate) use draft::{Draft, Staged, StagedChange, StagedObject, changed_meanwhile, named};
 pub(crate) use log_handle::{LogHandle, body_bytes};
 pub(crate) use policy::{PolicyVerdict, WritePolicy};
-pub(crate) use request::{Answer, Committed, Queue, Request};
+pub(crate) use request::{Committed, Queue, Request};
 pub(crate) use snapshot::newest_references;
 pub(crate) use staging::add_links;
 pub(crate) use tree::Placed;

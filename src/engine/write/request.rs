@@ -5,17 +5,22 @@
 //!
 //! # Layer
 //! Layer 5.
+//!
+//! # Invariants
+//! - GRP-1: a caller that the host stops ends no commit of another caller.
+//! - GRP-2: the caller of the first request in the queue commits the group, or is told to.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::store::{CommitEntry, settle};
 use crate::threads::{Condvar, Mutex};
 
 use super::Draft;
 use crate::engine::inner::Inner;
 use crate::engine::read::CommitInfo;
+use crate::engine::settings::Settings;
 
 /// The result of a call that writes.
 #[derive(Clone, Debug)]
@@ -40,28 +45,58 @@ pub(crate) struct Request {
     pub(crate) answer: Arc<Answer>,
 }
 
+/// The pause between two questions of a waiting caller whether it must stop.
+const STOP_EVERY: Duration = Duration::from_millis(100);
+
+/// What a waiting caller is told.
+enum Told {
+    Result(Result<Committed>),
+    /// The caller must commit the group, because the caller before it stopped.
+    Lead,
+}
+
 /// The place where a caller waits for the result of its draft.
 #[derive(Default)]
 pub(crate) struct Answer {
-    result: Mutex<Option<Result<Committed>>>,
+    told: Mutex<Option<Told>>,
     given: Condvar,
 }
 
 impl Answer {
-    /// Gives the result to the caller and wakes it.
-    pub(super) fn give(&self, result: Result<Committed>) {
-        *self.result.lock() = Some(result);
+    /// Tells the caller something, and wakes it.
+    fn tell(&self, told: Told) {
+        *self.told.lock() = Some(told);
         self.given.notify_one();
     }
 
-    /// Waits for the result.
-    pub(super) fn wait(&self) -> Result<Committed> {
-        let mut result = self.result.lock();
+    fn give(&self, result: Result<Committed>) {
+        self.tell(Told::Result(result));
+    }
+
+    /// Waits until the caller is told something. With `stop`, also asks often whether the caller must stop.
+    ///
+    /// # Errors
+    /// The error of `stop`.
+    fn wait(&self, stop: Option<&Settings>) -> Result<Told> {
+        let mut told = self.told.lock();
         loop {
-            if let Some(result) = result.take() {
-                return result;
+            if let Some(told) = told.take() {
+                return Ok(told);
             }
-            self.given.wait(&mut result);
+            let Some(settings) = stop else {
+                self.given.wait(&mut told);
+                continue;
+            };
+            if self
+                .given
+                .wait_until(&mut told, Instant::now() + STOP_EVERY)
+                .timed_out()
+            {
+                // Calls the host without the lock.
+                drop(told);
+                settings.check_stop()?;
+                told = self.told.lock();
+            }
         }
     }
 }
@@ -113,6 +148,23 @@ impl Queue {
         std::mem::take(&mut waiting.requests)
     }
 
+    /// Removes a request that no group has taken. Returns whether it did.
+    fn withdraw(&self, answer: &Arc<Answer>) -> bool {
+        let mut waiting = self.waiting.lock();
+        let mut requests = waiting.requests.iter();
+        let Some(at) = requests.position(|request| Arc::ptr_eq(&request.answer, answer)) else {
+            return false;
+        };
+        waiting.requests.remove(at);
+        // INVARIANT GRP-2: the caller of the first request in the queue commits the group, or is told to.
+        if at == 0
+            && let Some(next) = waiting.requests.first()
+        {
+            next.answer.tell(Told::Lead);
+        }
+        true
+    }
+
     /// Notes how many callers a group had, and in which time it was written.
     fn written(&self, count: usize, took: Duration) {
         let mut waiting = self.waiting.lock();
@@ -128,8 +180,35 @@ impl Queue {
 }
 
 impl Inner {
-    /// Commits the drafts in the queue as one group, and gives each caller its result.
-    pub(super) fn commit_queue(&self) {
+    /// Commits a draft together with the drafts of other callers, and returns its result.
+    pub(super) fn commit_in_group(&self, draft: Draft, op: String) -> Result<Committed> {
+        let answer = Arc::new(Answer::default());
+        let mut leads = self.queue.push(Request {
+            draft,
+            op,
+            answer: Arc::clone(&answer),
+        });
+        let mut stop = self.settings().stop.is_some().then(|| self.settings());
+        loop {
+            if leads {
+                self.commit_queue(&answer)?;
+            }
+            match answer.wait(stop) {
+                Ok(Told::Result(result)) => return result,
+                Ok(Told::Lead) => leads = true,
+                Err(error) if self.queue.withdraw(&answer) => return Err(error),
+                // A group has the draft, so its result is due.
+                Err(_) => (leads, stop) = (false, None),
+            }
+        }
+    }
+
+    /// Commits the drafts in the queue as one group, and gives each caller its result. `own` is the answer of the caller,
+    /// whose request is the first.
+    ///
+    /// # Errors
+    /// `Io` (code `interrupted`) if the host stops this caller before the group is taken. Another caller commits it then.
+    fn commit_queue(&self, own: &Arc<Answer>) -> Result<()> {
         let mut group = Group {
             queue: &self.queue,
             taken: None,
@@ -143,7 +222,17 @@ impl Inner {
         });
         // The next group can begin while this thread wakes the callers.
         drop(writing);
+        if let Err(error) = &results
+            && error.code() == ErrorCode::Interrupted
+            && group.taken.is_none()
+            && self.queue.withdraw(own)
+        {
+            // INVARIANT GRP-1: a caller that the host stops ends no commit of another caller.
+            group.taken = Some(Vec::new());
+            return Err(error.clone());
+        }
         group.answer(results);
+        Ok(())
     }
 }
 

@@ -31,9 +31,9 @@ named! {
         NotUtf8 => "the line is not UTF-8 and is ignored",
         TooLong => "the line is too long and is ignored",
         TooDeep => "the value is nested too deep and is ignored",
-        KeyTwice => "the key `{}` is repeated; the line is ignored",
+        KeyTwice => "the key `{}` is repeated; the value is ignored",
         SeveralValues => "the line holds {} values",
-        BadValue => "the line has a number out of range, or an escape of half a character, and is ignored",
+        BadValue => "the value has a number out of range or an unpaired surrogate and is ignored",
         Incomplete => "the value is incomplete JSON and is ignored",
         NotAnObject => "the value is not an object and is ignored",
         OtherType => "the type is neither `entity` nor `relation`; the value is ignored",
@@ -43,6 +43,20 @@ named! {
         NoObservation => "observation {} is not text and is ignored",
         RelationTwice => "the relation repeats an earlier one and is ignored",
         NoEntity => "the relation names the entity `{}`, which is not in the file; the relation is stored",
+    }
+}
+
+impl Fault {
+    /// Returns whether a part of the file is not imported.
+    fn loses_data(self) -> bool {
+        !matches!(
+            self,
+            Self::SeveralValues
+                | Self::EntityTwice
+                | Self::EntityTypes
+                | Self::RelationTwice
+                | Self::NoEntity
+        )
     }
 }
 
@@ -96,7 +110,12 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let graph = read_graph(foreign.bytes);
     let mut mapped = Mapped::default();
     for (line, fault, part) in graph.findings {
-        mapped.say(format!("line {line}"), fault.name().replace("{}", &part));
+        let (at, what) = (format!("line {line}"), fault.name().replace("{}", &part));
+        if fault.loses_data() {
+            mapped.refuse(at, what);
+        } else {
+            mapped.say(at, what);
+        }
     }
     for entity in graph.entities {
         let at = format!("line {}", entity.line);
@@ -152,11 +171,19 @@ impl Graph {
             return;
         }
         match parse_within(line, DEPTH_MAX) {
+            Err(JsonError::NotJson) => self.take_several(line),
+            parsed => self.take_parsed(parsed),
+        }
+    }
+
+    /// Adds a value to the graph, or adds a finding.
+    fn take_parsed(&mut self, parsed: std::result::Result<Json, JsonError>) {
+        match parsed {
             Ok(json) => self.take(json),
             Err(JsonError::TooDeep) => self.say(Fault::TooDeep, ""),
             Err(JsonError::KeyTwice(key)) => self.say(Fault::KeyTwice, key),
             Err(JsonError::BadValue) => self.say(Fault::BadValue, ""),
-            Err(JsonError::NotJson) => self.take_several(line),
+            Err(JsonError::NotJson) => self.say(Fault::Incomplete, ""),
         }
     }
 
@@ -165,17 +192,18 @@ impl Graph {
     fn take_several(&mut self, line: &str) {
         let (mut values, mut rest) = (Vec::new(), line);
         while let Some(length) = balanced_end(rest.as_bytes()).filter(|_| rest.starts_with('{')) {
-            let Ok(json) = parse_within(&rest[..length], DEPTH_MAX) else {
+            let parsed = parse_within(&rest[..length], DEPTH_MAX);
+            if parsed == Err(JsonError::NotJson) {
                 break;
-            };
-            values.push(json);
+            }
+            values.push(parsed);
             rest = rest[length..].trim_start();
         }
         if values.len() > 1 {
             self.say(Fault::SeveralValues, values.len().to_string());
         }
-        for json in values {
-            self.take(json);
+        for parsed in values {
+            self.take_parsed(parsed);
         }
         if !rest.is_empty() {
             self.say(Fault::Incomplete, "");
