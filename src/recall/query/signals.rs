@@ -33,8 +33,8 @@ signals! {
     Base, "bm", 1.0, 1.0, "contains words of the question";
     Speaker, "spk", 0.5, 0.5, "the question names the speaker of the text";
     Answer, "pvq", 0.9, 0.0, "answers another speaker's question, which contains words of this question";
-    Previous, "pv", 0.1, 0.1, "the previous message contains words of the question";
-    Next, "nx", 0.2, 0.1, "the next message contains words of the question";
+    Previous, "pv", 0.1, 0.1, "the previous item of the session contains words of the question";
+    Next, "nx", 0.2, 0.1, "the next item of the session contains words of the question";
     PreviousTwo, "pv2", 0.25, 0.0, "the message before the previous message contains words of the question";
     Context, "ctx", 0.25, 0.0, "the five messages on each side contain words of the question";
     Session, "ses", 0.5, 0.0, "the session contains words of the question";

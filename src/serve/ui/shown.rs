@@ -19,6 +19,8 @@ const GIST_CHARS: usize = 200;
 /// The length of a key path in hexadecimal digits.
 const KEY_DIGITS: usize = 64;
 
+/// The field of an object that has its attributes.
+const ATTRIBUTES: &str = "attributes";
 /// The fields that name a lane, each with the field of its second name.
 const LANE_FIELDS: [(&str, &str); 3] = [
     ("lane", "lane_key"),
@@ -27,36 +29,47 @@ const LANE_FIELDS: [(&str, &str); 3] = [
 ];
 
 /// Returns the answer with every text escaped (PAG-1). The field `key` names an object whose `id` is not enough, and
-/// `lane_key` a lane whose name may look like another one.
+/// `lane_key` a lane whose name may look like another one. The attributes of an object get no field, because their names
+/// are the writer's.
 pub(crate) fn shown(document: Json, suite: HashSuite) -> Json {
+    escaped(document, Some(suite))
+}
+
+/// Returns the answer with every text escaped, and with the keys of names if there is a suite.
+fn escaped(document: Json, suite: Option<HashSuite>) -> Json {
     match document {
         Json::String(text) => Json::String(printable(&text)),
-        Json::Array(list) => Json::Array(list.into_iter().map(|item| shown(item, suite)).collect()),
+        Json::Array(list) => Json::Array(list.into_iter().map(|item| escaped(item, suite)).collect()),
         Json::Object(map) => {
-            let key = map
-                .get("id")
-                .and_then(Json::as_str)
-                .filter(|id| printable(id) != *id || id.starts_with(KEY_SIGN));
-            let mut keys: Vec<_> = key.map(|id| ("key", key_of(suite, id))).into_iter().collect();
-            for (field, key) in LANE_FIELDS {
-                let name = map.get(field).and_then(Json::as_str);
-                keys.extend(
-                    name.filter(|name| !is_plain(name))
-                        .map(|name| (key, key_of(suite, name))),
-                );
-            }
+            let keys = suite.map_or_else(Vec::new, |suite| keys_of(&map, suite));
             let fields = map.into_iter();
             let mut fields: Map<_, _> = fields
-                .map(|(name, field)| (printable(&name), shown(field, suite)))
+                .map(|(name, field)| {
+                    let suite = suite.filter(|_| name != ATTRIBUTES);
+                    (printable(&name), escaped(field, suite))
+                })
                 .collect();
-            let keys = keys
-                .into_iter()
-                .map(|(name, key)| (name.to_owned(), Json::String(key)));
             fields.extend(keys);
             Json::Object(fields)
         }
         other => other,
     }
+}
+
+/// Returns the second names of the object and the lanes that a map names.
+fn keys_of(map: &Map<String, Json>, suite: HashSuite) -> Vec<(String, Json)> {
+    let id = map
+        .get("id")
+        .and_then(Json::as_str)
+        .filter(|id| printable(id) != *id || id.starts_with(KEY_SIGN));
+    let lanes = LANE_FIELDS.iter().filter_map(|(field, key)| {
+        let name = map.get(*field).and_then(Json::as_str);
+        name.filter(|name| !is_plain(name)).map(|name| (*key, name))
+    });
+    let named = id.map(|id| ("key", id)).into_iter().chain(lanes);
+    named
+        .map(|(field, name)| (field.to_owned(), Json::String(key_of(suite, name))))
+        .collect()
 }
 
 /// Returns the second name of an id or lane.

@@ -57,7 +57,9 @@ pub(crate) struct CommitRow {
 /// Returns a page of commits, newest first.
 ///
 /// # Errors
-/// `NotFound` if the lane or commit is unknown; `InvalidInput` (code `usage`) if the list lacks the commit; `Corrupt` or `Io` if a commit cannot be read.
+/// - `NotFound` if the lane or commit is unknown.
+/// - `InvalidInput` (code `usage`) if the list lacks the commit.
+/// - `Corrupt` or `Io` if a commit cannot be read.
 pub(crate) fn commits(reader: &Reader, asked: &CommitsAsked) -> Result<CommitsPage> {
     let around = asked
         .around

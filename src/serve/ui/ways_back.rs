@@ -71,8 +71,19 @@ pub(crate) struct RevertAnswer {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum RollbackAnswer {
-    Preview(RollbackPreview),
+    Preview {
+        #[serde(flatten)]
+        preview: RollbackPreview,
+        /// The other lanes, each with its key if its name may look like another one.
+        lanes: Vec<OtherLane>,
+    },
     Done(Moved),
+}
+
+/// A lane whose work a rollback would take back.
+#[derive(Serialize)]
+pub(crate) struct OtherLane {
+    lane: String,
 }
 
 /// Returns the writer of a step, and the head, after a check that the page may write and that the head is the one that the
@@ -180,7 +191,9 @@ pub(crate) fn rollback(reader: &Reader, asked: &RollbackAsked) -> Result<Rollbac
     let (memory, to) = (reader.memory(), target.digest.into());
     if asked.step.dry_run {
         let (preview, ..) = RollbackPreview::of(memory, &to, asked.all, &writer)?;
-        return Ok(RollbackAnswer::Preview(preview));
+        let lanes = preview.other_lanes.iter().cloned();
+        let lanes = lanes.map(|lane| OtherLane { lane }).collect();
+        return Ok(RollbackAnswer::Preview { preview, lanes });
     }
     let rollback = memory.rollback(&to).expect_head(head);
     let rollback = if asked.all {

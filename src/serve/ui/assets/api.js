@@ -33,12 +33,19 @@ export function dropToken() { sessionStorage.removeItem(KEY); }
 
 function askTabs() {
   return new Promise((resume) => {
-    tabs.addEventListener("message", ({ data }) => {
-      if (data.token) sessionStorage.setItem(KEY, data.token);
+    const end = () => {
+      tabs.removeEventListener("message", hear);
       resume();
-    }, { once: true });
+    };
+    // Another new tab may ask meanwhile, so only a token ends the wait.
+    const hear = ({ data }) => {
+      if (!data.token) return;
+      sessionStorage.setItem(KEY, data.token);
+      end();
+    };
+    tabs.addEventListener("message", hear);
     tabs.postMessage("ask");
-    setTimeout(resume, TAB_MS);
+    setTimeout(end, TAB_MS);
   });
 }
 

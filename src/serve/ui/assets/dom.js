@@ -94,10 +94,10 @@ export function failure(error, again, label = "Try again") {
 }
 
 // Shows a sentence until a person had the time to read it.
-export function toast(text, kind = "") {
-  const element = h("p", { class: `toast ${kind}`.trim(), text });
+export function toast(kind, ...parts) {
+  const element = h("p", { class: `toast ${kind}` }, ...parts);
   document.getElementById("toasts").append(element);
-  setTimeout(() => element.remove(), 4000 + 120 * text.length);
+  setTimeout(() => element.remove(), 4000 + 120 * element.textContent.length);
 }
 
 // Returns the name of a lane. If it may look like another name, its number stands before it.

@@ -48,7 +48,7 @@ export function laneOf(line) {
 }
 
 // Returns a short number for the key of a lane, or its name.
-export const laneText = (key) => (key?.startsWith("~") ? `#${key.slice(1, 9)}` : plain(key));
+export const laneText = (key) => (key?.startsWith("~") ? `#${key.slice(1, 17)}` : plain(key));
 
 const OPS = { put: "put", remember: "remember", ingest: "ingest", remove: "remove", init: "created", rollback: "rollback", undo: "undo", redo: "redo", revert: "revert", restore: "restore", erase: "erase", forget: "forget" };
 

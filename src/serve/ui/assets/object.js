@@ -175,5 +175,7 @@ export function signs(row) {
     row.alive_untrusted > 0 ? `${counted(row.alive_untrusted, "untrusted object")} alive` : null,
   ].filter(Boolean);
   if (found.length === 0) return null;
-  return h("p", { class: "signs" }, ...found.map((text) => h("span", { class: "badge sign" }, glyph("warn"), text)));
+  // Nothing is left of a session that removed nothing and of which nothing is alive.
+  const isGone = row.alive === 0 && row.changes === row.written;
+  return h("p", { class: "signs" }, ...found.map((text) => h("span", { class: isGone ? "badge sign gone" : "badge sign" }, isGone ? null : glyph("warn"), text)));
 }

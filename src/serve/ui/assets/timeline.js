@@ -29,8 +29,8 @@ export class TimelineView {
       read: async (rows, signal) => {
         const { count, start, around } = rows;
         const asked = { lane: this.place.of, of: this.pinned, start, count };
-        // A filtered list may lack the commit of the details. It then begins at its top.
-        const read = await get("commits", { ...asked, around }, signal).catch((error) => (around && error.status === 400 ? get("commits", asked, signal) : Promise.reject(error)));
+        // The list may lack the commit of the details: a filter hides it, or it does not exist. The list then begins at its top.
+        const read = await get("commits", { ...asked, around }, signal).catch((error) => (around && [400, 404].includes(error.status) ? get("commits", asked, signal) : Promise.reject(error)));
         this.pinned = read.total;
         this.#heading(read.total);
         return read;

@@ -18,10 +18,10 @@ const TRUSTED = ["direct_user", "host", "model", "tool_internal"];
 export const isTrusted = (trust) => TRUSTED.includes(trust);
 export const wordOf = (trust) => CLASSES[trust]?.word ?? "unknown";
 
-// Returns the writer of the page in words: a name, or "a person".
+// Returns the writer of the page in words: "a person", or "eve, a person".
 export function writerIn({ actor, trust }) {
   const word = wordOf(trust);
-  return actor ?? `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`;
+  return `${actor ? `${actor}, ` : ""}${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`;
 }
 
 function shape(trust) {

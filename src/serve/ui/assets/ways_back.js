@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { SINCE_PREVIEW, card } from "./changes.js";
-import { failure, glyph, h, put, skeleton, toast } from "./dom.js";
+import { failure, glyph, h, laneName, put, skeleton, toast } from "./dom.js";
 import { counted, counts, number } from "./format.js";
 import { writerIn } from "./trust.js";
 
@@ -27,20 +27,25 @@ function wayBack({ session, actor }) {
   return `treering undo${session ? ` --session ${quoted(session)}` : actor ? ` --actor ${quoted(actor)}` : ""}`;
 }
 
-// Returns an error of a confirmed change with words that say whether something was changed.
+// Returns an error of a preview or change with words that say what to do, and whether something was changed.
 function explained(error) {
+  if (error.code === "less_trusted") {
+    return { message: error.message, hint: "If you are the person, end the server, and start it with: treering serve --ui --write --trust direct_user", isLast: true };
+  }
   if (error.code === "head_moved") {
     return { message: "Somebody committed after this preview, so nothing was changed.", hint: "Read the new preview, and confirm it.", label: "Show the new preview" };
   }
   if (error.code === "offline") {
     return {
       message: "The connection ended before the answer, so it is unknown whether the change was made.",
-      hint: "Start treering serve --ui --write again and open its address: the newest commit of the timeline says it. Or run: treering log --limit 1",
+      hint: "Start treering serve --ui --write again, and open its address. The newest commit in the timeline shows whether the change was made. Or run: treering log --limit 1",
       label: "Look again",
     };
   }
   return error;
 }
+
+const lanesOf = (lanes) => (lanes.length > 0 ? lanes.flatMap(({ lane, lane_key: key }, at) => [at > 0 ? ", " : null, ...laneName(lane, key)]) : ["others"]);
 
 const words = (read) => counts(read).map(([name, , count]) => `${number(count)} ${name}`).join(", ") || "nothing";
 
@@ -81,7 +86,7 @@ class Rollback {
     const differences = await get("changes", { from: "@", to: this.to, count: 50 });
     return [
       h("p", {}, "The whole memory returns to this state: ", h("strong", { text: words(read) }), ". Snapshots stay."),
-      this.all ? h("p", { class: "callout warn" }, glyph("warn"), `This also takes back the work of ${read.other_lanes.length > 0 ? read.other_lanes.join(", ") : "others"}.`) : null,
+      this.all ? h("p", { class: "callout warn" }, glyph("warn"), "This also takes back the work of ", ...lanesOf(read.lanes), ".") : null,
       h("div", { class: "cards" }, ...differences.rows.map((row) => card(row, { view: "objects" }, SINCE_PREVIEW))),
       differences.total > differences.rows.length ? h("p", { class: "muted", text: `and ${number(differences.total - differences.rows.length)} more` }) : null,
     ];
@@ -105,6 +110,7 @@ function dialog(page, way) {
   document.body.append(box);
   box.showModal();
   let head = null;
+  const failed = (told) => put(body, failure(told, told.isLast ? null : preview, told.label));
   const preview = async () => {
     put(body, skeleton(5));
     yes.disabled = true;
@@ -114,7 +120,7 @@ function dialog(page, way) {
       yes.disabled = way.nothing;
       if (way.nothing) body.prepend(h("p", { class: "callout", text: "Nothing would change: nothing of it is left." }));
     } catch (error) {
-      put(body, failure(error, preview));
+      failed(error.code === "less_trusted" ? explained(error) : error);
     }
   };
   const run = async () => {
@@ -122,11 +128,10 @@ function dialog(page, way) {
     try {
       await way.confirm(head, reason.value.trim() || undefined);
       close();
-      toast(`${way.done}. To take this back: ${wayBack(writer)}`, "good");
+      toast("good", `${way.done}. To take this back: `, h("code", { text: wayBack(writer) }));
       page.refresh(true);
     } catch (error) {
-      const told = explained(error);
-      put(body, failure(told, preview, told.label));
+      failed(explained(error));
     }
   };
   preview();

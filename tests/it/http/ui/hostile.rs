@@ -163,3 +163,20 @@ fn sessions_whose_names_look_alike_are_told_apart() {
     // A shown name that is not plain selects nothing by itself.
     assert_eq!(page.send("GET", "/ui/sessions?lane=~00", "", "").status, 404);
 }
+
+/// A key beside an attribute would look like an attribute that nobody wrote.
+#[test]
+fn the_attributes_of_an_object_are_those_that_were_written() {
+    let folder = Folder::with_store();
+    let attributes = json!({ "session": "p\u{430}l", "id": "~x", "inner": { "actor": "p\u{430}l" } });
+    let line = json!({ "id": "~one", "kind": "fact", "attributes": attributes });
+    folder.write("lines", format!("{line}\n"));
+    folder.json(&["put", "--jsonl", "lines", "--session", "p\u{430}l"]);
+    let page = Page::start(&folder, &[]);
+    let listed = page.get("objects");
+    let key = text(&listed["rows"][0]["key"]);
+    let object = page.get(&format!("object?id={key}"));
+    assert_eq!(object["attributes"], attributes);
+    assert_eq!(text(&object["key"]), key);
+    assert!(object["writer"]["session_key"].is_string(), "{object}");
+}

@@ -116,6 +116,7 @@ fn a_rollback_needs_all_if_others_committed_and_a_commit_is_reverted_alone() {
         (&json!("--all"), &json!(2))
     );
     assert_eq!(preview["other_lanes"], json!(["night"]));
+    assert_eq!(preview["lanes"], json!([{ "lane": "night" }]));
     let seen = head(&page);
     let refused = page.post("rollback", &json!({ "to": "seq:9", "head": seen }));
     assert_eq!(refused.refusal(), (409, "other_lanes".to_owned()));
