@@ -86,7 +86,7 @@ class Rollback {
     const differences = await get("changes", { from: "@", to: this.to, count: 50 });
     return [
       h("p", {}, "The whole memory returns to this state: ", h("strong", { text: words(read) }), ". Snapshots stay."),
-      this.all ? h("p", { class: "callout warn" }, glyph("warn"), "This also takes back the work of ", ...lanesOf(read.lanes), ".") : null,
+      this.all ? h("p", { class: "callout warn" }, glyph("warn"), h("span", {}, "This also takes back the work of ", ...lanesOf(read.lanes), ".")) : null,
       h("div", { class: "cards" }, ...differences.rows.map((row) => card(row, { view: "objects" }, SINCE_PREVIEW))),
       differences.total > differences.rows.length ? h("p", { class: "muted", text: `and ${number(differences.total - differences.rows.length)} more` }) : null,
     ];
