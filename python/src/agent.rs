@@ -8,7 +8,7 @@ use treering::agent::{Place, Reach, Settings};
 
 use crate::arguments::{embedder_of, judge_of, place_of, settings_of};
 use crate::callbacks::{Callbacks, HostEmbedder, HostJudge};
-use crate::convert::texts;
+use crate::convert::{path, texts};
 use crate::errors::OrRaise;
 use crate::handle::{Handle, run};
 use crate::memory::{Memory, Opening, with_store};
@@ -88,7 +88,7 @@ impl Agent {
     #[expect(clippy::fn_params_excessive_bools, reason = "each option is a keyword")]
     fn open<'py>(
         py: Python<'py>,
-        path: PathBuf,
+        #[pyo3(from_py_with = self::path)] path: PathBuf,
         create: bool,
         trust: &str,
         actor: Option<String>,

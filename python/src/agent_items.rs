@@ -11,6 +11,7 @@ use crate::arguments::citations;
 use crate::callbacks::HostSummarizer;
 use crate::convert::{
     attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, origin, sensitivity, texts,
+    value,
 };
 use crate::exit::Inside;
 use crate::handle::run;
@@ -25,7 +26,7 @@ impl Agent {
     #[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
     fn remember<'py>(
         slf: &Bound<'py, Self>,
-        text: String,
+        #[pyo3(from_py_with = value)] text: String,
         id: Option<&str>,
         kind: &str,
         scope: Option<&str>,
@@ -33,7 +34,7 @@ impl Agent {
         speaker: Option<String>,
         subject: Option<String>,
         session: Option<String>,
-        order: Option<i64>,
+        #[pyo3(from_py_with = value)] order: Option<i64>,
         time: Option<&Bound<'py, PyAny>>,
         expires: Option<&Bound<'py, PyAny>>,
         citations: Option<&Bound<'py, PyAny>>,
@@ -99,7 +100,7 @@ impl Agent {
         scope: Option<&str>,
         kind: &str,
         session: Option<String>,
-        batch: usize,
+        #[pyo3(from_py_with = value)] batch: usize,
         writer: Option<&Bound<'py, Writer>>,
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
@@ -132,9 +133,9 @@ impl Agent {
     #[expect(clippy::fn_params_excessive_bools, reason = "each condition is a keyword")]
     fn recall(
         slf: &Bound<'_, Self>,
-        question: &str,
-        limit: usize,
-        budget: Option<usize>,
+        #[pyo3(from_py_with = value)] question: &str,
+        #[pyo3(from_py_with = value)] limit: usize,
+        #[pyo3(from_py_with = value)] budget: Option<usize>,
         scopes: Option<&Bound<'_, PyAny>>,
         kinds: Option<&Bound<'_, PyAny>>,
         tags: Option<&Bound<'_, PyAny>>,
@@ -234,7 +235,7 @@ impl Agent {
     #[pyo3(signature = (*, limit=20, scopes=None))]
     fn forgotten<'py>(
         slf: &Bound<'py, Self>,
-        limit: usize,
+        #[pyo3(from_py_with = value)] limit: usize,
         scopes: Option<&Bound<'py, PyAny>>,
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
@@ -287,7 +288,7 @@ impl Agent {
     #[pyo3(signature = (question, good, bad=None, *, expect=None, scopes=None, with_untrusted=false))]
     fn bisect<'py>(
         slf: &Bound<'py, Self>,
-        question: &str,
+        #[pyo3(from_py_with = value)] question: &str,
         good: &Bound<'py, PyAny>,
         bad: Option<&Bound<'py, PyAny>>,
         expect: Option<&str>,

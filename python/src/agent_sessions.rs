@@ -7,7 +7,7 @@ use crate::agent::Agent;
 use crate::agent_answers as answers;
 use crate::answers::{Answer, table};
 use crate::arguments::{entries, session_of};
-use crate::convert::{id, sensitivity};
+use crate::convert::{id, sensitivity, value};
 use crate::errors::invalid;
 use crate::handle::run;
 use crate::object::Object;
@@ -20,7 +20,7 @@ impl Agent {
     #[pyo3(signature = (text, *, session=None, scope=None, replace=None, writer=None))]
     fn write_note<'py>(
         slf: &Bound<'py, Self>,
-        text: String,
+        #[pyo3(from_py_with = value)] text: String,
         session: Option<String>,
         scope: Option<&str>,
         replace: Option<&str>,
@@ -71,10 +71,10 @@ impl Agent {
     #[pyo3(signature = (query, *, session=None, scope=None, limit=10))]
     fn search_notes<'py>(
         slf: &Bound<'py, Self>,
-        query: &str,
+        #[pyo3(from_py_with = value)] query: &str,
         session: Option<String>,
         scope: Option<&str>,
-        limit: usize,
+        #[pyo3(from_py_with = value)] limit: usize,
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let session = session_of(py, session, &store.writer)?;
@@ -147,8 +147,8 @@ impl Agent {
     #[expect(clippy::too_many_arguments, reason = "each option is a keyword")]
     fn envelope<'py>(
         slf: &Bound<'py, Self>,
-        query: Option<String>,
-        budget: usize,
+        #[pyo3(from_py_with = value)] query: Option<String>,
+        #[pyo3(from_py_with = value)] budget: usize,
         scopes: Option<&Bound<'py, PyAny>>,
         compaction: Option<String>,
         with_untrusted: bool,

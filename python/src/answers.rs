@@ -100,7 +100,7 @@ pub(crate) fn change<'py>(py: Python<'py>, change: &Change, states: &Bound<'py, 
         old: change.old.map(|digest| digest.to_hex()),
         new: change.new.map(|digest| digest.to_hex()),
         erased: change.erased,
-        _states: states,
+        _given: states,
     })
 }
 

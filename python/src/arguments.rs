@@ -1,10 +1,10 @@
 //! The arguments of an agent's calls: settings, places, policies, embedders, judges, citations and entries.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use treering::agent::{Citation, NewEntry, Place, Policy, Settings};
 
-use crate::convert::{maybe_time, origin};
+use crate::convert::{maybe_time, origin, value};
 use crate::errors::{OrRaise, invalid};
 use crate::exit::Inside;
 
@@ -45,13 +45,13 @@ pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citati
                 let file =
                     field("file")?.ok_or_else(|| invalid(given.py(), "a citation needs a file", None))?;
                 Citation {
-                    file: file.extract()?,
-                    line: field("line")?.map(|line| line.extract()).transpose()?.flatten(),
-                    note: field("note")?.map(|note| note.extract()).transpose()?.flatten(),
+                    file: value(&file)?,
+                    line: field("line")?.map(|line| value(&line)).transpose()?.flatten(),
+                    note: field("note")?.map(|note| value(&note)).transpose()?.flatten(),
                 }
             }
             Err(_) => Citation {
-                file: one.extract()?,
+                file: value(&one)?,
                 line: None,
                 note: None,
             },
@@ -77,21 +77,21 @@ pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
                 .map(|trust| trust.extract::<String>())
                 .transpose()?;
             NewEntry {
-                text: text.extract()?,
-                speaker: field("speaker")?.map(|speaker| speaker.extract()).transpose()?,
+                text: value(&text)?,
+                speaker: field("speaker")?.map(|speaker| value(&speaker)).transpose()?,
                 time: maybe_time(field("time")?.as_ref())?,
-                order: field("order")?.map(|order| order.extract()).transpose()?,
+                order: field("order")?.map(|order| value(&order)).transpose()?,
                 origin: trust.map(|trust| origin(given.py(), &trust)).transpose()?,
             }
-        } else if let Ok((speaker, text)) = one.extract::<(String, String)>() {
+        } else if let Ok((speaker, text)) = one.extract::<(Bound<'_, PyString>, Bound<'_, PyString>)>() {
             NewEntry {
-                text,
-                speaker: Some(speaker),
+                text: value(&text)?,
+                speaker: Some(value(&speaker)?),
                 ..NewEntry::default()
             }
         } else {
             NewEntry {
-                text: one.extract()?,
+                text: value(&one)?,
                 ..NewEntry::default()
             }
         });

@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use treering::CommitInfo;
 
 use crate::answers::{Answer, commit};
+use crate::exit::Inside;
 use crate::object::html_of;
 
 /// The result of a call that writes.
@@ -43,6 +44,7 @@ impl Committed {
 
     #[new]
     fn new(py: Python<'_>, commit: Bound<'_, PyAny>, changed: bool) -> PyResult<Self> {
+        let _inside = Inside::attached(py);
         let class = py.import("treering.answers")?.getattr("Commit")?;
         if !commit.is_instance(&class)? {
             let message = format!("commit must be a Commit, not {}", commit.get_type().name()?);
@@ -60,6 +62,7 @@ impl Committed {
     /// The new commit, or the head if nothing changed.
     #[getter]
     fn commit<'py>(&self, py: Python<'py>) -> Answer<'py> {
+        let _inside = Inside::attached(py);
         let made = self.commit.get_or_try_init(py, || match &self.info {
             Some(info) => commit(py, info).map(Bound::unbind),
             None => Ok(py.None()),
@@ -69,6 +72,7 @@ impl Committed {
 
     /// Returns the answer as a dict. The commit becomes a dict, too.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let _inside = Inside::attached(py);
         let fields = PyDict::new(py);
         fields.set_item("commit", self.commit(py)?.call_method0("to_dict")?)?;
         fields.set_item("changed", self.changed)?;
@@ -76,6 +80,7 @@ impl Committed {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let _inside = Inside::attached(py);
         let changed = if self.changed { "True" } else { "False" };
         let commit = self.commit(py)?;
         let (seq, op) = (commit.getattr("seq")?, commit.getattr("op")?.repr()?);
@@ -85,6 +90,7 @@ impl Committed {
     }
 
     fn __richcmp__(&self, py: Python<'_>, other: &Self, op: CompareOp) -> PyResult<Option<bool>> {
+        let _inside = Inside::attached(py);
         let same = self.changed == other.changed && self.commit(py)?.eq(other.commit(py)?)?;
         Ok(match op {
             CompareOp::Eq => Some(same),
@@ -94,6 +100,7 @@ impl Committed {
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        let _inside = Inside::attached(py);
         (self.commit(py)?, self.changed).into_pyobject(py)?.hash()
     }
 

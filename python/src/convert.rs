@@ -1,9 +1,11 @@
 //! Converts arguments and values between Python and the library.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -19,6 +21,33 @@ const DEPTH_MAX: usize = 32;
 
 static FROM_MICROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static TO_MICROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Reads a text or a whole number. A lone surrogate and a number out of range are `InvalidInputError`.
+pub(crate) fn value<'a, 'py, T: FromPyObject<'a, 'py>>(given: &'a Bound<'py, PyAny>) -> PyResult<T> {
+    let py = given.py();
+    // A number of the caller may have `__index__`.
+    let _inside = Inside::attached(py);
+    given.extract().map_err(|error: T::Error| {
+        let error = error.into();
+        if error.is_instance_of::<PyUnicodeEncodeError>(py) {
+            invalid(
+                py,
+                "a text has a lone surrogate, which UTF-8 cannot express",
+                Some("replace it, for example with text.encode(\"utf-8\", \"replace\").decode()"),
+            )
+        } else if error.is_instance_of::<PyOverflowError>(py) {
+            invalid(py, &format!("the number {given} is too small or too large"), None)
+        } else {
+            error
+        }
+    })
+}
+
+/// Reads the path of a store. A path of the caller may run Python code.
+pub(crate) fn path(given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    let _inside = Inside::attached(given.py());
+    given.extract()
+}
 
 fn of_times<'py>(
     py: Python<'py>,
@@ -105,27 +134,26 @@ pub(crate) fn seconds(py: Python<'_>, given: f64, what: &str) -> PyResult<Durati
     })
 }
 
-/// Reads one of the names of `choices`.
+/// Reads one of the names of `choices`, or one of the `others`.
 fn choice<T: Copy + std::fmt::Display>(
     py: Python<'_>,
     given: &str,
     what: &str,
     choices: &[T],
+    others: &[(&str, T)],
 ) -> PyResult<T> {
-    let found = choices.iter().find(|choice| choice.to_string() == given);
-    found.copied().ok_or_else(|| {
-        let names: Vec<_> = choices.iter().map(ToString::to_string).collect();
+    let choices = choices.iter().map(|choice| (choice.to_string(), *choice));
+    let others = others.iter().map(|(name, choice)| ((*name).to_owned(), *choice));
+    let all: Vec<_> = choices.chain(others).collect();
+    let found = all.iter().find(|(name, _)| name == given);
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
         let message = format!("{what} must be one of {}", names.join(", "));
         invalid(py, &message, None)
     })
 }
 
 pub(crate) fn origin(py: Python<'_>, given: &str) -> PyResult<Origin> {
-    let given = if given == "untrusted" {
-        "tool_external"
-    } else {
-        given
-    };
     let all = [
         Origin::DirectUser,
         Origin::Host,
@@ -135,7 +163,7 @@ pub(crate) fn origin(py: Python<'_>, given: &str) -> PyResult<Origin> {
         Origin::Document,
         Origin::Import,
     ];
-    choice(py, given, "trust", &all)
+    choice(py, given, "trust", &all, &[("untrusted", Origin::ToolExternal)])
 }
 
 pub(crate) fn on_duplicate(py: Python<'_>, given: &str) -> PyResult<OnDuplicate> {
@@ -145,7 +173,7 @@ pub(crate) fn on_duplicate(py: Python<'_>, given: &str) -> PyResult<OnDuplicate>
         OnDuplicate::Merge,
         OnDuplicate::Supersede,
     ];
-    choice(py, given, "on_duplicate", &all)
+    choice(py, given, "on_duplicate", &all, &[])
 }
 
 pub(crate) fn sensitivity(py: Python<'_>, given: &str) -> PyResult<Sensitivity> {
@@ -155,7 +183,7 @@ pub(crate) fn sensitivity(py: Python<'_>, given: &str) -> PyResult<Sensitivity> 
         Sensitivity::Internal,
         Sensitivity::Credentials,
     ];
-    choice(py, given, "sensitivity", &all)
+    choice(py, given, "sensitivity", &all, &[])
 }
 
 pub(crate) fn conflicts(py: Python<'_>, given: &str) -> PyResult<Conflicts> {
@@ -164,6 +192,7 @@ pub(crate) fn conflicts(py: Python<'_>, given: &str) -> PyResult<Conflicts> {
         given,
         "conflicts",
         &[Conflicts::Keep, Conflicts::Revert, Conflicts::Fail],
+        &[],
     )
 }
 
@@ -172,17 +201,18 @@ pub(crate) fn texts(given: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Ve
     let Some(given) = given.filter(|given| !given.is_none()) else {
         return Ok(Vec::new());
     };
-    if let Ok(text) = given.cast::<PyString>() {
-        return Ok(vec![text.to_str()?.to_owned()]);
+    if given.is_instance_of::<PyString>() {
+        return Ok(vec![value(given)?]);
     }
     let _inside = Inside::attached(given.py());
     let mut read = Vec::new();
     for one in given.try_iter()? {
         let one = one?;
-        let text = one
-            .cast::<PyString>()
-            .map_err(|_| PyTypeError::new_err(format!("{what} must be a str or an iterable of str")))?;
-        read.push(text.to_str()?.to_owned());
+        if !one.is_instance_of::<PyString>() {
+            let message = format!("{what} must be a str or an iterable of str");
+            return Err(PyTypeError::new_err(message));
+        }
+        read.push(value(&one)?);
     }
     Ok(read)
 }
@@ -198,7 +228,12 @@ pub(crate) fn attributes(given: Option<&Bound<'_, PyDict>>) -> PyResult<Attribut
 
 /// Reads a list of attributes with their values from a dict.
 pub(crate) fn conditions(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Value)>> {
-    given.map_or(Ok(Vec::new()), |given| pairs(given, 1))
+    let Some(given) = given else {
+        return Ok(Vec::new());
+    };
+    // A list of the caller may have `__iter__`.
+    let _inside = Inside::attached(given.py());
+    pairs(given, 1)
 }
 
 /// Reads the keys and values of a dict.
@@ -211,10 +246,11 @@ fn pairs(map: &Bound<'_, PyDict>, depth: usize) -> PyResult<Vec<(String, Value)>
 }
 
 fn key(name: &Bound<'_, PyAny>) -> PyResult<String> {
-    let text = name
-        .cast::<PyString>()
-        .map_err(|_| PyTypeError::new_err("the names of attributes and the keys of dicts must be str"))?;
-    Ok(text.to_str()?.to_owned())
+    if !name.is_instance_of::<PyString>() {
+        let message = "the names of attributes and the keys of dicts must be str";
+        return Err(PyTypeError::new_err(message));
+    }
+    value(name)
 }
 
 fn value_of(given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
@@ -234,8 +270,8 @@ fn value_of(given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         given.extract::<i64>().map(Value::Integer).map_err(out_of_range)
     } else if given.is_instance_of::<PyFloat>() {
         Ok(Value::Float(given.extract()?))
-    } else if let Ok(text) = given.cast::<PyString>() {
-        Ok(Value::Text(text.to_str()?.to_owned()))
+    } else if given.is_instance_of::<PyString>() {
+        value(given).map(Value::Text)
     } else if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
         let values = given.try_iter()?.map(|one| value_of(&one?, depth + 1));
         values.collect::<PyResult<_>>().map(Value::List)
@@ -270,6 +306,35 @@ pub(crate) fn python_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Boun
             Ok(map.into_any())
         }
     }
+}
+
+/// Returns a value in the form that JSON can express, which is that of the program.
+fn json_value(value: &Value) -> Value {
+    let marked = |mark: &str, value| Value::Map(BTreeMap::from([(mark.to_owned(), value)]));
+    match value {
+        // The names are `nan`, `inf` and `-inf`.
+        Value::Float(float) if !float.is_finite() => {
+            marked("$float", Value::Text(float.to_string().to_lowercase()))
+        }
+        Value::List(values) => Value::List(values.iter().map(json_value).collect()),
+        Value::Map(entries) => {
+            let entries = entries.iter().map(|(name, one)| (name.clone(), json_value(one)));
+            let entries: BTreeMap<_, _> = entries.collect();
+            let is_marked = entries.len() == 1 && entries.keys().all(|name| name.starts_with('$'));
+            let map = Value::Map(entries);
+            if is_marked { marked("$map", map) } else { map }
+        }
+        value => value.clone(),
+    }
+}
+
+/// Returns attributes as a dict that JSON can express.
+pub(crate) fn json_attributes<'py>(py: Python<'py>, attributes: &Attributes) -> PyResult<Bound<'py, PyDict>> {
+    let map = PyDict::new(py);
+    for (name, value) in attributes {
+        map.set_item(name, python_value(py, &json_value(value))?)?;
+    }
+    Ok(map)
 }
 
 /// Returns attributes as a dict.

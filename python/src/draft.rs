@@ -14,7 +14,7 @@ use crate::answers::{Answer, change, table};
 use crate::attempt::{Checked, Mode, attempted, guarded};
 use crate::callbacks::Callbacks;
 use crate::committed::Committed;
-use crate::convert::{attributes, digest, id, kind, maybe_time, position, scope, texts};
+use crate::convert::{attributes, digest, id, kind, maybe_time, position, scope, texts, value};
 use crate::errors::{invalid, unusable};
 use crate::handle::{Handle, OfProcess, run};
 use crate::object::Object;
@@ -286,7 +286,7 @@ impl Draft {
         &self,
         py: Python<'_>,
         id: &str,
-        content: Option<String>,
+        #[pyo3(from_py_with = value)] content: Option<String>,
         kind: &str,
         scope: Option<&str>,
         parent: Option<&str>,
@@ -318,7 +318,7 @@ impl Draft {
     fn put_item(
         &self,
         py: Python<'_>,
-        text: String,
+        #[pyo3(from_py_with = value)] text: String,
         id: &str,
         kind: &str,
         scope: &str,

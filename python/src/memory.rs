@@ -11,7 +11,7 @@ use treering::{Durability, Options, Retention};
 use crate::answers::{Answer, collected, erased};
 use crate::attempt::Mode;
 use crate::committed::Committed;
-use crate::convert::{id, maybe_time, seconds};
+use crate::convert::{id, maybe_time, path, seconds, value};
 use crate::draft::{Draft, new_object};
 use crate::errors::invalid;
 use crate::handle::{Handle, run};
@@ -104,7 +104,7 @@ impl Memory {
     #[expect(clippy::fn_params_excessive_bools, reason = "each option is a keyword")]
     fn open<'py>(
         py: Python<'py>,
-        path: PathBuf,
+        #[pyo3(from_py_with = self::path)] path: PathBuf,
         create: bool,
         writer: Option<&Bound<'py, Writer>>,
         read_only: bool,
@@ -136,7 +136,7 @@ impl Memory {
     #[expect(clippy::too_many_arguments, reason = "each option is a keyword")]
     fn create<'py>(
         py: Python<'py>,
-        path: PathBuf,
+        #[pyo3(from_py_with = self::path)] path: PathBuf,
         writer: Option<&Bound<'py, Writer>>,
         wait: f64,
         exclusive: bool,
@@ -213,7 +213,7 @@ impl Memory {
     fn put<'py>(
         slf: &Bound<'py, Self>,
         id: &str,
-        content: Option<String>,
+        #[pyo3(from_py_with = value)] content: Option<String>,
         kind: &str,
         scope: Option<&str>,
         parent: Option<&str>,
@@ -319,7 +319,7 @@ impl Memory {
         daily: Option<f64>,
         weekly: Option<f64>,
         forgotten: Option<f64>,
-        newest: Option<u64>,
+        #[pyo3(from_py_with = value)] newest: Option<u64>,
         now: Option<&Bound<'py, PyAny>>,
         dry_run: bool,
     ) -> Answer<'py> {

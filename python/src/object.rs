@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::answers::{Answer, texts};
-use crate::convert::{maybe_datetime, python_attributes, python_value, time_text};
+use crate::convert::{json_attributes, maybe_datetime, python_attributes, python_value, time_text};
 use crate::exit::Inside;
 
 /// One version of an object: its id, kind, scope, attributes and text. It never changes.
@@ -138,7 +138,7 @@ impl Object {
         python_value(py, &value)
     }
 
-    /// Returns the fields as a dict.
+    /// Returns the fields as a dict that ``json.dumps`` accepts, with attributes as in the JSON of the program.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let fields = PyDict::new(py);
         fields.set_item("id", self.id())?;
@@ -147,7 +147,7 @@ impl Object {
         fields.set_item("parent", self.parent())?;
         fields.set_item("position", self.position())?;
         fields.set_item("content", self.content())?;
-        fields.set_item("attributes", self.attributes(py)?)?;
+        fields.set_item("attributes", json_attributes(py, &self.object.attributes())?)?;
         fields.set_item("origin", self.origin())?;
         fields.set_item("derived_from", self.derived_from(py)?)?;
         fields.set_item("event_time", time_text(self.object.event_time()))?;

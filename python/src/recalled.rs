@@ -8,6 +8,7 @@ use treering::agent::RecallHit;
 
 use crate::answers::{Answer, table, texts};
 use crate::convert::datetime;
+use crate::exit::Inside;
 use crate::object::{html_of, shortened};
 
 /// One item that a recall found.
@@ -262,6 +263,8 @@ impl Recalled {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: Bound<'py, PyAny>) -> Answer<'py> {
+        // An index of the caller may have `__index__`.
+        let _inside = Inside::attached(py);
         self.hits.bind(py).get_item(index)
     }
 
@@ -270,11 +273,13 @@ impl Recalled {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let _inside = Inside::attached(py);
         let hits = self.hits.bind(py).repr()?;
         Ok(format!("Recalled({hits})"))
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let _inside = Inside::attached(py);
         self.hits.bind(py).call_method0("_repr_html_")?.extract()
     }
 }

@@ -17,7 +17,7 @@ use crate::answers::{
 };
 use crate::callbacks::Callbacks;
 use crate::committed::Committed;
-use crate::convert::{conflicts, id, maybe_time, seconds, texts};
+use crate::convert::{conflicts, id, maybe_time, seconds, texts, value};
 use crate::errors::OrRaise;
 use crate::exit::{attached, detached};
 use crate::handle::{Handle, OfProcess, run};
@@ -275,7 +275,11 @@ impl Store {
 
     /// Returns the kept commits, newest first.
     #[pyo3(signature = (*, limit=None))]
-    fn commits<'py>(&self, py: Python<'py>, limit: Option<usize>) -> Answer<'py> {
+    fn commits<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = value)] limit: Option<usize>,
+    ) -> Answer<'py> {
         let memory = self.handle.memory(py)?;
         let limit = limit.unwrap_or(usize::MAX);
         let found = run(py, || {

@@ -9,8 +9,9 @@ use pyo3::types::{PyDict, PyString};
 use treering::{HashAlgorithm, Query, Root};
 
 use crate::answers::{Answer, commit, table, texts};
-use crate::convert::{conditions, datetime, id, kind, scope, time};
+use crate::convert::{conditions, datetime, id, kind, scope, time, value};
 use crate::errors::{OrRaise, invalid};
+use crate::exit::Inside;
 use crate::handle::{Handle, OfProcess, run};
 use crate::object::Object;
 
@@ -75,6 +76,8 @@ pub(crate) fn revision(given: &Bound<'_, PyAny>) -> PyResult<treering::Revision>
     if let Ok(text) = given.cast::<PyString>() {
         return text.to_str()?.parse::<treering::Revision>().or_raise(given.py());
     }
+    // An object of the caller may have `__getattr__`.
+    let _inside = Inside::attached(given.py());
     let is_time = given.hasattr("tzinfo")?;
     if !is_time {
         let found = given.get_type().name()?;
@@ -196,7 +199,7 @@ impl View {
         parent: Option<&str>,
         attributes: Option<&Bound<'_, PyDict>>,
         expired: bool,
-        limit: Option<usize>,
+        #[pyo3(from_py_with = value)] limit: Option<usize>,
     ) -> PyResult<Objects> {
         let mut query = Query::default();
         query.kind = kind.map(|name| self::kind(py, name)).transpose()?;
@@ -211,7 +214,12 @@ impl View {
 
     /// Returns the ids of the children of an object, in their order.
     #[pyo3(signature = (id, *, limit=None))]
-    fn children<'py>(&self, py: Python<'py>, id: &str, limit: Option<usize>) -> Answer<'py> {
+    fn children<'py>(
+        &self,
+        py: Python<'py>,
+        id: &str,
+        #[pyo3(from_py_with = value)] limit: Option<usize>,
+    ) -> Answer<'py> {
         let (view, id) = (self.open(py)?, self::id(py, id)?);
         let children = run(py, || view.children(&id, limit))?;
         texts(py, children.iter().map(|id| id.as_str()))
@@ -253,6 +261,7 @@ impl View {
         let mut query = Query::default();
         query.include_expired = true;
         let rows = self.matches(py, query)?.list(py, Some(101))?;
+        let _inside = Inside::attached(py);
         rows.call_method0("_repr_html_")?.extract()
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import threading
 from pathlib import Path
@@ -140,6 +141,43 @@ async def test_watch_is_an_iterator(folder: Path) -> None:
         await asyncio.sleep(0.05)
         await agent.close()
         assert await asyncio.wait_for(waiting, 10) is None
+
+
+async def test_a_timeout_of_watch_loses_no_move() -> None:
+    async with await aio.in_memory() as agent:
+        moves = agent.watch()
+        for number in range(3):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(anext(moves), 0.05)
+            # The poll that the timeout left behind finds this move.
+            seq = (await agent.memory.put(f"{number}")).commit.seq
+            await asyncio.sleep(0.1)
+            assert (await asyncio.wait_for(anext(moves), 10)).seq == seq
+        one, other = asyncio.create_task(anext(moves)), asyncio.create_task(anext(moves))
+        await agent.memory.put("a")
+        await agent.memory.put("b")
+        assert (await one).seq + 1 == (await other).seq
+
+
+async def test_a_watch_is_closed_by_its_reader_and_with_the_store(caplog: pytest.LogCaptureFixture) -> None:
+    agent = await aio.in_memory()
+    async with agent:
+        moves, left = agent.watch(), agent.watch()
+        for one in (moves, left):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(anext(one), 0.01)
+        await moves.aclose()
+        await agent.memory.put("a")
+        assert [one async for one in moves] == []
+        async for moved in left:
+            assert moved.op == "put"
+            break
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(anext(left), 0.01)
+    del left
+    await asyncio.sleep(0.6)
+    gc.collect()
+    assert not caplog.records, "the poll that nobody waits for ends silently"
 
 
 def test_every_call_that_may_block_has_a_coroutine() -> None:

@@ -105,7 +105,7 @@ def test_a_script_is_a_model_unless_it_says_otherwise(memory: Memory, agent: tre
 
 
 def test_an_unknown_class_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="direct_user, host, model"):
+    with pytest.raises(ValueError, match="direct_user, host, model.* import, untrusted"):
         Writer("admin")  # type: ignore[arg-type]
 
 
@@ -121,6 +121,35 @@ def test_an_unknown_class_is_a_value_error() -> None:
         lambda agent: agent.memory.put("a", attributes={"a": 2**70}),
         lambda agent: agent.view().with_now(datetime.datetime(2026, 1, 1)),
         lambda agent: agent.remember_many([{"text": "a", "time": datetime.datetime(2026, 1, 1)}]),
+        lambda agent: agent.recall("tea", limit=-1),
+        lambda agent: agent.recall("tea", budget=-1),
+        lambda agent: agent.recall("tea", limit=2**70),
+        lambda agent: agent.envelope(budget=-1),
+        lambda agent: agent.search_notes("tea", session="s", limit=-1),
+        lambda agent: agent.commits(limit=-1),
+        lambda agent: agent.forgotten(limit=-1),
+        lambda agent: agent.view().query(limit=-1),
+        lambda agent: agent.view().children("a", limit=-1),
+        lambda agent: agent.remember_many(["tea"], batch=-1),
+        lambda agent: agent.remember("tea", order=2**70),
+        lambda agent: agent.remember("tea", citations=[{"file": "a", "line": -1}]),
+        lambda agent: agent.append([{"text": "a", "order": 2**70}], session="s"),
+        lambda agent: agent.memory.gc(newest=-1),
+        lambda agent: agent.remember("\ud800"),
+        lambda agent: agent.remember("tea", tags=["\ud800"]),
+        lambda agent: agent.remember("tea", tags="\ud800"),
+        lambda agent: agent.recall("\ud800"),
+        lambda agent: agent.envelope("\ud800"),
+        lambda agent: agent.write_note("\ud800", session="s"),
+        lambda agent: agent.search_notes("\ud800", session="s"),
+        lambda agent: agent.append(["\ud800"], session="s"),
+        lambda agent: agent.append([("user", "\ud800")], session="s"),
+        lambda agent: agent.append([{"text": "\ud800"}], session="s"),
+        lambda agent: agent.memory.put("a", "\ud800"),
+        lambda agent: agent.memory.put("a", attributes={"a": ["\ud800"]}),
+        lambda agent: agent.memory.put("a", attributes={"\ud800": 1}),
+        lambda agent: agent.memory.draft().put("a", "\ud800"),
+        lambda agent: agent.memory.draft().put_item("\ud800", id="a"),
     ],
 )
 def test_a_wrong_value_is_an_invalid_input(agent: treering.Agent, call: Callable[[Any], object]) -> None:

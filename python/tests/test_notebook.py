@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
+import math
 import pickle
 from html.parser import HTMLParser
 
@@ -110,6 +112,49 @@ def test_the_repr_of_an_answer_is_short(agent: Agent) -> None:
         assert len(repr(answer)) <= 125 and "None" not in repr(answer), repr(answer)
     assert repr(done.commit).startswith(f"Commit(digest={done.commit.digest[:8]}…, root=")
     assert repr(agent.diff("@-1")[0]).startswith("Change(id='x', kind='added', new=")
+
+
+def test_the_repr_of_a_long_list_has_its_first_rows(memory: Memory) -> None:
+    with memory.draft() as draft:
+        for number in range(300):
+            draft.put(f"{number:03}")
+    changes = memory.diff("seq:0")
+    text = repr(changes)
+    assert text.count("Change(") == 10 and text.startswith("(Change(id='000'") and text.endswith(", … 290 more)")
+    assert repr(Table(changes[:10])) == repr(tuple(changes[:10])) and repr(Table()) == "()"
+
+
+def test_a_change_is_a_plain_dataclass(memory: Memory) -> None:
+    before = memory.view()
+    memory.put("a", "one")
+    (change,) = memory.diff(before)
+    assert dataclasses.asdict(change) == change.to_dict() and "_states" not in change.to_dict()
+    assert [one.name for one in dataclasses.fields(change)] == ["id", "kind", "old", "new", "erased"]
+    assert change.new_text == "one"
+
+
+def test_a_dict_has_no_float_that_json_cannot_express(memory: Memory) -> None:
+    values = {
+        "nan": math.nan,
+        "list": [math.inf, {"deep": -math.inf, "one": 1.5}],
+        "map": {"$float": "nan"},
+        "marked": {"$x": math.inf},
+        "$name": {},
+    }
+    memory.put("a", attributes=values)
+    found = memory.get("a")
+    assert found is not None
+    plain = {
+        "nan": {"$float": "nan"},
+        "list": [{"$float": "inf"}, {"deep": {"$float": "-inf"}, "one": 1.5}],
+        "map": {"$map": {"$float": "nan"}},
+        "marked": {"$map": {"$x": {"$float": "inf"}}},
+        "$name": {},
+    }
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["attributes"] == plain
+    blamed = {one.part: one.to_dict()["value"] for one in memory.blame("a")}
+    assert {name: blamed[f"attr:{name}"] for name in plain} == plain
+    assert math.isnan(found["nan"]) and found["map"] == {"$float": "nan"}, "the attributes themselves are unchanged"
 
 
 def test_a_change_has_its_texts(memory: Memory) -> None:

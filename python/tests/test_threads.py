@@ -456,6 +456,67 @@ def test_an_exit_while_daemon_threads_are_inside_callbacks(folder: Path) -> None
     assert treering.open(folder).verify()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "recalled._repr_html_()",
+        "recalled[Index()]",
+        "view._repr_html_()",
+        "view['k1']._repr_html_()",
+        "committed.to_dict()",
+        "(committed == committed, hash(committed), repr(committed))",
+        "memory.put('q', attributes={'a': Values([1] * 50)})",
+        "probe(lambda: memory.at(Slow()))",
+        "probe(lambda: treering.Memory.open(Folder()))",
+    ],
+)
+def test_an_exit_while_daemon_threads_run_python_code_of_a_call(call: str) -> None:
+    code = """
+        import sys, threading, time, treering
+        class Index:
+            def __index__(self):
+                time.sleep(0.01)
+                return 1
+        class Values(list):
+            def __iter__(self):
+                time.sleep(0.01)
+                return iter(range(10))
+        class Slow:
+            def __getattr__(self, name):
+                time.sleep(0.01)
+                raise AttributeError(name)
+        class Folder:
+            def __fspath__(self):
+                time.sleep(0.01)
+                return "/nothing"
+        def probe(work):
+            try:
+                work()
+            except (TypeError, treering.TreeringError):
+                pass
+        sys.setswitchinterval(1e-6)
+        threading.excepthook = lambda *_: None
+        agent, memory = treering.in_memory(), treering.Memory.in_memory()
+        with memory.draft() as draft:
+            for number in range(100):
+                draft.put(f"k{number}", "text " * 50)
+        agent.remember_many(f"tea number {number}" for number in range(30))
+        recalled, committed, view = agent.recall("tea"), memory.put("z"), memory.view()
+        call = compile(sys.argv[1], "call", "eval")
+        eval(call)
+        def work():
+            while True:
+                eval(call)
+        for _ in range(8):
+            threading.Thread(target=work, daemon=True).start()
+        # Many objects make the end of the interpreter long enough for a thread to wake up during it.
+        many = [[number] for number in range(300_000)]
+        time.sleep(0.2)
+    """
+    for _ in range(3):
+        check(run(code, call), "")
+
+
 def test_an_exit_waits_for_a_callback(folder: Path) -> None:
     code = """
         import sys, threading, time, treering

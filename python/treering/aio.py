@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from os import PathLike
 from types import TracebackType
@@ -23,7 +23,7 @@ from ._treering import Agent, Draft, Memory, Store, Watch, Writer
 from .answers import HeadMoved
 from .errors import HandleError
 
-__all__ = ["AsyncAgent", "AsyncMemory", "in_memory", "open"]
+__all__ = ["AsyncAgent", "AsyncMemory", "Moves", "in_memory", "open"]
 
 _POLL_SECONDS = 0.5
 
@@ -86,9 +86,9 @@ class _AsyncStore(Generic[S_co]):
     stats = _threaded(Store.stats)
     close = _threaded(Store.close)
 
-    def watch(self) -> AsyncGenerator[HeadMoved, None]:
+    def watch(self) -> Moves:
         """Iterates the moves of the head from now on, until the store is closed. The wait uses a thread."""
-        return _moves(self.sync.watch())
+        return Moves(self.sync.watch())
 
     async def __aenter__(self: Self) -> Self:
         return self
@@ -208,16 +208,45 @@ class AsyncAgent(_AsyncStore[Agent]):
             yield draft
 
 
-async def _moves(watch: Watch) -> AsyncGenerator[HeadMoved, None]:
-    while True:
+class Moves(AsyncIterator[HeadMoved]):
+    """The moves of the head. A wait that is cancelled, for example by ``asyncio.wait_for``, loses none of them."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._turn = asyncio.Lock()
+        self._closed = False
+        # The poll that runs in a thread. A cancelled wait leaves it here for the next wait, with the move that it finds.
+        self._polling: asyncio.Future[HeadMoved | HandleError | None] | None = None
+
+    def __aiter__(self) -> Moves:
+        return self
+
+    async def __anext__(self) -> HeadMoved:
+        # Without turns, two tasks would get the same move.
+        async with self._turn:
+            while not self._closed:
+                if self._polling is None:
+                    self._polling = asyncio.get_running_loop().run_in_executor(None, self._poll)
+                found = await asyncio.shield(self._polling)
+                self._polling = None
+                if isinstance(found, HandleError):
+                    if found.code != "closed":
+                        raise found
+                    self._closed = True
+                elif found is not None:
+                    return found
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Ends the iteration. A poll that runs in a thread ends within half a second."""
+        self._closed = True
+
+    def _poll(self) -> HeadMoved | HandleError | None:
+        # An exception that no wait retrieves would be reported, so it is returned.
         try:
-            moved = await asyncio.to_thread(watch.poll, _POLL_SECONDS)
+            return self._watch.poll(_POLL_SECONDS)
         except HandleError as error:
-            if error.code != "closed":
-                raise
-            return
-        if moved is not None:
-            yield moved
+            return error
 
 
 @asynccontextmanager

@@ -1,14 +1,16 @@
 """The answers of the calls, as frozen dataclasses.
 
-Each answer has ``to_dict()``, which converts it to values that ``json.dumps`` accepts: a time becomes a text in RFC 3339,
-as in the JSON of the program. A notebook shows an answer as a table.
+Each answer has ``to_dict()``, which converts it to values that ``json.dumps`` accepts, as in the JSON of the program: a time
+becomes a text in RFC 3339, and a float that JSON cannot express becomes ``{"$float": "nan"}``. A notebook shows an answer as
+a table.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sized
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -105,6 +107,12 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in cast("Iterable[Any]", value)]
     if isinstance(value, datetime):
         return to_text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": repr(value)}
+    if isinstance(value, dict):
+        plain = {name: _plain(one) for name, one in cast("dict[str, Any]", value).items()}
+        is_marked = len(plain) == 1 and next(iter(plain)).startswith("$")
+        return {"$map": plain} if is_marked else plain
     return value
 
 
@@ -165,8 +173,15 @@ class RollbackPreview(_Answer):
     removed: int
 
 
+class _Stated(_Answer):
+    """The base of a change. Its states are no field, so that ``dataclasses.asdict`` does not copy them."""
+
+    __slots__ = ("_states",)
+    _states: tuple[View, View | Draft] | None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Change(_Answer):
+class Change(_Stated):
     """One id that differs between two states."""
 
     id: str
@@ -177,7 +192,10 @@ class Change(_Answer):
     """The digest of the version in the newer state."""
     erased: bool
     """Whether the versions were erased, so that only their digests are known."""
-    _states: tuple[View, View | Draft] | None = field(default=None, compare=False, kw_only=True)
+    _given: InitVar[tuple[View, View | Draft] | None] = field(default=None, kw_only=True)
+
+    def __post_init__(self, _given: tuple[View, View | Draft] | None) -> None:
+        object.__setattr__(self, "_states", _given)
 
     @property
     def old_text(self) -> str | None:
@@ -186,7 +204,10 @@ class Change(_Answer):
 
     @property
     def new_text(self) -> str | None:
-        """The text in the newer state, read when it is asked for; ``None`` if there is none."""
+        """The text in the newer state, read when it is asked for; ``None`` if there is none.
+
+        The change of a draft has it only until the draft is finished.
+        """
         return self._text(1)
 
     def _text(self, state: int) -> str | None:

@@ -11,6 +11,7 @@ __all__ = ["Table"]
 T_co = TypeVar("T_co", covariant=True)
 
 _ROWS_MAX = 100
+_REPR_ROWS_MAX = 10
 _CHARS_MAX = 160
 
 
@@ -22,6 +23,12 @@ class Table(tuple[T_co, ...]):
     def to_dicts(self) -> list[dict[str, Any]]:
         """Returns each row as a dict, for example for ``pandas.DataFrame``."""
         return [_fields(row) for row in self]
+
+    def __repr__(self) -> str:
+        if len(self) <= _REPR_ROWS_MAX:
+            return super().__repr__()
+        first = ", ".join(map(repr, self[:_REPR_ROWS_MAX]))
+        return f"({first}, … {len(self) - _REPR_ROWS_MAX} more)"
 
     def _repr_html_(self) -> str:
         return _html(self)
