@@ -47,16 +47,17 @@ named! {
 }
 
 impl Fault {
-    /// Returns whether a part of the file is not imported.
-    fn loses_data(self) -> bool {
-        !matches!(
-            self,
+    /// Returns whether a part of the file is not imported. An entity without a type or observations is imported.
+    fn loses_data(self, part: &str) -> bool {
+        match self {
             Self::SeveralValues
-                | Self::EntityTwice
-                | Self::EntityTypes
-                | Self::RelationTwice
-                | Self::NoEntity
-        )
+            | Self::EntityTwice
+            | Self::EntityTypes
+            | Self::RelationTwice
+            | Self::NoEntity => false,
+            Self::NoText => !["entityType", "observations"].contains(&part),
+            _ => true,
+        }
     }
 }
 
@@ -111,7 +112,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let mut mapped = Mapped::default();
     for (line, fault, part) in graph.findings {
         let (at, what) = (format!("line {line}"), fault.name().replace("{}", &part));
-        if fault.loses_data() {
+        if fault.loses_data(&part) {
             mapped.refuse(at, what);
         } else {
             mapped.say(at, what);
