@@ -95,6 +95,19 @@ async def test_undo_brings_back_a_popped_item(session: TreeringSession) -> None:
     assert await session.get_items() == [said("one"), answered("heard one")]
 
 
+async def test_undo_takes_back_no_work_of_others_in_the_lane(session: TreeringSession) -> None:
+    lane = treering.Writer("direct_user", session=session.session_id)
+    session.memory.put("theirs", "text", writer=lane)
+    with pytest.raises(treering.NotFoundError):
+        await session.undo()
+    await session.add_items([said("one"), answered("heard one")])
+    await session.clear_session()
+    session.memory.put("theirs", "newer", writer=lane)
+    await session.undo()
+    assert await session.get_items() == [said("one"), answered("heard one")]
+    assert session.memory.view()["theirs"].content == "newer"
+
+
 async def test_removed_items_leave_no_chunks(session: TreeringSession) -> None:
     def chunks() -> int:
         return sum(1 for name in session.memory.view() if "/chunk/" in name)

@@ -148,10 +148,12 @@ class TreeringSession:
         head = self.memory.refresh().get(f"{self._prefix}head")
         if head is None or head.get("op") == "pop":
             # Others may share the lane of the session, so this takes back the commit that removed the items, and no other.
-            newest = next(iter(self.memory.history(f"{self._prefix}head")), None)
-            if newest is not None and newest.commit.op in ("pop_item", "clear_session"):
-                back = self.memory.revert(commit=newest.commit.digest, writer=self._writer)
-                return Committed(back.commit, back.changed)
+            present = None if head is None else head.digest
+            for change_of_head in self.memory.history(f"{self._prefix}head"):
+                removed = change_of_head.commit.op in ("pop_item", "clear_session")
+                if removed and change_of_head.digest == present:
+                    back = self.memory.revert(commit=change_of_head.commit.digest, writer=self._writer)
+                    return Committed(back.commit, back.changed)
         staged: list[Draft] = []
 
         def stage(draft: Draft) -> None:
