@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(
             json,
             serde_json::json!({
-                "big": 1.2345678901234568e20, "categories": ["a", {"b": 1}], "category": "c", "hash": "mine",
+                "big": 1.234_567_890_123_456_8e20, "categories": ["a", {"b": 1}], "category": "c", "hash": "mine",
                 "metadata.role": "other", "metadata.user_id": "u", "role": "user", "session": "r", "snap.tags": [1],
                 "tags": ["c"], "updated_at": "noon", "user_id": 7,
             })

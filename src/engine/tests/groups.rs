@@ -252,13 +252,13 @@ fn a_caller_that_is_stopped_ends_no_commit_of_another() -> Result<()> {
                         .unwrap(),
                 );
                 let is_over = |waiting: &[std::thread::ScopedJoinHandle<'_, _>]| {
-                    waiting.iter().any(|one| one.is_finished())
+                    waiting.iter().any(std::thread::ScopedJoinHandle::is_finished)
                 };
                 while memory.inner.queue.len() < count && !is_over(&waiting) {
                     std::thread::yield_now();
                 }
             }
-            while !waiting.iter().any(|one| one.is_finished()) {
+            while !waiting.iter().any(std::thread::ScopedJoinHandle::is_finished) {
                 std::thread::yield_now();
             }
             drop(lock);

@@ -49,6 +49,10 @@ pub(crate) struct Request {
 const STOP_EVERY: Duration = Duration::from_millis(100);
 
 /// What a waiting caller is told.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "each commit has one value, and a box would be an allocation"
+)]
 enum Told {
     Result(Result<Committed>),
     /// The caller must commit the group, because the caller before it stopped.

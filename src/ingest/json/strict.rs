@@ -68,9 +68,12 @@ pub(crate) fn parse_within(text: &str, depth_max: usize) -> std::result::Result<
     if brackets(text.as_bytes()).any(|(_, depth)| depth > depth_max) {
         return Err(JsonError::TooDeep);
     }
-    let json = serde_json::from_str(text).map_err(|_| match is_structured(text) {
-        true => JsonError::BadValue,
-        false => JsonError::NotJson,
+    let json = serde_json::from_str(text).map_err(|_| {
+        if is_structured(text) {
+            JsonError::BadValue
+        } else {
+            JsonError::NotJson
+        }
     })?;
     repeated_key(text).map_or(Ok(json), |(key, _)| Err(JsonError::KeyTwice(key)))
 }
