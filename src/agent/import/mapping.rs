@@ -131,12 +131,12 @@ impl Mapped {
 
     /// Adds a finding about a named part of a file that has no place in Treering, unless the part is empty.
     pub(super) fn leave_out(&mut self, name: &str, part: &str) {
-        let count = match split(part) {
-            Ok(Parts::List(list)) => list.len(),
-            Ok(Parts::Map(map)) => map.len(),
-            Err(_) => usize::from(!matches!(part, "null" | "false" | "\"\"")),
+        let is_empty = match split(part) {
+            Ok(Parts::List(list)) => list.is_empty(),
+            Ok(Parts::Map(map)) => map.is_empty(),
+            Err(_) => matches!(part, "null" | "false" | "\"\""),
         };
-        if count > 0 {
+        if !is_empty {
             self.say(name, "is not imported");
         }
     }

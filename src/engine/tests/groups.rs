@@ -230,7 +230,7 @@ impl crate::engine::Clock for Panics {
     }
 }
 
-/// INVARIANT GRP-1: a caller that the host stops ends no commit of another caller.
+/// INVARIANT GRP-1: a caller that is stopped while it waits for the lock ends no commit of another caller.
 #[test]
 fn a_caller_that_is_stopped_ends_no_commit_of_another() -> Result<()> {
     for stopped in ["a", "b", "c"] {

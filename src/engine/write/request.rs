@@ -7,8 +7,8 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - GRP-1: a caller that the host stops ends no commit of another caller.
-//! - GRP-2: the caller of the first request in the queue commits the group, or is told to.
+//! - GRP-1: a caller that the host stops before its group is taken from the queue ends no commit of another caller.
+//! - GRP-2: the caller of the first request in the queue commits the group, or receives `Told::Lead`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -160,7 +160,7 @@ impl Queue {
             return false;
         };
         waiting.requests.remove(at);
-        // INVARIANT GRP-2: the caller of the first request in the queue commits the group, or is told to.
+        // INVARIANT GRP-2: the next request is the first now, so its caller commits the group.
         if at == 0
             && let Some(next) = waiting.requests.first()
         {
@@ -231,7 +231,7 @@ impl Inner {
             && group.taken.is_none()
             && self.queue.withdraw(own)
         {
-            // INVARIANT GRP-1: a caller that the host stops ends no commit of another caller.
+            // INVARIANT GRP-1: the stopped caller leaves, and the next one commits the group.
             group.taken = Some(Vec::new());
             return Err(error.clone());
         }

@@ -12,7 +12,7 @@ use crate::scan::injection::views::letter_for;
 pub(super) const FEATURES: usize = 1 << 18;
 /// The number of letters in a row that are a feature.
 const LETTERS: usize = 4;
-/// The minimal length of a hexadecimal number that is told from a word.
+/// The minimal length of a word that counts as a hexadecimal number.
 const HEX_MIN: usize = 4;
 /// The maximal number of letters of a word that are read.
 const LETTERS_MAX: usize = 30;
@@ -100,7 +100,7 @@ impl Features {
 }
 
 /// Checks for a number, in decimal or hexadecimal digits. The digits of a digest or a UUID are random, so they must not
-/// resemble words. A short word of hexadecimal digits may be a misspelt word, so it is no number.
+/// resemble words. A shorter word may be misspelt, so it stays a word.
 fn is_number(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     digits == word.len()
