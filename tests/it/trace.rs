@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id as SpanId, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 use treering::upkeep::VerifyDepth;
 use treering::{Draft, Id, Kind, Memory, NewObject, Retention, Writer};
 
@@ -51,6 +51,9 @@ impl Visit for Line {
 
 /// Runs `work` and returns its events.
 fn lines_of(work: impl FnOnce()) -> Vec<String> {
+    // With one subscriber alone, `tracing` asks only the thread that reaches an event first whether anyone listens, and
+    // keeps the answer. Another test's thread, which has no subscriber, could switch an event off for this one.
+    let _second = Dispatch::new(Lines::default());
     let lines = Lines::default();
     tracing::subscriber::with_default(lines.clone(), work);
     let lines = lines.0.lock().unwrap();
