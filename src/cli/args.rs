@@ -81,19 +81,6 @@ pub(crate) struct LaneOptions {
     pub(crate) session: Option<String>,
 }
 
-impl LaneOptions {
-    /// Returns the command `treering undo` or `treering redo` with the options that select this lane.
-    pub(crate) fn way_back(&self, verb: &str) -> String {
-        let mut command = format!("treering {verb}");
-        for (option, value) in [("--session", &self.session), ("--actor", &self.actor)] {
-            if let Some(value) = value {
-                command = format!("{command} {option} {}", in_quotes(value));
-            }
-        }
-        command
-    }
-}
-
 /// Puts a text in single quotes for a shell.
 pub(crate) fn in_quotes(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))

@@ -150,6 +150,24 @@ impl Context {
         }
     }
 
+    /// Returns the command `treering undo` or `treering redo` with the options that select this lane of this store.
+    pub(crate) fn way_back(&self, lane: &LaneOptions, verb: &str) -> String {
+        // A shell runs its lines on its own store.
+        let store = self.options.store.as_ref().filter(|_| self.kept.is_none());
+        let store = store.map(|folder| folder.to_string_lossy().into_owned());
+        let options = [
+            ("--store", &store),
+            ("--session", &lane.session),
+            ("--actor", &lane.actor),
+        ];
+        let given = options
+            .iter()
+            .filter_map(|(option, value)| Some((option, value.as_ref()?)));
+        given.fold(format!("treering {verb}"), |command, (option, value)| {
+            format!("{command} {option} {}", in_quotes(value))
+        })
+    }
+
     /// Returns the revision to read: the revision of `--at`, else the default of the shell, else that of `TREERING_AT`.
     pub(crate) fn at(&self) -> Option<&str> {
         let default = match &self.kept {

@@ -215,7 +215,7 @@ impl Context {
 
     /// Prints a note with the command that reverses the last change, for people.
     fn note_way_back(&mut self, what: &str) {
-        let command = self.lane_options().way_back("undo");
+        let command = self.way_back(&self.lane_options(), "undo");
         self.output.note_for_people("undo", format!("{what}: {command}"));
     }
 

@@ -87,7 +87,7 @@ impl Verb for Revert {
         context.note_dry_run(self.dry_run);
         if reverted.committed.changed {
             let lane = context.kept.as_ref().map(|kept| kept.lane.clone());
-            let back = lane.unwrap_or_default().way_back("undo");
+            let back = context.way_back(&lane.unwrap_or_default(), "undo");
             context
                 .output
                 .note_for_people("undo", format!("reverse the change with: {back}"));

@@ -92,7 +92,7 @@ pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &C
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
     let note = format!(
         "reverse the change with: {}",
-        context.lane_options().way_back(back)
+        context.way_back(&context.lane_options(), back)
     );
     let text = format!("{what}{of}: {counts}; {head}");
     context.say_with_note(&answer, text, "undo", note)

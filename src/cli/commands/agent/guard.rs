@@ -257,7 +257,7 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
         session: info.commit.session,
         actor: info.commit.actor,
     };
-    let note = format!("reverse the change with: {}", lane.way_back("undo"));
+    let note = format!("reverse the change with: {}", context.way_back(&lane, "undo"));
     context.say_with_note(&answer, text, "undo", note)
 }
 
