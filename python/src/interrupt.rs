@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
+use crate::errors::unusable;
 use crate::exit::attached;
 
 /// The pause between two looks for signals.
@@ -19,13 +20,29 @@ thread_local! {
     static LOOKED: Cell<Option<Instant>> = const { Cell::new(None) };
     /// The exception that ended the work.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// Whether this is the main thread of the process with this number.
-    static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
+    /// Whether this thread runs handlers of signals inside a call.
+    static HANDLES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Begins a call.
 pub(crate) fn begin() {
     LOOKED.set(Some(Instant::now()));
+}
+
+/// Refuses a call that a handler of a signal makes inside a call: that call may hold locks which this one would wait for.
+///
+/// # Errors
+/// `HandleError` (code `busy`) inside such a handler.
+pub(crate) fn check(py: Python<'_>) -> PyResult<()> {
+    if !HANDLES.get() {
+        return Ok(());
+    }
+    Err(unusable(
+        py,
+        "a signal handler cannot use the store while a call of the same thread waits",
+        "busy",
+        "raise an exception in the handler, or set a flag and use the store after the call",
+    ))
 }
 
 /// Returns the exception that ended the work of this thread.
@@ -38,29 +55,16 @@ pub(crate) fn is_asked() -> bool {
     if LOOKED.get().is_none_or(|looked| looked.elapsed() < PAUSE) {
         return RAISED.with_borrow(Option::is_some);
     }
-    if is_main()
-        && let Err(error) = attached(|py| py.check_signals())
-    {
+    // Python runs handlers in the main thread alone. In another thread, this look does nothing.
+    let looked = attached(|py| {
+        HANDLES.set(true);
+        let looked = py.check_signals();
+        HANDLES.set(false);
+        looked
+    });
+    if let Err(error) = looked {
         RAISED.set(Some(error));
     }
     begin();
     RAISED.with_borrow(Option::is_some)
-}
-
-/// Returns whether this is the main thread, in which alone Python runs handlers. A fork makes another thread the main one.
-fn is_main() -> bool {
-    let process = std::process::id();
-    if let Some((of, is_main)) = IS_MAIN.get()
-        && of == process
-    {
-        return is_main;
-    }
-    let is_main = attached(|py| {
-        let threading = py.import("threading")?;
-        let main = threading.call_method0("main_thread")?;
-        Ok::<_, PyErr>(main.is(&threading.call_method0("current_thread")?))
-    });
-    let is_main = is_main.unwrap_or(false);
-    IS_MAIN.set(Some((process, is_main)));
-    is_main
 }

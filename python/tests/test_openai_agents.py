@@ -108,6 +108,42 @@ async def test_undo_takes_back_no_work_of_others_in_the_lane(session: TreeringSe
     assert session.memory.view()["theirs"].content == "newer"
 
 
+@pytest.mark.parametrize("late", [1, 1000])
+async def test_undo_loses_no_item_that_another_adds_meanwhile(session: TreeringSession, late: int) -> None:
+    other = TreeringSession("conversation", session.memory)
+
+    class Slow:
+        """The memory, in which another adds an item after each of the first reads of the history."""
+
+        added = 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(other.memory, name)
+
+        def history(self, name: str) -> Any:
+            found = other.memory.history(name)
+            if Slow.added < late:
+                Slow.added += 1
+                asyncio.run(other.add_items([said(f"late {Slow.added}")]))
+                if late > 1:
+                    asyncio.run(other.clear_session())
+            return found
+
+    await session.add_items([said(str(number)) for number in range(5)])
+    await session.clear_session()
+    session.memory = Slow()  # type: ignore[assignment]
+    if late > 1:
+        with pytest.raises(treering.ConflictError):
+            await session.undo()
+        assert 1 < Slow.added < late
+        return
+    # The added item is the newest turn, so the undo takes it back and leaves the rest.
+    assert (await session.undo()).commit.op == "undo_turn"
+    assert await other.get_items() == []
+    await other.add_items([said("next")])
+    assert await other.get_items() == [said("next")]
+
+
 async def test_removed_items_leave_no_chunks(session: TreeringSession) -> None:
     def chunks() -> int:
         return sum(1 for name in session.memory.view() if "/chunk/" in name)

@@ -381,6 +381,55 @@ def test_an_interrupt_ends_the_wait_for_the_lock(folder: Path) -> None:
         assert set(memory.view()) == {"x", "b"} and not memory.snapshots()
 
 
+EARLY = """
+    import os, signal, sys, threading, time, treering
+    memory = treering.Memory.open(sys.argv[1], wait=5.0)
+    timer = threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        memory.put("a")
+    except BaseException as error:
+        print(type(error).__name__)
+"""
+
+HANDLER = """
+    import os, signal, sys, threading, treering
+    memory = treering.Memory.open(sys.argv[1], wait=2.0)
+    calls = [lambda: memory.put("b"), memory.stats, memory.refresh, memory.close]
+    def handle(*_):
+        for call in calls:
+            try:
+                call()
+            except treering.HandleError as error:
+                print(error.code, flush=True)
+    signal.signal(signal.SIGTERM, handle)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    try:
+        memory.put("a")
+    except treering.BusyError:
+        print("waited")
+    print(len(memory.refresh()))  # that of the holder
+    memory.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "output"),
+    [(EARLY, "KeyboardInterrupt"), (HANDLER, "busy busy busy busy waited 1")],
+    ids=["the first look", "a handler that uses the store"],
+)
+def test_a_signal_during_the_first_wait_of_a_process(folder: Path, code: str, output: str) -> None:
+    Memory.create(folder).close()
+    command = [sys.executable, "-c", textwrap.dedent(HOLDER), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        holder.stdout.readline()
+        try:
+            check(run(code, folder, timeout=30), output)
+        finally:
+            holder.kill()
+
+
 def test_an_interrupt_in_the_main_thread_ends_no_wait_of_another(folder: Path) -> None:
     Memory.create(folder).close()
     command = [sys.executable, "-c", textwrap.dedent(HOLDER), str(folder)]

@@ -14,7 +14,7 @@ from .errors import ConflictError
 
 T = TypeVar("T")
 
-_TRIES = 20
+TRIES = 20
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 _SESSION = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,64}\Z")
 INLINE_BYTES_MAX = 4096
@@ -45,7 +45,7 @@ def change(
     memory: Memory, op: str, stage: Callable[[Draft], T], *, writer: Writer | None = None
 ) -> T:
     """Stages a change on the newest state and commits it. Tries again if another writer was faster."""
-    for last in range(_TRIES, 0, -1):
+    for last in range(TRIES, 0, -1):
         memory.refresh()
         draft = memory.draft(op, writer=writer)
         done = stage(draft)

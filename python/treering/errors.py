@@ -92,7 +92,8 @@ class InternalError(TreeringError):
 
 class HandleError(TreeringError):
     """The handle cannot be used: it is closed (code ``closed``), it was opened in the parent process (code ``forked``),
-    or the draft was already committed or discarded (code ``finished``)."""
+    the draft was already committed or discarded (code ``finished``), or a signal handler uses a store while a call of the
+    same thread waits (code ``busy``)."""
 
 
 _KINDS: Final[dict[str, type[TreeringError]]] = {

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ._adapters import Chunks, change, label, remove_all, session_writer
+from ._adapters import TRIES, Chunks, change, label, remove_all, session_writer
 from ._treering import Agent, Draft, Memory, Object, View, Writer
 from .answers import Committed
-from .errors import NotFoundError
+from .errors import ConflictError, NotFoundError
 
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
@@ -145,6 +145,15 @@ class TreeringSession:
         remove_all(draft, [one.id for one in draft.base.query(prefix=self._prefix)])
 
     def _undo(self) -> Committed:
+        for _ in range(TRIES - 1):
+            try:
+                return self._undo_once()
+            except ConflictError:
+                # Another writer was faster, so the last change may be another one now.
+                continue
+        return self._undo_once()
+
+    def _undo_once(self) -> Committed:
         head = self.memory.refresh().get(f"{self._prefix}head")
         if head is None or head.get("op") == "pop":
             # Others may share the lane of the session, so this takes back the commit that removed the items, and no other.
@@ -152,7 +161,9 @@ class TreeringSession:
             for change_of_head in self.memory.history(f"{self._prefix}head"):
                 removed = change_of_head.commit.op in ("pop_item", "clear_session")
                 if removed and change_of_head.digest == present:
-                    back = self.memory.revert(commit=change_of_head.commit.digest, writer=self._writer)
+                    # An item that came since would vanish behind the head that comes back, so that is a conflict.
+                    digest = change_of_head.commit.digest
+                    back = self.memory.revert(commit=digest, conflicts="fail", writer=self._writer)
                     return Committed(back.commit, back.changed)
         staged: list[Draft] = []
 
