@@ -261,7 +261,13 @@ impl Search<'_> {
 /// Checks whether a hit may be an answer. The hit must match the question, or be next to a match in a conversation. Any
 /// other neighbour of a match is excluded: it was only stored at about the same time, so it is unrelated.
 fn says_something(hit: &recall::Hit) -> bool {
-    let own = [Signal::Base, Signal::Date, Signal::Event, Signal::Vector];
+    let own = [
+        Signal::Base,
+        Signal::Speaker,
+        Signal::Date,
+        Signal::Event,
+        Signal::Vector,
+    ];
     hit.conversation || hit.moved.is_some() || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)
 }
 

@@ -1,6 +1,7 @@
 //! A group commit syncs several drafts once, and each draft gets the same result as if it were committed alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{child, content, id, note, put};
@@ -218,14 +219,11 @@ fn a_saved_draft_is_opened_and_committed_later_and_its_name_is_kept() -> Result<
 }
 
 /// A clock that panics once.
-struct Panics(std::sync::atomic::AtomicBool);
+struct Panics(AtomicBool);
 
 impl crate::engine::Clock for Panics {
     fn now(&self) -> crate::Time {
-        assert!(
-            !self.0.swap(false, std::sync::atomic::Ordering::Relaxed),
-            "the clock panics"
-        );
+        assert!(!self.0.swap(false, Ordering::Relaxed), "the clock panics");
         crate::Time::from_micros(1)
     }
 }
@@ -235,7 +233,10 @@ impl crate::engine::Clock for Panics {
 fn a_caller_that_is_stopped_ends_no_commit_of_another() -> Result<()> {
     for stopped in ["a", "b", "c"] {
         let disk = Arc::new(SimDisk::new(6));
-        let stop = move || std::thread::current().name() == Some(stopped);
+        // Nobody is stopped before all three are in the queue.
+        let queued = Arc::new(AtomicBool::new(false));
+        let all = Arc::clone(&queued);
+        let stop = move || all.load(Ordering::Acquire) && std::thread::current().name() == Some(stopped);
         let options = Options::new().automatic_gc(None).wait(Duration::from_secs(20));
         let memory = Memory::on_disk(Arc::clone(&disk) as _, options.clone().stop(stop), true, None)?;
         let lock = lock_within(&*disk, LOCK_NAME, Duration::ZERO)?;
@@ -251,13 +252,11 @@ fn a_caller_that_is_stopped_ends_no_commit_of_another() -> Result<()> {
                         .spawn_scoped(scope, commit)
                         .unwrap(),
                 );
-                let is_over = |waiting: &[std::thread::ScopedJoinHandle<'_, _>]| {
-                    waiting.iter().any(std::thread::ScopedJoinHandle::is_finished)
-                };
-                while memory.inner.queue.len() < count && !is_over(&waiting) {
+                while memory.inner.queue.len() < count {
                     std::thread::yield_now();
                 }
             }
+            queued.store(true, Ordering::Release);
             while !waiting.iter().any(std::thread::ScopedJoinHandle::is_finished) {
                 std::thread::yield_now();
             }
@@ -290,7 +289,7 @@ fn a_group_whose_commit_panics_answers_each_caller_and_the_next_group_is_committ
         None,
     )?;
     let drafts = ["a", "b", "c"].map(|name| draft(&memory, |draft| draft.put(note(name, ""))));
-    clock.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    clock.0.store(true, Ordering::Relaxed);
     std::thread::scope(|scope| {
         let writing = memory.inner.log.lock();
         let mut waiting = Vec::new();

@@ -7,6 +7,7 @@
 //! - QST-1: a question has at most `TERMS_MAX` terms, for any length of its text: those that are rarest in the admitted
 //!   documents.
 //! - QST-2: a word of the question is stemmed in every language of the admitted documents that has its script.
+//! - QST-3: a word that names a speaker is a term if the documents have no other word of the question.
 
 use std::collections::HashSet;
 
@@ -55,7 +56,7 @@ impl Question {
         // If the question contains capital letters, a name must begin with a capital letter.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
         let (own, others) = (Languages::of(text), languages_in(index, admission));
-        let mut asked = Terms::default();
+        let (mut asked, mut names) = (Terms::default(), Terms::default());
         let mut word = String::new();
         let mut copied = 0;
         for run in Runs::new(text) {
@@ -67,16 +68,22 @@ impl Question {
             if word.is_empty() {
                 continue;
             }
+            let forms = forms(run.text, &word, own, &others);
             if !capitals || run.text.starts_with(char::is_uppercase) {
                 let meant = index.people.meant(&word, |scope| admission.has_scope(scope));
                 if !meant.is_empty() {
                     question.who.extend(meant);
                     question.nameless.push_str(&text[copied..run.start]);
                     copied = run.start + run.text.len();
+                    names.add(forms);
                     continue;
                 }
             }
-            asked.add(forms(run.text, &word, own, &others));
+            asked.add(forms);
+        }
+        // INVARIANT QST-3: otherwise whoever names a speaker "Oslo office" would hide the text about the office.
+        if !names.all.is_empty() && !asked.are_found(index, admission) {
+            names.all.into_iter().for_each(|term| asked.add(term.forms));
         }
         question.terms = asked.rarest(index, admission);
         question.nameless.push_str(&text[copied..]);
@@ -135,6 +142,15 @@ impl Terms {
         }
         let weight = if is_frame(first) { FRAME_WEIGHT } else { 1.0 };
         self.all.push(Term { forms, weight });
+    }
+
+    /// Checks whether an admitted document contains one of the terms.
+    fn are_found(&self, index: &Index, admission: &Admission<'_>) -> bool {
+        let mut found = Vec::new();
+        self.all.iter().any(|term| {
+            collect(index, admission, &term.forms, &mut found);
+            !found.is_empty()
+        })
     }
 
     /// Returns the terms, or the rarest of them if there are too many. Terms that no document contains come last.

@@ -124,7 +124,7 @@ async fn open(server: Server, page: Arc<Page>, bound: SocketAddr, headers: Heade
         Ok(true) => answer::json(&json!({ "token": token })),
         Ok(false) => Refusal::forbidden(
             "used_ticket",
-            "this address opens the page once, and was used before",
+            "this address is incomplete, or was used before: it opens the page once",
             "use the tab that it opened, or open the newest address that treering serve --ui printed",
         )
         .into_response(),

@@ -131,6 +131,35 @@ fn every_condition_of_a_query_holds_for_its_hits() {
     }
 }
 
+/// INVARIANT QST-3: a word that names a speaker is looked for in the texts too, if nothing else of the question is there.
+#[test]
+fn a_name_that_others_gave_hides_no_text_with_its_words() {
+    let agent = agent();
+    put(&agent, "facts/office", NewItem::new("The office is in Oslo"));
+    let mut hello = NewItem::new("hello");
+    hello.subject = Some("Oslo office".to_owned());
+    put_from(&agent, "hello", hello, &Writer::model("agent"));
+    for question in ["where is the office", "Oslo", "office party"] {
+        let found = recall(&agent, &asked(question));
+        assert!(
+            ids(&found).contains(&"facts/office"),
+            "{question}: {:?}",
+            ids(&found)
+        );
+    }
+}
+
+/// The words of a speaker are found by the speaker's name, also outside of a session.
+#[test]
+fn a_speaker_is_found_by_name() {
+    let agent = agent();
+    let mut tea = NewItem::new("drinks green tea");
+    tea.speaker = Some("Ada".to_owned());
+    put(&agent, "tea", tea);
+    put(&agent, "office", NewItem::new("The office is in Oslo"));
+    assert_eq!(ids(&recall(&agent, &asked("Ada"))), ["tea"]);
+}
+
 /// INVARIANT ASK-4: untrusted items are hits only if the query asks for them. Otherwise they are counted.
 #[test]
 fn what_is_not_trusted_is_left_out_and_counted() {

@@ -104,7 +104,7 @@ export class ObjectsView {
         const level = read[depth];
         const items = level.folders.map((folder) => h("li", {},
           this.#link({ prefix: folder.prefix }, { class: "folder", title: folder.name, "aria-current": folder.prefix === chosen ? "true" : null },
-            glyph("folder"), h("span", { class: "name", text: folder.name }), h("span", { class: "count", text: number(folder.objects) })),
+            glyph("folder"), h("span", { class: "name", text: folder.name || "/" }), h("span", { class: "count", text: number(folder.objects) })),
           levels[depth + 1] === folder.prefix && read[depth + 1].folders.length > 0 ? draw(depth + 1) : null));
         return h("ul", {}, ...items, level.more ? h("li", { class: "muted", text: "and more" }) : null);
       };
