@@ -261,13 +261,8 @@ impl Search<'_> {
 /// Checks whether a hit may be an answer. The hit must match the question, or be next to a match in a conversation. Any
 /// other neighbour of a match is excluded: it was only stored at about the same time, so it is unrelated.
 fn says_something(hit: &recall::Hit) -> bool {
-    let own = [
-        Signal::Base,
-        Signal::Speaker,
-        Signal::Date,
-        Signal::Event,
-        Signal::Vector,
-    ];
+    use Signal::{Base, Date, Event, Speaker, Vector};
+    let own = [Base, Speaker, Date, Event, Vector];
     hit.conversation || hit.moved.is_some() || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)
 }
 
