@@ -20,8 +20,8 @@ thread_local! {
     static LOOKED: Cell<Option<Instant>> = const { Cell::new(None) };
     /// The exception that ended the work.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// Whether this thread runs handlers of signals inside a call.
-    static HANDLES: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread runs signal handlers inside a call.
+    static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Begins a call.
@@ -29,12 +29,12 @@ pub(crate) fn begin() {
     LOOKED.set(Some(Instant::now()));
 }
 
-/// Refuses a call that a handler of a signal makes inside a call: that call may hold locks which this one would wait for.
+/// Refuses a call from a signal handler that runs inside another call. The outer call may hold locks that this one needs.
 ///
 /// # Errors
 /// `HandleError` (code `busy`) inside such a handler.
 pub(crate) fn check(py: Python<'_>) -> PyResult<()> {
-    if !HANDLES.get() {
+    if !IN_HANDLER.get() {
         return Ok(());
     }
     Err(unusable(
@@ -57,9 +57,9 @@ pub(crate) fn is_asked() -> bool {
     }
     // Python runs handlers in the main thread alone. In another thread, this look does nothing.
     let looked = attached(|py| {
-        HANDLES.set(true);
+        IN_HANDLER.set(true);
         let looked = py.check_signals();
-        HANDLES.set(false);
+        IN_HANDLER.set(false);
         looked
     });
     if let Err(error) = looked {

@@ -401,7 +401,7 @@ fn every_writing_verb_tells_how_to_take_it_back() {
         ran.err.contains(r"treering undo --session 'it'\''s mine'"),
         "{ran:?}"
     );
-    // The command changes the store that the user named, in whichever folder it runs.
+    // The command repeats `--store`, because another store may be the default of this folder.
     let named = [&["--store", "treering"][..], &["put", "c", "--kind", "k"]].concat();
     let ran = folder.run(&named);
     assert!(ran.err.contains("treering undo --store 'treering'"), "{ran:?}");

@@ -233,7 +233,7 @@ impl crate::engine::Clock for Panics {
 fn a_caller_that_is_stopped_ends_no_commit_of_another() -> Result<()> {
     for stopped in ["a", "b", "c"] {
         let disk = Arc::new(SimDisk::new(6));
-        // Nobody is stopped before all three are in the queue.
+        // The host stops a caller only after the queue has all three.
         let queued = Arc::new(AtomicBool::new(false));
         let all = Arc::clone(&queued);
         let stop = move || all.load(Ordering::Acquire) && std::thread::current().name() == Some(stopped);

@@ -7,7 +7,7 @@
 //! - QST-1: a question has at most `TERMS_MAX` terms, for any length of its text: those that are rarest in the admitted
 //!   documents.
 //! - QST-2: a word of the question is stemmed in every language of the admitted documents that has its script.
-//! - QST-3: a word that names a speaker is a term if the documents have no other word of the question.
+//! - QST-3: a word that names a speaker is a term, too, of little weight.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, word_o
 
 /// The maximal number of terms of a question.
 pub(crate) const TERMS_MAX: usize = 64;
-/// The weight of a word that only frames the question, such as "mention".
+/// The weight of a word that only frames the question, such as "mention", or names a speaker.
 const FRAME_WEIGHT: f32 = 0.2;
 
 /// One term of a question.
@@ -56,7 +56,7 @@ impl Question {
         // If the question contains capital letters, a name must begin with a capital letter.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
         let (own, others) = (Languages::of(text), languages_in(index, admission));
-        let (mut asked, mut names) = (Terms::default(), Terms::default());
+        let mut asked = Terms::default();
         let mut word = String::new();
         let mut copied = 0;
         for run in Runs::new(text) {
@@ -75,15 +75,12 @@ impl Question {
                     question.who.extend(meant);
                     question.nameless.push_str(&text[copied..run.start]);
                     copied = run.start + run.text.len();
-                    names.add(forms);
+                    // INVARIANT QST-3: otherwise whoever names a speaker "Oslo office" would hide the text about the office.
+                    asked.add_weighted(forms, FRAME_WEIGHT);
                     continue;
                 }
             }
             asked.add(forms);
-        }
-        // INVARIANT QST-3: otherwise whoever names a speaker "Oslo office" would hide the text about the office.
-        if !names.all.is_empty() && !asked.are_found(index, admission) {
-            names.all.into_iter().for_each(|term| asked.add(term.forms));
         }
         question.terms = asked.rarest(index, admission);
         question.nameless.push_str(&text[copied..]);
@@ -136,21 +133,15 @@ struct Terms {
 
 impl Terms {
     fn add(&mut self, forms: Vec<String>) {
-        let Some(first) = forms.first() else { return };
-        if first.is_empty() || !self.known.insert(first.clone()) {
-            return;
-        }
-        let weight = if is_frame(first) { FRAME_WEIGHT } else { 1.0 };
-        self.all.push(Term { forms, weight });
+        let is_framing = forms.first().is_some_and(|first| is_frame(first));
+        self.add_weighted(forms, if is_framing { FRAME_WEIGHT } else { 1.0 });
     }
 
-    /// Checks whether an admitted document contains one of the terms.
-    fn are_found(&self, index: &Index, admission: &Admission<'_>) -> bool {
-        let mut found = Vec::new();
-        self.all.iter().any(|term| {
-            collect(index, admission, &term.forms, &mut found);
-            !found.is_empty()
-        })
+    fn add_weighted(&mut self, forms: Vec<String>, weight: f32) {
+        let Some(first) = forms.first() else { return };
+        if !first.is_empty() && self.known.insert(first.clone()) {
+            self.all.push(Term { forms, weight });
+        }
     }
 
     /// Returns the terms, or the rarest of them if there are too many. Terms that no document contains come last.
